@@ -1,0 +1,12 @@
+// The command line: parses it, runs the command, turns failures into messages and exit statuses.
+#pragma once
+
+#include "cli/exit_status.hpp"
+#include "cli/registry.hpp"
+
+namespace looseleaf::cli {
+
+// Runs the command that the arguments name. Never throws.
+[[nodiscard]] ExitStatus run_app(Registry registry, int argc, const char* const* argv);
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,87 @@
+// looseleaf delete: delete entities by id.
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/files.hpp"
+#include "cli/signals.hpp"
+#include "cli/write_report.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t lines_at_a_time = 1000;
+
+struct Options {
+  std::vector<std::string> ids;
+};
+
+void remove_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
+  for (const auto& id : ids) {
+    if (stop_requested() || report.hopeless()) {
+      return;
+    }
+    stream.remove(id);
+  }
+}
+
+void remove_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
+  report.begin_input("-", 0);
+  Input input("-");
+  if (!globals.quiet) {
+    hint_if_terminal(input, "ids");
+  }
+  IdReader reader(input);
+  try {
+    for (auto lines = reader.next(lines_at_a_time); !lines.empty(); lines = reader.next(lines_at_a_time)) {
+      for (const auto& line : lines) {
+        if (stop_requested() || report.hopeless()) {
+          return;
+        }
+        if (line.id) {
+          stream.remove(*line.id, {line.line, 1});
+        } else {
+          report.reject(line);
+        }
+      }
+    }
+  } catch (const Error& error) {
+    report.input_failed(error);
+  }
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  const bool from_input = means_standard_input(options.ids);
+  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
+  Datastore store = open_store(globals);
+  const Drain drain;
+  WriteReport report(WriteKind::remove, globals, "");
+  WriteStream stream(store, [&report](const WriteResult& result) { report.take(result); });
+  if (from_input) {
+    remove_read(stream, report, globals);
+  } else {
+    remove_listed(stream, report, ids);
+  }
+  stream.finish();
+  return report.finish();
+}
+
+}  // namespace
+
+Command delete_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "delete";
+  command.summary = "delete entities, print each id once that is durable";
+  command.parameters = {{.name = "ID",
+                         .value = "",
+                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .target = &options->ids,
+                         .required = true}};
+  command.examples = {"looseleaf delete 71f0c4d2291844cca2df6f486e96e37c",
+                      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids | looseleaf delete -"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

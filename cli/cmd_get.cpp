@@ -1,0 +1,126 @@
+// looseleaf get: print entities by id.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/files.hpp"
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/signals.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t ids_at_a_time = 1000;
+
+struct Options {
+  std::vector<std::string> ids;
+};
+
+class Getter {
+ public:
+  Getter(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
+
+  // False if nobody reads the output any more.
+  bool print(const std::vector<Uuid>& ids) {
+    const auto entities = store_.get(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (!entities[i]) {
+        print_warning("no such entity", {{"id", to_string(ids[i])}});
+        ++missing_;
+      } else if (print_line(on_one_line(entities[i]->json))) {
+        ++found_;
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void bad_line(const IdLine& line) {
+    print_error(Error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}}));
+    ++bad_;
+  }
+
+  [[nodiscard]] ExitStatus finish() const {
+    if (stop_requested()) {
+      return exit_status_of_signal(stop_signal());
+    }
+    if (globals_.json()) {
+      print_json({{"found", found_}, {"missing", missing_}});
+    }
+    return missing_ + bad_ == 0 ? ExitStatus::done : ExitStatus::negative;
+  }
+
+ private:
+  const Datastore& store_;
+  const Globals& globals_;
+  std::uint64_t found_ = 0, missing_ = 0, bad_ = 0;
+};
+
+// False if nobody reads the output any more.
+bool print_listed(Getter& getter, const std::vector<Uuid>& ids) {
+  for (auto begin = ids.begin(); begin != ids.end() && !stop_requested();) {
+    const auto end = begin + std::min<std::ptrdiff_t>(ids_at_a_time, ids.end() - begin);
+    if (!getter.print({begin, end})) {
+      return false;
+    }
+    begin = end;
+  }
+  return true;
+}
+
+bool print_read(Getter& getter, const Globals& globals) {
+  Input input("-");
+  if (!globals.quiet) {
+    hint_if_terminal(input, "ids");
+  }
+  IdReader reader(input);
+  for (auto lines = reader.next(ids_at_a_time); !lines.empty() && !stop_requested();
+       lines = reader.next(ids_at_a_time)) {
+    std::vector<Uuid> ids;
+    for (const auto& line : lines) {
+      if (line.id) {
+        ids.push_back(*line.id);
+      } else {
+        getter.bad_line(line);
+      }
+    }
+    if (!ids.empty() && !getter.print(ids)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  const bool from_input = means_standard_input(options.ids);
+  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
+  const Datastore store = open_store(globals);
+  const Drain drain;
+  Getter getter(store, globals);
+  const bool wanted = from_input ? print_read(getter, globals) : print_listed(getter, ids);
+  return wanted ? getter.finish() : ExitStatus::done;
+}
+
+}  // namespace
+
+Command get_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "get";
+  command.summary = "print entities by id, one per line";
+  command.parameters = {{.name = "ID",
+                         .value = "",
+                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .target = &options->ids,
+                         .required = true}};
+  command.details = {"Entities come in the order asked. An id that is not there is reported, and makes the status 1."};
+  command.examples = {"looseleaf get 71f0c4d2291844cca2df6f486e96e37c", "looseleaf get - < ids.txt > entities.jsonl"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

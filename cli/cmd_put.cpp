@@ -1,0 +1,165 @@
+// looseleaf put: store entities from files or standard input.
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/files.hpp"
+#include "cli/messages.hpp"
+#include "cli/progress.hpp"
+#include "cli/signals.hpp"
+#include "cli/write_report.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string rejects;
+};
+
+// Ids on the same terminal would run into the line.
+Globals progress_settings(Globals globals) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    globals.progress = "off";
+  }
+  return globals;
+}
+
+std::optional<std::uint64_t> total_size(const std::vector<std::string>& files) {
+  std::uint64_t total = 0;
+  for (const auto& file : files) {
+    try {
+      const auto size = Input(file).size();
+      if (!size) {
+        return std::nullopt;
+      }
+      total += *size;
+    } catch (const Error&) {
+      return std::nullopt;  // reported when its turn comes
+    }
+  }
+  return total;
+}
+
+// Extrapolates the number of entities from the bytes read so far.
+class PutProgress {
+ public:
+  PutProgress(const Globals& globals, const std::vector<std::string>& files)
+      : display_(progress_settings(globals)), total_(total_size(files)) {}
+
+  void add_bytes(std::size_t size) { consumed_ += size; }
+
+  void update(std::uint64_t done) {
+    const std::uint64_t consumed = consumed_;
+    const bool known = total_ && consumed > 0 && done > 0;
+    const double estimate =
+        known ? static_cast<double>(done) * static_cast<double>(*total_) / static_cast<double>(consumed) : 0;
+    display_.update({"put", 0, done, static_cast<std::uint64_t>(estimate)});
+  }
+
+ private:
+  ProgressDisplay display_;
+  std::optional<std::uint64_t> total_;
+  std::atomic<std::uint64_t> consumed_{0};
+};
+
+class Putter {
+ public:
+  Putter(Datastore& store, const Options& options, const Globals& globals)
+      : report_(WriteKind::put, globals, options.rejects),
+        progress_(globals, options.files),
+        quiet_(globals.quiet),
+        stream_(store, [this](const WriteResult& result) {
+          report_.take(result);
+          progress_.update(report_.done());
+        }) {}
+
+  void put_input(const std::string& name) {
+    report_.begin_input(name, given_);
+    bool stopped_early = false;
+    try {
+      stopped_early = put_pieces(name);
+    } catch (const Error& error) {
+      report_.input_failed(error);
+    }
+    report_.end_input(stopped_early);
+  }
+
+  [[nodiscard]] bool may_go_on() const { return !stop_requested() && !report_.hopeless(); }
+
+  [[nodiscard]] ExitStatus finish() {
+    stream_.finish();
+    return report_.finish();
+  }
+
+ private:
+  // True if reading gave up before the end.
+  bool put_pieces(const std::string& name) {
+    Input input(name);
+    if (!quiet_) {
+      hint_if_terminal(input, "entities");
+    }
+    EntityReader reader([&](char* buffer, std::size_t size) {
+      const std::size_t got = input.read(buffer, size);
+      progress_.add_bytes(got);
+      return got;
+    });
+    std::optional<Piece> piece;
+    // After a signal the last piece may be cut short, so it is left out.
+    while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
+      if (!piece->reject.empty()) {
+        report_.reject(*piece);
+        continue;
+      }
+      ++given_;
+      stream_.put(std::move(piece->text), piece->position);
+    }
+    return reader.stopped_early() && !stop_requested();
+  }
+
+  WriteReport report_;
+  PutProgress progress_;
+  const bool quiet_;
+  std::uint64_t given_ = 0;
+  WriteStream stream_;
+};
+
+ExitStatus run(Options options, const Globals& globals) {
+  if (options.files.empty()) {
+    options.files.emplace_back("-");
+  }
+  Datastore store = open_store(globals);
+  const Drain drain;
+  Putter putter(store, options, globals);
+  for (const auto& file : options.files) {
+    if (putter.may_go_on()) {
+      putter.put_input(file);
+    }
+  }
+  return putter.finish();
+}
+
+}  // namespace
+
+Command put_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "put";
+  command.summary = "store entities from files or standard input, print their ids";
+  command.parameters = {
+      {"FILE", "", "files of JSON objects; - or none: standard input", &options->files},
+      {"--rejects", "FILE", "write what could not be stored there, as it came", &options->rejects},
+  };
+  command.details = {
+      "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id gets "
+      "one. Each id is printed as soon as its entity is durable, in input order.",
+      "What cannot be stored is reported with its line and column; everything else is stored."};
+  command.examples = {"looseleaf put entities.jsonl > ids.txt", "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

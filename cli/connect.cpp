@@ -1,0 +1,75 @@
+// Opens the store.
+#include "cli/connect.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cli/messages.hpp"
+#include "cli/password.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+std::string find_cluster_file(const Globals& globals) {
+  if (!globals.cluster.empty()) {
+    return globals.cluster;
+  }
+  const char* variable = std::getenv("LOOSELEAF_CLUSTER");
+  if (variable != nullptr && *variable != '\0') {
+    return variable;
+  }
+  for (const char* path : {"./looseleaf.json", "/etc/looseleaf/cluster.json"}) {
+    if (::access(path, F_OK) == 0) {
+      return path;
+    }
+  }
+  throw Error(ErrorCode::bad_cluster, "no cluster file", {},
+              "give --cluster FILE, set LOOSELEAF_CLUSTER, or write ./looseleaf.json or /etc/looseleaf/cluster.json");
+}
+
+// Prints each distinct warning once, however many connections give it.
+std::function<void(const Warning&)> warning_printer() {
+  auto seen = std::make_shared<std::set<std::pair<std::string, Error::Context>>>();
+  return [seen](const Warning& warning) {
+    if (seen->emplace(warning.what, warning.context).second) {
+      print_warning(warning.what, warning.context, warning.hint);
+    }
+  };
+}
+
+}  // namespace
+
+Cluster load_cluster(const Globals& globals) {
+  const std::string file = find_cluster_file(globals);
+  if (globals.verbose) {
+    print_note(fmt::format("cluster file {}", file));
+  }
+  return Cluster::load(file);
+}
+
+Datastore open_store(const Globals& globals) {
+  if (globals.timeout <= 0) {
+    throw Error(ErrorCode::usage, "the time-out must be more than 0 seconds", {{"option", "--timeout"}});
+  }
+  looseleaf::Options options;
+  options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(globals.timeout * 1000.0 + 0.5));
+  if (options.timeout < options.connect_timeout) {
+    options.connect_timeout = options.timeout;
+  }
+  if (!globals.defaults_file.empty()) {
+    options.defaults_file = globals.defaults_file;
+  }
+  if (!globals.ssl_mode.empty()) {
+    options.ssl_mode = parse_ssl_mode(globals.ssl_mode);
+  }
+  options.on_warning = warning_printer();
+  options.ask_password = ask_password;
+  return Datastore::open(load_cluster(globals), std::move(options));
+}
+
+}  // namespace looseleaf::cli

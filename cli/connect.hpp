@@ -1,0 +1,16 @@
+// From the common options to an open store.
+#pragma once
+
+#include <looseleaf/datastore.hpp>
+
+#include "cli/registry.hpp"
+
+namespace looseleaf::cli {
+
+// Reads the cluster file that the options, the environment or the usual places name.
+[[nodiscard]] Cluster load_cluster(const Globals& globals);
+
+// The store, with warnings going to standard error and passwords asked on the terminal.
+[[nodiscard]] Datastore open_store(const Globals& globals);
+
+}  // namespace looseleaf::cli

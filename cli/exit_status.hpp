@@ -1,0 +1,52 @@
+// The exit statuses that scripts rely on, and how errors map to them.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+
+#include <looseleaf/error.hpp>
+
+namespace looseleaf::cli {
+
+// In order of strength: where several apply, the greatest is the process's.
+enum class ExitStatus : int {
+  done = 0,
+  negative = 1,       // done, with a negative answer
+  usage = 2,          // bad usage, cluster file, definition or id on the command line; an index not to be queried
+  failed = 3,         // could not be done, or not all of it
+  interrupted = 130,  // SIGINT
+  terminated = 143,   // SIGTERM
+};
+
+[[nodiscard]] constexpr ExitStatus stronger(ExitStatus a, ExitStatus b) { return std::max(a, b); }
+
+[[nodiscard]] constexpr ExitStatus exit_status_of_signal(int signal) {
+  return signal == SIGTERM ? ExitStatus::terminated : ExitStatus::interrupted;
+}
+
+// `signal` is the one that asked the process to stop, 0 if none did.
+[[nodiscard]] constexpr ExitStatus exit_status_of(ErrorCode code, int signal) {
+  switch (code) {
+    case ErrorCode::usage:
+    case ErrorCode::bad_cluster:
+    case ErrorCode::wrong_cluster:
+    case ErrorCode::bad_definition:
+    case ErrorCode::bad_index:
+      return ExitStatus::usage;
+    case ErrorCode::bad_entity:
+    case ErrorCode::refused:
+      return ExitStatus::negative;
+    case ErrorCode::interrupted:
+      return signal == 0 ? ExitStatus::failed : exit_status_of_signal(signal);
+    case ErrorCode::busy:
+    case ErrorCode::unavailable:
+    case ErrorCode::outcome_unknown:
+    case ErrorCode::server:
+    case ErrorCode::corrupt:
+    case ErrorCode::io:
+      return ExitStatus::failed;
+  }
+  return ExitStatus::failed;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,135 @@
+// Input from files and standard input.
+#include "cli/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <looseleaf/error.hpp>
+
+#include "cli/messages.hpp"
+#include "cli/signals.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t longest_id_line = 256;
+constexpr std::string_view white_space = " \t\r";
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(white_space);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
+}
+
+}  // namespace
+
+Input::Input(const std::string& name)
+    : name_(name == "-" ? "standard input" : name),
+      fd_(name == "-" ? STDIN_FILENO : ::open(name.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (fd_ < 0) {
+    throw Error(ErrorCode::io, "cannot open a file", {{"file", name_}, {"reason", std::strerror(errno)}});
+  }
+}
+
+Input::~Input() {
+  if (fd_ != STDIN_FILENO) {
+    ::close(fd_);
+  }
+}
+
+std::size_t Input::read(char* buffer, std::size_t size) {
+  while (wait_readable(fd_)) {
+    const ssize_t got = ::read(fd_, buffer, size);
+    if (got >= 0) {
+      return static_cast<std::size_t>(got);
+    }
+    if (errno != EINTR && errno != EAGAIN) {
+      throw Error(ErrorCode::io, "cannot read a file", {{"file", name_}, {"reason", std::strerror(errno)}});
+    }
+  }
+  return 0;
+}
+
+bool Input::is_terminal() const { return ::isatty(fd_) == 1; }
+
+std::optional<std::uint64_t> Input::size() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+std::vector<IdLine> IdReader::next(std::size_t limit) {
+  while (lines_.empty() && !ended_) {
+    read_more();
+  }
+  const auto end = lines_.begin() + static_cast<std::ptrdiff_t>(std::min(limit, lines_.size()));
+  std::vector<IdLine> batch(std::make_move_iterator(lines_.begin()), std::make_move_iterator(end));
+  lines_.erase(lines_.begin(), end);
+  return batch;
+}
+
+void IdReader::read_more() {
+  std::array<char, 16 * 1024> chunk{};
+  const std::size_t size = input_.read(chunk.data(), chunk.size());
+  if (size == 0) {
+    ended_ = true;
+    if (!stop_requested()) {
+      end_line();
+    }
+    return;
+  }
+  for (const char c : std::string_view(chunk.data(), size)) {
+    if (c == '\n') {
+      end_line();
+    } else if (partial_.size() < longest_id_line) {
+      partial_ += c;
+    }
+  }
+}
+
+void IdReader::end_line() {
+  std::string text = trimmed(partial_);
+  if (!text.empty()) {
+    const auto id = Uuid::parse(text);
+    lines_.push_back({line_, std::move(text), id});
+  }
+  partial_.clear();
+  ++line_;
+}
+
+std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
+  std::vector<Uuid> ids;
+  for (const auto& text : texts) {
+    const auto id = Uuid::parse(text);
+    if (!id) {
+      throw Error(ErrorCode::usage, "not an id", {{"id", text}}, "an id has 32 hexadecimal digits, dashes are allowed");
+    }
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
+bool means_standard_input(const std::vector<std::string>& ids) {
+  const bool given = std::find(ids.begin(), ids.end(), "-") != ids.end();
+  if (given && ids.size() > 1) {
+    throw Error(ErrorCode::usage, "ids come either as arguments or from standard input", {},
+                "give - alone, or ids without it");
+  }
+  return given;
+}
+
+void hint_if_terminal(const Input& input, std::string_view what) {
+  if (input.is_terminal()) {
+    print_note(fmt::format("reading {} from the terminal; Ctrl-D ends", what));
+  }
+}
+
+}  // namespace looseleaf::cli

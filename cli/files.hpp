@@ -1,0 +1,73 @@
+// Input from files and standard input, and ids read from it line by line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <looseleaf/uuid.hpp>
+
+namespace looseleaf::cli {
+
+// One file, or standard input if the name is "-".
+class Input {
+ public:
+  // Throws Error(io).
+  explicit Input(const std::string& name);
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+  ~Input();
+
+  // As read(2): what is there, at least one byte. 0 at the end, or as soon as a signal asks to stop.
+  // Throws Error(io).
+  std::size_t read(char* buffer, std::size_t size);
+
+  [[nodiscard]] bool is_terminal() const;
+  // Of a regular file in bytes.
+  [[nodiscard]] std::optional<std::uint64_t> size() const;
+
+ private:
+  std::string name_;
+  int fd_;
+};
+
+// One line that should hold an id.
+struct IdLine {
+  std::uint64_t line = 0;  // counted from 1
+  std::string text;        // trimmed; the first 256 bytes of a longer one
+  std::optional<Uuid> id;  // absent if the text is none
+};
+
+// Reads ids one per line; blank lines are skipped.
+class IdReader {
+ public:
+  explicit IdReader(Input& input) : input_(input) {}
+
+  // What has arrived, `limit` lines at most; waits for the first. Empty at the end. Throws Error(io).
+  [[nodiscard]] std::vector<IdLine> next(std::size_t limit);
+
+ private:
+  void read_more();
+  void end_line();
+
+  Input& input_;
+  std::deque<IdLine> lines_;
+  std::string partial_;
+  std::uint64_t line_ = 1;
+  bool ended_ = false;
+};
+
+// Ids given as arguments. Throws Error(usage) at the first that is none.
+[[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);
+
+// True for the single argument "-". Throws Error(usage) if "-" stands among others.
+[[nodiscard]] bool means_standard_input(const std::vector<std::string>& ids);
+
+// Tells somebody who started the command without input what it waits for.
+void hint_if_terminal(const Input& input, std::string_view what);
+
+}  // namespace looseleaf::cli

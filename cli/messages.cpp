@@ -1,0 +1,101 @@
+// Standard error.
+#include "cli/messages.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <mutex>
+
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::string_view erase_line = "\r\033[K";
+
+std::atomic<bool> colors{false};
+
+struct Terminal {
+  std::mutex mutex;
+  std::string status_line;
+};
+
+Terminal& terminal() {
+  static Terminal instance;
+  return instance;
+}
+
+// A standard error that fails has nobody to be reported to.
+void write_error_output(std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, data.data(), data.size());
+    if (written >= 0) {
+      data.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void print_message(const std::string& message) {
+  const std::lock_guard lock(terminal().mutex);
+  if (terminal().status_line.empty()) {
+    write_error_output(message);
+  } else {
+    write_error_output(std::string(erase_line) + message + terminal().status_line);
+  }
+}
+
+std::string colored(std::string_view kind, std::string_view color) {
+  return colors ? std::string("\033[1;") + std::string(color) + "m" + std::string(kind) + "\033[0m" : std::string(kind);
+}
+
+}  // namespace
+
+std::string format_message(std::string_view kind, std::string_view what, const Error::Context& context,
+                           std::string_view hint) {
+  std::string message = "looseleaf: ";
+  if (!kind.empty()) {
+    message.append(kind).append(": ");
+  }
+  message += escape_controls(what) + '\n';
+  for (const auto& [key, value] : context) {
+    message += "  " + escape_controls(key) + ": " + escape_controls(value) + '\n';
+  }
+  if (!hint.empty()) {
+    message += "hint: " + escape_controls(hint) + '\n';
+  }
+  return message;
+}
+
+void print_error(const Error& error) {
+  print_message(format_message(colored("error", "31"), error.what(), error.context(), error.hint()));
+}
+
+void print_warning(std::string_view what, const Error::Context& context, std::string_view hint) {
+  print_message(format_message(colored("warning", "33"), what, context, hint));
+}
+
+void print_note(std::string_view text) { print_message(format_message({}, text, {}, {})); }
+
+void print_plain(const std::string& text) { print_message(text); }
+
+void set_status_line(std::string line) {
+  const std::lock_guard lock(terminal().mutex);
+  if (line.empty() && terminal().status_line.empty()) {
+    return;
+  }
+  terminal().status_line = std::move(line);
+  write_error_output(std::string(erase_line) + terminal().status_line);
+}
+
+bool messages_on_terminal() {
+  static const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+  return on_terminal;
+}
+
+void set_message_colors(bool on) { colors = on; }
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,32 @@
+// Standard error: errors, warnings, notes and the status line of a running job.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <looseleaf/error.hpp>
+
+namespace looseleaf::cli {
+
+// How a message is worded: "looseleaf: <kind>: what", its context one per line, then its hint.
+[[nodiscard]] std::string format_message(std::string_view kind, std::string_view what, const Error::Context& context,
+                                         std::string_view hint);
+
+// All of these may be called from any thread; a message comes out whole.
+void print_error(const Error& error);
+void print_warning(std::string_view what, const Error::Context& context = {}, std::string_view hint = {});
+// "looseleaf: text".
+void print_note(std::string_view text);
+// Text of several lines as it is, ending with a line end.
+void print_plain(const std::string& text);
+
+// Keeps `line` as the last line of the terminal until it is replaced, or taken away by an empty one.
+// Only for a standard error that is a terminal.
+void set_status_line(std::string line);
+
+[[nodiscard]] bool messages_on_terminal();
+
+// Colours the kinds of messages; off at first.
+void set_message_colors(bool on);
+
+}  // namespace looseleaf::cli

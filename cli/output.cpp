@@ -1,0 +1,122 @@
+// Standard output in whole lines.
+#include "cli/output.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <looseleaf/error.hpp>
+
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t buffer_limit = 64 * 1024;
+constexpr auto longest_wait = std::chrono::milliseconds(5);
+
+// 0, or the errno of what went wrong.
+int write_all(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t written = ::write(fd, data.data(), data.size());
+    if (written >= 0) {
+      data.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+LineWriter::LineWriter(int fd) : fd_(fd), terminal_(::isatty(fd) == 1) {}
+
+LineWriter::~LineWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    write_out();
+    closing_ = true;
+  }
+  changed_.notify_all();
+  if (flusher_.joinable()) {
+    flusher_.join();
+  }
+}
+
+bool LineWriter::write_line(std::string_view line) {
+  const std::lock_guard lock(mutex_);
+  if (error_ != 0) {
+    return false;
+  }
+  buffer_ += terminal_ ? escape_controls(line) : line;
+  buffer_ += '\n';
+  const bool idle = std::chrono::steady_clock::now() - written_at_ >= longest_wait;
+  if (terminal_ || idle || buffer_.size() >= buffer_limit) {
+    write_out();
+    return error_ == 0;
+  }
+  if (!flusher_.joinable()) {
+    flusher_ = std::thread([this] { flush_when_idle(); });
+  }
+  changed_.notify_one();
+  return true;
+}
+
+bool LineWriter::flush() {
+  const std::lock_guard lock(mutex_);
+  write_out();
+  return error_ == 0;
+}
+
+int LineWriter::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+int LineWriter::take_error() {
+  const std::lock_guard lock(mutex_);
+  const bool taken = std::exchange(error_taken_, error_ != 0);
+  return taken ? 0 : error_;
+}
+
+void LineWriter::write_out() {
+  if (error_ == 0) {
+    error_ = write_all(fd_, buffer_);
+  }
+  buffer_.clear();
+  written_at_ = std::chrono::steady_clock::now();
+}
+
+void LineWriter::flush_when_idle() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    changed_.wait(lock, [this] { return closing_ || !buffer_.empty(); });
+    changed_.wait_for(lock, longest_wait, [this] { return closing_; });
+    write_out();
+  }
+}
+
+LineWriter& data_output() {
+  static LineWriter writer(STDOUT_FILENO);
+  return writer;
+}
+
+bool print_line(std::string_view line) { return data_output().write_line(line); }
+
+void finish_output() {
+  data_output().flush();
+  const int error = data_output().take_error();
+  if (error != 0 && error != EPIPE) {
+    throw Error(ErrorCode::io, "cannot write to standard output", {{"reason", std::strerror(error)}});
+  }
+}
+
+}  // namespace looseleaf::cli

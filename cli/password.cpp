@@ -1,0 +1,79 @@
+// Password prompt on the controlling terminal.
+#include "cli/password.hpp"
+
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace looseleaf::cli {
+namespace {
+
+// What a signal handler needs to turn the echo on again; valid while the descriptor is not -1.
+std::atomic<int> silent_terminal{-1};
+termios usual_settings{};
+
+class Silence {
+ public:
+  explicit Silence(int fd) {
+    if (::tcgetattr(fd, &usual_settings) == 0) {
+      termios silent = usual_settings;
+      silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+      silent_terminal = fd;
+      ::tcsetattr(fd, TCSAFLUSH, &silent);
+    }
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  ~Silence() { restore_terminal_echo(); }
+};
+
+void write_text(int fd, const std::string& text) {
+  while (::write(fd, text.data(), text.size()) < 0 && errno == EINTR) {
+  }
+}
+
+std::string read_line(int fd) {
+  std::string line;
+  char c = 0;
+  while (true) {
+    const ssize_t got = ::read(fd, &c, 1);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got != 1 || c == '\n') {
+      return line;
+    }
+    line += c;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> ask_password(const std::string& prompt) {
+  const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) {
+    return std::nullopt;
+  }
+  std::optional<std::string> password;
+  const bool in_foreground = ::tcgetpgrp(fd) == ::getpgrp();
+  if (in_foreground && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1)) {
+    write_text(fd, prompt);
+    const Silence silence(fd);
+    password = read_line(fd);
+    write_text(fd, "\n");
+  }
+  ::close(fd);
+  return password && password->empty() ? std::nullopt : password;
+}
+
+void restore_terminal_echo() {
+  const int fd = silent_terminal.exchange(-1);
+  if (fd >= 0) {
+    ::tcsetattr(fd, TCSANOW, &usual_settings);
+  }
+}
+
+}  // namespace looseleaf::cli

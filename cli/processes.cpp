@@ -1,0 +1,251 @@
+// Other programs: spawning, capturing, daemons, and what /proc says about a pid.
+#include "cli/processes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <looseleaf/error.hpp>
+#include <utility>
+
+namespace looseleaf::cli {
+namespace {
+
+[[noreturn]] void fail(const std::string& program, int error) {
+  throw Error(ErrorCode::io, "a program cannot be started", {{"program", program}, {"reason", std::strerror(error)}});
+}
+
+std::vector<char*> pointers(std::vector<std::string>& command) {
+  std::vector<char*> result;
+  for (std::string& argument : command) {
+    result.push_back(argument.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+int memory_file(const char* name) {
+  const int file = ::memfd_create(name, MFD_CLOEXEC);
+  if (file < 0) {
+    throw Error(ErrorCode::io, "a file in memory cannot be made", {{"reason", std::strerror(errno)}});
+  }
+  return file;
+}
+
+void write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      throw Error(ErrorCode::io, "a program's input cannot be stored", {{"reason", std::strerror(errno)}});
+    }
+    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+}
+
+// Reads without moving the position, which the child shares.
+std::string content(int file) {
+  std::string bytes;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const ssize_t got = ::pread(file, buffer.data(), buffer.size(), static_cast<off_t>(bytes.size()));
+    if (got <= 0) {
+      return bytes;
+    }
+    bytes.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+pid_t spawn(const std::vector<std::string>& command, int in, int out, int err) {
+  std::vector<std::string> arguments = command;
+  const std::vector<char*> argv = pointers(arguments);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  pid_t pid = 0;
+  const int error = ::posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    fail(command.front(), error);
+  }
+  return pid;
+}
+
+struct DaemonFiles {
+  int null, log, report;
+};
+
+// Only async-signal-safe calls from here on: the process we were forked from may have other threads.
+[[noreturn]] void become_daemon(char* const* argv, const DaemonFiles& files) {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) {
+    ::signal(number, SIG_DFL);
+  }
+  ::dup2(files.null, STDIN_FILENO);
+  ::dup2(files.log, STDOUT_FILENO);
+  ::dup2(files.log, STDERR_FILENO);
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  const pid_t pid = ::getpid();
+  if (::write(files.report, &pid, sizeof pid) == static_cast<ssize_t>(sizeof pid)) {
+    ::execv(argv[0], argv);
+  }
+  const int error = errno;
+  [[maybe_unused]] const ssize_t ignored = ::write(files.report, &error, sizeof error);
+  ::_exit(127);
+}
+
+[[noreturn]] void fork_daemon(char* const* argv, const DaemonFiles& files) {
+  ::setsid();
+  if (::fork() == 0) {
+    become_daemon(argv, files);
+  }
+  ::_exit(0);
+}
+
+// The pid that the daemon reported, after its end of the pipe was closed by a successful exec.
+pid_t read_report(int pipe, const std::string& program) {
+  std::array<int, 2> report{};
+  std::size_t got = 0;
+  while (got < sizeof report) {
+    const ssize_t bytes = ::read(pipe, reinterpret_cast<char*>(report.data()) + got, sizeof report - got);
+    if (bytes == 0) {
+      break;
+    }
+    if (bytes < 0 && errno != EINTR) {
+      fail(program, errno);
+    }
+    got += bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+  }
+  if (got != sizeof(int)) {
+    fail(program, got == sizeof report ? report[1] : EAGAIN);
+  }
+  return report[0];
+}
+
+}  // namespace
+
+Process Process::start(const std::vector<std::string>& command, std::string_view input) {
+  const int in = memory_file("stdin");
+  const int out = memory_file("stdout");
+  const int err = memory_file("stderr");
+  Process process(0, out, err);
+  write_all(in, input);
+  ::lseek(in, 0, SEEK_SET);
+  process.pid_ = spawn(command, in, out, err);
+  ::close(in);
+  return process;
+}
+
+Process::Process(Process&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), out_(std::exchange(other.out_, -1)), err_(std::exchange(other.err_, -1)) {}
+
+Process::~Process() {
+  if (pid_ != 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (out_ >= 0) {
+    ::close(out_);
+    ::close(err_);
+  }
+}
+
+void Process::signal(int number) const {
+  if (pid_ != 0) {
+    ::kill(pid_, number);
+  }
+}
+
+std::string Process::out() const {
+  return content(out_);
+}
+
+std::string Process::err() const {
+  return content(err_);
+}
+
+ProcessResult Process::wait() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), out(), err()};
+}
+
+ProcessResult run_process(const std::vector<std::string>& command, std::string_view input) {
+  return Process::start(command, input).wait();
+}
+
+pid_t start_daemon(const std::vector<std::string>& command, const std::string& log) {
+  std::vector<std::string> arguments = command;
+  const std::vector<char*> argv = pointers(arguments);
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    fail(command.front(), errno);
+  }
+  DaemonFiles files{::open("/dev/null", O_RDONLY | O_CLOEXEC),
+                    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), pipe[1]};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    fork_daemon(argv.data(), files);
+  }
+  ::close(files.null);
+  ::close(files.log);
+  ::close(files.report);
+  ::waitpid(child, nullptr, 0);
+  try {
+    const pid_t pid = read_report(pipe[0], command.front());
+    ::close(pipe[0]);
+    return pid;
+  } catch (...) {
+    ::close(pipe[0]);
+    throw;
+  }
+}
+
+bool runs_with_argument(pid_t pid, std::string_view argument) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  for (std::string word; std::getline(file, word, '\0');) {
+    if (word == argument) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_ending(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  return file.peek() == std::ifstream::traits_type::eof() && !is_gone(pid);
+}
+
+bool is_gone(pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  std::ifstream file(folder + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) {
+    return true;
+  }
+  if (stat[name_end + 2] != 'Z') {
+    return false;
+  }
+  // A process whose first thread has ended is shown as a zombie although other threads still run.
+  std::error_code error;
+  const std::filesystem::directory_iterator threads(folder + "/task", error);
+  return error || std::distance(begin(threads), end(threads)) <= 1;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,53 @@
+// How far a long job is: one redrawn line on a terminal, a plain line every 30 s elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <looseleaf/jobs.hpp>
+
+#include "cli/registry.hpp"
+
+namespace looseleaf::cli {
+
+struct ProgressNumbers {
+  std::uint64_t done = 0;
+  std::uint64_t estimate = 0;   // 0: not known
+  std::uint64_t this_time = 0;  // of `done`, what was done in `elapsed`; a resumed job has more behind it
+  std::chrono::duration<double> elapsed{0};
+};
+
+// "backfill: 1,200 of about 5,000 (24 %), 300/s, 0:13 left"; no time left before 1 %.
+[[nodiscard]] std::string format_progress(const std::string& job, const ProgressNumbers& numbers);
+
+// Thread-safe. The line disappears with the object.
+class ProgressDisplay {
+ public:
+  explicit ProgressDisplay(const Globals& globals);
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
+  ~ProgressDisplay();
+
+  void update(const Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Shard {
+    std::uint64_t at_start = 0, done = 0, estimate = 0;
+  };
+
+  void show(const std::string& job);
+
+  const bool on_;
+  const bool terminal_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, Shard> shards_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point shown_;
+};
+
+}  // namespace looseleaf::cli

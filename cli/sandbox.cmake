@@ -1,0 +1,10 @@
+# Private servers in a directory, for `looseleaf sandbox` and for the tests.
+# Whoever links it brings looseleaf::Error: the CLI by the shared library, the tests by the layers.
+include_guard(GLOBAL)
+add_library(looseleaf_sandbox STATIC
+  "${CMAKE_CURRENT_LIST_DIR}/processes.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/sandbox.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/server_program.cpp")
+target_include_directories(looseleaf_sandbox
+  PUBLIC "${CMAKE_CURRENT_LIST_DIR}/.." "${CMAKE_CURRENT_LIST_DIR}/../lib/include")
+target_link_libraries(looseleaf_sandbox PRIVATE looseleaf_options PUBLIC fmt::fmt)

@@ -1,0 +1,93 @@
+// A sandbox: private servers in one directory, for trying the program out and for its tests.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/server_program.hpp"
+
+namespace looseleaf::cli {
+
+struct SandboxOptions {
+  std::string dir;                      // empty: .sandbox in the working directory
+  std::uint32_t shards = 0;             // 0: as the sandbox has already, else 2
+  std::uint32_t servers = 0;            // 0: as the sandbox has already, else one a shard
+  std::string server;                   // a server program or its folder; empty: see find_server()
+  std::uint32_t buffer_pool_mib = 0;    // of each server; 0: as the sandbox has already, else 128
+  std::vector<std::string> extra_args;  // given to every server last, so they win; empty: as the sandbox has already
+};
+
+struct SandboxServer {
+  std::uint32_t number = 0;
+  bool running = false;
+  pid_t pid = 0;  // 0 if it does not run
+  std::string socket, log, datadir;
+};
+
+struct SandboxStatus {
+  std::string dir, cluster_file;
+  std::uint32_t shards = 0;
+  ServerProgram program;
+  std::vector<SandboxServer> servers;
+};
+
+struct SandboxStop {
+  std::uint32_t stopped = 0;          // servers that ran
+  std::vector<std::uint32_t> killed;  // those of them that did not end within 30 s and were killed
+};
+
+// Servers outlive the object and the process. They listen on sockets in the directory only, which is its owner's only.
+// Shard k is on server k % servers; its database is `looseleaf`, or `looseleaf_k` where servers hold several.
+// Operations on one directory by several processes follow one another. All throw Error(usage) if the directory is
+// not a sandbox or disagrees with the options, and Error(io) with the end of the server's log if a server fails.
+class Sandbox {
+ public:
+  // Creates the sandbox unless it is there, and starts every server that does not run; data is kept.
+  static Sandbox start(const SandboxOptions& options);
+  // A sandbox that is there already; starts nothing. An empty `dir` means .sandbox in the working directory.
+  [[nodiscard]] static Sandbox open(const std::string& dir);
+
+  [[nodiscard]] std::string dir() const { return dir_; }
+  [[nodiscard]] std::string cluster_file() const;
+  [[nodiscard]] std::uint32_t shards() const { return shards_; }
+  [[nodiscard]] std::uint32_t servers() const { return servers_; }
+  [[nodiscard]] const ServerProgram& program() const { return program_; }
+  [[nodiscard]] SandboxServer server(std::uint32_t number) const;
+  [[nodiscard]] SandboxStatus status() const;
+
+  SandboxStop stop();
+  // Stops the servers and removes the directory with all data.
+  SandboxStop remove();
+
+  // One server: start and wait until it answers, end in order, or end as a crash does. Nothing if it is so already.
+  void start_server(std::uint32_t number);
+  void stop_server(std::uint32_t number);
+  void kill_server(std::uint32_t number);
+
+ private:
+  explicit Sandbox(std::string dir) : dir_(std::move(dir)) {}
+
+  void create(const SandboxOptions& options);
+  void adopt(const SandboxOptions& options);
+  void check(const SandboxOptions& options) const;
+  void load();
+  void save() const;
+  void write_cluster_file() const;
+  void start_servers(const std::vector<std::uint32_t>& numbers);
+  void launch(const SandboxServer& server) const;
+  SandboxStop stop_servers(const std::vector<std::uint32_t>& numbers, int signal);
+  [[nodiscard]] std::vector<std::uint32_t> all() const;
+  [[nodiscard]] std::vector<std::string> command(const SandboxServer& server) const;
+
+  std::string dir_;  // absolute
+  std::uint32_t shards_ = 0;
+  std::uint32_t servers_ = 0;
+  std::uint32_t buffer_pool_mib_ = 128;
+  ServerProgram program_;
+  std::vector<std::string> args_;
+};
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,93 @@
+// Signal handlers, and the pipe through which they wake whoever waits for input.
+#include "cli/signals.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "cli/password.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+std::atomic<int> received{0};
+std::atomic<bool> draining{false};
+std::atomic<std::atomic<bool>*> job_stop{nullptr};
+std::array<int, 2> stop_pipe{-1, -1};
+
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::atomic<bool>*>::is_always_lock_free,
+              "the handlers use these");
+
+// Only async-signal-safe calls from here.
+void handle_stop(int signal) {
+  const int saved_errno = errno;
+  const bool second = received.exchange(signal) != 0;
+  if (second || !draining) {
+    restore_terminal_echo();
+    ::_exit(128 + signal);
+  }
+  if (std::atomic<bool>* stop = job_stop) {
+    *stop = true;
+  }
+  const char byte = 0;
+  if (::write(stop_pipe[1], &byte, 1) < 0) {
+    ::_exit(128 + signal);
+  }
+  errno = saved_errno;
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaddset(&action.sa_mask, SIGINT);
+  ::sigaddset(&action.sa_mask, SIGTERM);
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  if (::pipe2(stop_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw Error(ErrorCode::io, "cannot create a pipe");
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    handle(signal, handle_stop);
+  }
+}
+
+int stop_signal() { return received; }
+
+int stop_descriptor() { return stop_pipe[0]; }
+
+Drain::Drain(JobControl* control) {
+  job_stop = control != nullptr ? &control->stop : nullptr;
+  draining = true;
+}
+
+Drain::~Drain() {
+  job_stop = nullptr;
+  draining = false;
+}
+
+bool wait_readable(int fd) {
+  std::array<pollfd, 2> waiting{{{fd, POLLIN, 0}, {stop_descriptor(), POLLIN, 0}}};
+  while (!stop_requested()) {
+    if (::poll(waiting.data(), waiting.size(), -1) >= 0) {
+      return !stop_requested();
+    }
+    if (errno != EINTR) {
+      return true;  // read(2) will say what is wrong
+    }
+  }
+  return false;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,40 @@
+// Pure functions on text: escaping for terminals, one-line JSON, aligned tables, nearest matches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace looseleaf::cli {
+
+// Control characters (C0, DEL and, in UTF-8, C1) become \u00XX, which inside a JSON string means the same.
+[[nodiscard]] std::string escape_controls(std::string_view text);
+
+// The JSON text without white space outside strings if it contains a line break, else as it is.
+[[nodiscard]] std::string on_one_line(std::string_view json);
+
+// 1234567 as "1,234,567".
+[[nodiscard]] std::string grouped(std::uint64_t number);
+
+// "12 entities", "1 entity".
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view singular, std::string_view plural);
+
+// "0, 1, 5".
+[[nodiscard]] std::string comma_separated(const std::vector<std::uint32_t>& numbers);
+
+struct Column {
+  std::string title;
+  bool right = false;  // aligned to the right, as numbers are
+};
+
+// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends.
+[[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns,
+                                                    const std::vector<std::vector<std::string>>& rows);
+
+// The candidate that `word` was most likely meant to be; absent if none is near.
+[[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace looseleaf::cli

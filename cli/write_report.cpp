@@ -1,0 +1,322 @@
+// What put and delete say.
+#include "cli/write_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/signals.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t kinds_told_apart = 100;
+
+std::string_view name_of(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::stored:
+      return "stored";
+    case WriteStatus::not_found:
+      return "not_found";
+    case WriteStatus::rejected:
+      return "rejected";
+    case WriteStatus::failed:
+      return "failed";
+    case WriteStatus::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+bool about_one_entity(const std::string& key) {
+  static constexpr std::array<std::string_view, 4> keys{"file", "line", "column", "id"};
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+Error::Context place(WriteKind kind, const std::string& input, Position position) {
+  Error::Context context;
+  if (!input.empty()) {
+    context.emplace_back("file", input);
+  }
+  context.emplace_back("line", std::to_string(position.line));
+  if (kind == WriteKind::put) {
+    context.emplace_back("column", std::to_string(position.column));
+  }
+  return context;
+}
+
+// The error with the place in front; a line that it brings itself is nearer to the mistake.
+Error placed(const Error& error, Error::Context place) {
+  const auto has = [&](const std::string& key) {
+    return std::any_of(error.context().begin(), error.context().end(),
+                       [&](const auto& pair) { return pair.first == key; });
+  };
+  Error::Context context;
+  for (auto& pair : place) {
+    if (!has(pair.first) && !(pair.first == "column" && has("line"))) {
+      context.push_back(std::move(pair));
+    }
+  }
+  context.insert(context.end(), error.context().begin(), error.context().end());
+  return Error(error.code(), error.what(), std::move(context), error.hint());
+}
+
+}  // namespace
+
+RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(), "we")) {
+  if (!file_) {
+    throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}});
+  }
+}
+
+void RejectsFile::write(std::string_view piece, bool complete) {
+  const bool written = std::fwrite(piece.data(), 1, piece.size(), file_.get()) == piece.size();
+  if (!written || (complete && std::fputc('\n', file_.get()) == EOF)) {
+    note_failure();
+  }
+}
+
+void RejectsFile::flush() {
+  if (std::fflush(file_.get()) != 0) {
+    note_failure();
+  }
+}
+
+void RejectsFile::note_failure() {
+  if (failure_.empty()) {
+    failure_ = std::strerror(errno);
+  }
+}
+
+void FailureDigest::add(const Error& error) {
+  Kind kind{error.what(), {}};
+  std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(kind.second),
+               [](const auto& pair) { return !about_one_entity(pair.first); });
+  const auto known = repeated_.find(kind);
+  if (known != repeated_.end()) {
+    ++known->second;
+  } else if (repeated_.size() < kinds_told_apart) {
+    repeated_.emplace(std::move(kind), 0);
+    print_error(error);
+  } else {
+    ++others_;
+  }
+}
+
+void FailureDigest::finish() const {
+  for (const auto& [kind, count] : repeated_) {
+    if (count > 0) {
+      Error::Context context = kind.second;
+      context.emplace_back("entities", grouped(count) + " more");
+      print_error(Error(ErrorCode::server, kind.first, std::move(context)));
+    }
+  }
+  if (others_ > 0) {
+    print_error(Error(ErrorCode::server, "failures of many other kinds", {{"entities", grouped(others_)}}));
+  }
+}
+
+WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects)
+    : kind_(kind), globals_(globals), rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)) {}
+
+void WriteReport::begin_input(const std::string& name, std::uint64_t first_sequence) {
+  const Lock lock(mutex_);
+  inputs_.emplace_back(first_sequence, name == "-" ? "" : name);
+}
+
+void WriteReport::end_input(bool stopped_early) {
+  {
+    const Lock lock(mutex_);
+    if (in_long_piece_ && rejects_) {
+      rejects_->write({}, true);
+    }
+    in_long_piece_ = false;
+    if (stopped_early) {
+      status_ = stronger(status_, ExitStatus::negative);
+      print_error(Error(ErrorCode::bad_entity, "reading stopped inside an array that cannot be followed any more",
+                        inputs_.back().second.empty() ? Error::Context{}
+                                                      : Error::Context{{"file", inputs_.back().second}},
+                        "what comes after the last position reported was not read"));
+    }
+  }
+  long_piece_ended_.notify_all();
+}
+
+void WriteReport::input_failed(const Error& error) {
+  const Lock lock(mutex_);
+  status_ = stronger(status_, ExitStatus::failed);
+  print_error(error);
+}
+
+void WriteReport::take(const WriteResult& result) {
+  Lock lock(mutex_);
+  ++counts_[result.status];
+  if (result.status == WriteStatus::stored) {
+    print_result(result, nullptr);
+  } else {
+    take_refused(result, lock);
+  }
+}
+
+void WriteReport::take_refused(const WriteResult& result, Lock& lock) {
+  Error error = result.error.value_or(Error(ErrorCode::bad_entity, "no such entity"));
+  if (!inputs_.empty()) {
+    error = placed(error, place(kind_, input_of(result.sequence), result.position));
+  }
+  if (result.id) {
+    error.with("id", to_string(*result.id));
+  }
+  print_result(result, &error);
+  if (result.status == WriteStatus::rejected) {
+    status_ = stronger(status_, ExitStatus::negative);
+    print_error(error);
+  } else if (result.status == WriteStatus::not_found) {
+    status_ = stronger(status_, ExitStatus::negative);
+    print_warning(error.what(), error.context());
+  } else {
+    const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster;
+    hopeless_ = hopeless_ || wrong_setup;
+    status_ = stronger(status_, wrong_setup ? ExitStatus::usage : ExitStatus::failed);
+    digest_.add(error);
+  }
+  if (rejects_ && kind_ == WriteKind::put) {
+    long_piece_ended_.wait(lock, [this] { return !in_long_piece_; });
+    rejects_->write(result.text, true);
+  }
+}
+
+void WriteReport::reject(const Piece& piece) {
+  {
+    const Lock lock(mutex_);
+    if (!in_long_piece_) {
+      const std::string& input = inputs_.back().second;
+      const Error error(ErrorCode::bad_entity, piece.reject, place(kind_, input, piece.reject_position));
+      ++counts_[WriteStatus::rejected];
+      status_ = stronger(status_, ExitStatus::negative);
+      if (globals_.json()) {
+        print_status({}, name_of(WriteStatus::rejected), &error);
+      }
+      print_error(error);
+    }
+    in_long_piece_ = piece.more;
+    if (rejects_) {
+      rejects_->write(piece.text, !piece.more);
+    }
+  }
+  long_piece_ended_.notify_all();
+}
+
+void WriteReport::reject(const IdLine& line) {
+  const Lock lock(mutex_);
+  ++counts_[WriteStatus::rejected];
+  status_ = stronger(status_, ExitStatus::negative);
+  print_error(Error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}}));
+}
+
+bool WriteReport::hopeless() const {
+  const Lock lock(mutex_);
+  return hopeless_;
+}
+
+std::uint64_t WriteReport::done() const {
+  const Lock lock(mutex_);
+  const auto stored = counts_.find(WriteStatus::stored);
+  return stored == counts_.end() ? 0 : stored->second;
+}
+
+std::string WriteReport::input_of(std::uint64_t sequence) const {
+  const auto after = std::upper_bound(inputs_.begin(), inputs_.end(), sequence,
+                                      [](std::uint64_t wanted, const auto& input) { return wanted < input.first; });
+  return after == inputs_.begin() ? "" : std::prev(after)->second;
+}
+
+void WriteReport::print_result(const WriteResult& result, const Error* error) {
+  if (globals_.quiet) {
+    return;
+  }
+  const std::string id = result.id ? to_string(*result.id) : "";
+  if (globals_.json()) {
+    const bool deleted = kind_ == WriteKind::remove && result.status == WriteStatus::stored;
+    print_status(id, deleted ? "deleted" : name_of(result.status), error);
+  } else if (result.status == WriteStatus::stored) {
+    print_line(id);
+  }
+  check_output();
+}
+
+void WriteReport::print_status(std::string_view id, std::string_view status, const Error* error) {
+  Json line;
+  line["id"] = id.empty() ? Json(nullptr) : Json(id);
+  line["status"] = status;
+  if (error != nullptr) {
+    line["error"] = error->what();
+    for (const auto& [key, value] : error->context()) {
+      if (key != "id") {
+        line[key] = value;
+      }
+    }
+  }
+  print_json(line);
+}
+
+void WriteReport::check_output() {
+  if (const int error = data_output().take_error(); error != 0) {
+    status_ = stronger(status_, ExitStatus::failed);
+    print_error(Error(ErrorCode::io, "cannot print ids any more", {{"reason", std::strerror(error)}},
+                      kind_ == WriteKind::put ? "storing goes on" : "deleting goes on"));
+  }
+}
+
+ExitStatus WriteReport::finish() {
+  const Lock lock(mutex_);
+  digest_.finish();
+  if (globals_.json()) {
+    Json summary;
+    summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];
+    if (kind_ == WriteKind::remove) {
+      summary["not_found"] = counts_[WriteStatus::not_found];
+    }
+    for (const auto status : {WriteStatus::rejected, WriteStatus::failed, WriteStatus::unknown}) {
+      summary[std::string(name_of(status))] = counts_[status];
+    }
+    print_json(summary);
+  }
+  data_output().flush();
+  check_output();
+  if (rejects_) {
+    rejects_->flush();
+    if (!rejects_->failure().empty()) {
+      status_ = stronger(status_, ExitStatus::failed);
+      print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}}));
+    }
+  }
+  print_summary();
+  return stop_requested() ? exit_status_of_signal(stop_signal()) : status_;
+}
+
+void WriteReport::print_summary() const {
+  const bool all_well = status_ == ExitStatus::done && !stop_requested();
+  if (globals_.quiet || (all_well && !messages_on_terminal() && !globals_.verbose)) {
+    return;
+  }
+  std::string text = kind_ == WriteKind::put ? "stored " : "deleted ";
+  const auto stored = counts_.find(WriteStatus::stored);
+  text += counted(stored == counts_.end() ? 0 : stored->second, "entity", "entities");
+  for (const auto& [status, count] : counts_) {
+    if (status != WriteStatus::stored && count > 0) {
+      text += fmt::format(", {} {}", status == WriteStatus::not_found ? "not found" : name_of(status), grouped(count));
+    }
+  }
+  if (hopeless_ || stop_requested()) {
+    text += "; what followed in the input was not read";
+  }
+  print_note(text);
+}
+
+}  // namespace looseleaf::cli

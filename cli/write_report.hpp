@@ -1,0 +1,109 @@
+// What put and delete say: ids on standard output, failures on standard error, rejected texts in a file.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <looseleaf/datastore.hpp>
+
+#include "cli/exit_status.hpp"
+#include "cli/files.hpp"
+#include "cli/registry.hpp"
+
+namespace looseleaf::cli {
+
+// The file that receives what could not be stored. Not thread-safe.
+class RejectsFile {
+ public:
+  // Throws Error(io).
+  explicit RejectsFile(const std::string& path);
+
+  // A piece that is not `complete` goes on in the next one; a complete one is followed by a line end.
+  void write(std::string_view piece, bool complete);
+  void flush();
+  // Empty, or why something could not be written.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  void note_failure();
+
+  std::unique_ptr<std::FILE, Closer> file_;
+  std::string failure_;
+};
+
+// Prints a failure in full the first time and counts the ones like it: a dead shard can fail a million entities.
+class FailureDigest {
+ public:
+  void add(const Error& error);
+  // Prints how many more there were of each.
+  void finish() const;
+
+ private:
+  // What makes failures alike: everything but the entity.
+  using Kind = std::pair<std::string, Error::Context>;
+
+  std::map<Kind, std::uint64_t> repeated_;
+  std::uint64_t others_ = 0;
+};
+
+enum class WriteKind { put, remove };
+
+// Takes results from the write stream's thread and what the reader refused from the reading thread.
+class WriteReport {
+ public:
+  // `rejects` is a file name or empty.
+  WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects);
+
+  // Results from `first_sequence` on belong to this input.
+  void begin_input(const std::string& name, std::uint64_t first_sequence);
+  void end_input(bool stopped_early);
+  // An input that could not be read (on).
+  void input_failed(const Error& error);
+
+  void take(const WriteResult& result);
+  void reject(const Piece& piece);
+  void reject(const IdLine& line);
+
+  // True once going on makes no sense: the cluster file is wrong.
+  [[nodiscard]] bool hopeless() const;
+  [[nodiscard]] std::uint64_t done() const;
+
+  // Call when the last result was taken. Prints what remains to be said.
+  [[nodiscard]] ExitStatus finish();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  [[nodiscard]] std::string input_of(std::uint64_t sequence) const;
+  void print_result(const WriteResult& result, const Error* error);
+  void print_status(std::string_view id, std::string_view status, const Error* error);
+  void take_refused(const WriteResult& result, Lock& lock);
+  void check_output();
+  void print_summary() const;
+
+  const WriteKind kind_;
+  const Globals& globals_;
+  mutable std::mutex mutex_;
+  std::condition_variable long_piece_ended_;
+  bool in_long_piece_ = false;  // rejects of the other thread must not come in between
+  std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
+  std::unique_ptr<RejectsFile> rejects_;
+  FailureDigest digest_;
+  std::map<WriteStatus, std::uint64_t> counts_;
+  ExitStatus status_ = ExitStatus::done;
+  bool hopeless_ = false;
+};
+
+}  // namespace looseleaf::cli

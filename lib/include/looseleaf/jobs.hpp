@@ -1,0 +1,126 @@
+// Options, progress and reports of the long jobs: create-index, drop-index, backfill, verify, clean.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <looseleaf/export.hpp>
+#include <looseleaf/uuid.hpp>
+
+namespace looseleaf {
+
+struct Progress {
+  std::string_view job;     // "backfill", "verify", ...
+  std::uint32_t shard = 0;  // the entity shard that moved on
+  std::uint64_t done = 0;   // rows, of
+  std::uint64_t estimate = 0;
+};
+
+// How a caller follows and stops a job. A job looks at `stop` between chunks; it then stores its cursor, leaves
+// everything consistent and throws Error(interrupted). Setting `stop` is safe in a signal handler.
+struct JobControl {
+  std::atomic<bool> stop{false};
+  // Called from any thread of the job, one call at a time.
+  std::function<void(const Progress&)> on_progress;
+};
+
+enum class IndexState {
+  building,  // maintained by every put, not queried yet
+  ready,     // complete
+  dropping,  // no longer queried, still maintained
+  dropped,   // no longer maintained; its tables are going
+};
+
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(IndexState state);
+
+struct CreateReport {
+  std::string table;
+  bool created = false;  // false: the definition was in force already
+  IndexState state = IndexState::building;
+};
+
+struct CreatePlan {
+  std::string table;
+  struct Step {
+    std::vector<std::uint32_t> shards;  // in ascending order
+    std::string sql;                    // ends with ';'; empty if these shards have the index already
+    std::string note;                   // "to be created", "in force, state ready", ...
+  };
+  std::vector<Step> steps;
+};
+
+struct DropOptions {
+  bool keep_table = false;  // leave the tables under another name, <table>_dropped_<generation>
+};
+
+struct BackfillOptions {
+  std::vector<std::string> tables;  // empty: every index in state building
+  bool restart = false;             // forget stored cursors
+};
+
+struct BackfillReport {
+  std::vector<std::string> ready;  // the indexes that are ready now
+  std::uint64_t entities = 0;      // read in this run
+  std::uint64_t rows = 0;          // index rows sent
+  std::uint64_t reconciled = 0;    // entities that changed meanwhile
+};
+
+enum class FindingKind {
+  missing,           // an expected row is absent
+  stale,             // a row its entity does not call for
+  orphan,            // a row whose entity does not exist
+  misplaced,         // a row on the wrong shard
+  unreadable,        // an entity's body cannot be decoded
+  wrong_id,          // an entity's body has another id than its row
+  wrong_shard,       // an entity's row is on the wrong shard
+  table_differs,     // an index table is not as its definition declares
+  catalog_differs,   // shards disagree about an index
+};
+
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(FindingKind kind);
+
+struct Finding {
+  FindingKind kind = FindingKind::missing;
+  std::string index;        // empty for findings about entities alone
+  std::uint32_t shard = 0;  // where the row is, or should be
+  Uuid entity_id;           // all zero for table_differs and catalog_differs
+  std::string values;       // the row's values as a JSON array; or a sentence for the other kinds
+};
+
+struct VerifyOptions {
+  std::vector<std::string> tables;  // empty: every index that is building or ready
+  bool repair = false;
+  // How long a stale or orphan row may stand beside a healthy change before it is a finding.
+  std::uint32_t grace_seconds = 10;
+};
+
+struct VerifyReport {
+  struct Count {
+    std::uint64_t rows = 0;  // index rows seen
+    std::map<FindingKind, std::uint64_t> findings;
+  };
+  std::map<std::pair<std::string, std::uint32_t>, Count> counts;  // per index and index shard
+  std::uint64_t entities = 0;    // seen
+  std::uint64_t looked_again = 0;  // differences looked at a second time, under the entity's lock
+  std::vector<Finding> findings;   // what stands now; after a repair: what could not be mended
+  std::uint64_t repaired = 0;      // entities mended
+};
+
+struct CleanOptions {
+  bool full = false;                  // sweep everything, not only what changed
+};
+
+struct CleanReport {
+  std::uint64_t checked = 0;   // entities
+  std::uint64_t deleted = 0;   // index rows that no entity called for
+  std::uint64_t inserted = 0;  // index rows that were missing
+  std::uint64_t purged = 0;    // tombstones
+};
+
+}  // namespace looseleaf

@@ -1,0 +1,46 @@
+// What `status` reports about a cluster.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <looseleaf/error.hpp>
+#include <looseleaf/jobs.hpp>
+#include <looseleaf/uuid.hpp>
+
+namespace looseleaf {
+
+struct IndexStatus {
+  std::string table;
+  IndexState state = IndexState::building;
+  std::uint64_t generation = 0;
+  std::string since;  // UTC, "2026-01-31 12:00:00"
+  std::string definition;  // canonical JSON
+};
+
+struct JobStatus {
+  std::string job;
+  std::string table;
+  std::string holder;  // "host pid 123"; empty if nobody works on it
+  std::string since, heartbeat;  // UTC
+  std::uint64_t done = 0, estimate = 0;
+};
+
+struct ShardStatus {
+  std::uint32_t shard = 0;
+  std::string address, database;
+  std::optional<Error> error;  // why it could not be asked; what follows is then empty
+  std::string server;          // "MariaDB 10.11.9"
+  std::uint64_t entities = 0;  // the server's estimate
+  std::vector<IndexStatus> indexes;
+  std::vector<JobStatus> jobs;
+};
+
+struct Status {
+  std::optional<Uuid> cluster_id;  // absent if no shard answered
+  std::vector<ShardStatus> shards;
+};
+
+}  // namespace looseleaf

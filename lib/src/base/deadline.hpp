@@ -1,0 +1,25 @@
+// A point in time by which an operation, with all its retries, must have ended.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace looseleaf::base {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Deadline(std::chrono::milliseconds from_now) : at_(Clock::now() + from_now) {}
+
+  [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
+  // Never negative.
+  [[nodiscard]] std::chrono::milliseconds left() const {
+    return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()));
+  }
+
+ private:
+  Clock::time_point at_;
+};
+
+}  // namespace looseleaf::base

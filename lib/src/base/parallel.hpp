@@ -1,0 +1,13 @@
+// Runs a few independent blocking tasks at once.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace looseleaf::base {
+
+// Runs all tasks, the first one on the calling thread, each of the others on a thread of its own; returns when all
+// have ended. Then rethrows the exception of the first task, in their order, that threw.
+void run_all(const std::vector<std::function<void()>>& tasks);
+
+}  // namespace looseleaf::base

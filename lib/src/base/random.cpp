@@ -1,0 +1,22 @@
+// Random numbers from getrandom(2).
+#include "base/random.hpp"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstring>
+#include <looseleaf/error.hpp>
+
+namespace looseleaf::base {
+
+std::uint64_t random_u64() {
+  std::uint64_t value = 0;
+  while (value == 0) {
+    if (::getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value) && errno != EINTR) {
+      throw Error(ErrorCode::io, "the operating system gave no random number", {{"reason", std::strerror(errno)}});
+    }
+  }
+  return value;
+}
+
+}  // namespace looseleaf::base

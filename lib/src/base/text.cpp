@@ -1,0 +1,131 @@
+// Small text helpers.
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace looseleaf::base {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Levenshtein distance by one row of the usual table.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+// How many bytes the sequence that begins with `lead` has, and the smallest and largest second byte; size 0 if no
+// sequence begins so (Unicode, table 3-7).
+struct Utf8Form {
+  std::size_t size = 0;
+  unsigned char second_min = 0x80;
+  unsigned char second_max = 0xBF;
+};
+
+Utf8Form utf8_form(unsigned char lead) {
+  if (lead < 0x80) {
+    return {1};
+  }
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    return {2};
+  }
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return {3, static_cast<unsigned char>(lead == 0xE0 ? 0xA0 : 0x80),
+            static_cast<unsigned char>(lead == 0xED ? 0x9F : 0xBF)};
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return {4, static_cast<unsigned char>(lead == 0xF0 ? 0x90 : 0x80),
+            static_cast<unsigned char>(lead == 0xF4 ? 0x8F : 0xBF)};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : text) {
+    hash ^= static_cast<unsigned char>(byte);
+    hash *= 0x100000001b3U;
+  }
+  return hash;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t most_edits = 2;
+  const std::string wanted = ascii_lower(word);
+  std::optional<std::string> best;
+  std::size_t best_distance = most_edits + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(wanted, ascii_lower(candidate));
+    if (distance < best_distance && 2 * distance < word.size()) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t code_points) {
+  if (text.size() <= code_points) {
+    return text;
+  }
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_continuation(text[i]) && seen++ == code_points) {
+      return text.substr(0, i);
+    }
+  }
+  return text;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Form form = utf8_form(static_cast<unsigned char>(text[0]));
+    if (form.size == 0 || text.size() < form.size) {
+      return false;
+    }
+    for (std::size_t i = 1; i < form.size; ++i) {
+      if (!is_continuation(text[i])) {
+        return false;
+      }
+    }
+    if (form.size > 1) {
+      const auto second = static_cast<unsigned char>(text[1]);
+      if (second < form.second_min || second > form.second_max) {
+        return false;
+      }
+    }
+    text.remove_prefix(form.size);
+  }
+  return true;
+}
+
+std::size_t utf8_length(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+std::string ascii_lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+}  // namespace looseleaf::base

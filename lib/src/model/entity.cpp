@@ -1,0 +1,146 @@
+// What an entity's text must be, and the id that it gets if it has none.
+#include "model/entity.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "model/strict_json.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view white_space = " \t\r\n";
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(white_space);
+  if (first == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(first, text.find_last_not_of(white_space) - first + 1);
+}
+
+[[noreturn]] void reject(const char* what, Position position, const std::string& detail, const std::string& hint) {
+  Error::Context context = {{"line", std::to_string(position.line)}, {"column", std::to_string(position.column)}};
+  if (!detail.empty()) {
+    context.emplace_back("detail", detail);
+  }
+  throw Error(ErrorCode::bad_entity, what, std::move(context), hint);
+}
+
+std::string hint_for(JsonFaultKind kind) {
+  switch (kind) {
+    case JsonFaultKind::syntax:
+      return {};
+    case JsonFaultKind::duplicate_key:
+      return "Keep one of the two members.";
+    case JsonFaultKind::invalid_utf8:
+      return "Convert the input to UTF-8.";
+    case JsonFaultKind::lone_surrogate:
+      return "Write the character as UTF-8, or as both halves of its surrogate pair.";
+    case JsonFaultKind::too_deep:
+      return fmt::format("At most {} objects and arrays may be open at once.", max_depth);
+    case JsonFaultKind::number_range:
+      return "Write numbers beyond the range of a double as strings.";
+  }
+  return {};
+}
+
+void check_size(std::size_t size, Position position) {
+  if (size > max_body_size) {
+    reject("body too large", position, fmt::format("{} bytes", size),
+           fmt::format("An entity has at most {} bytes.", max_body_size));
+  }
+}
+
+// Where the value of the `id` member is; asked only once that is known to be wrong.
+Position position_of_id(std::string_view text, Position start) {
+  JsonPlaces places;
+  const json parsed = parse_strict(text, &places);
+  return position_after(text.substr(0, places.at("/id").value), start);
+}
+
+std::string with_id(std::string_view text, const Uuid& id, bool empty) {
+  return fmt::format("{{\"id\":\"{}\"{}{}", to_string(id), empty ? "" : ",", text.substr(1));
+}
+
+// Appends what `text` holds apart from white space outside strings.
+void append_compact(std::string& out, std::string_view text) {
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!in_string && white_space.find(c) != std::string_view::npos) {
+      continue;
+    }
+    out += c;
+    if (c == '"') {
+      in_string = !in_string;
+    } else if (c == '\\' && i + 1 < text.size()) {
+      out += text[++i];
+    }
+  }
+}
+
+}  // namespace
+
+ParsedEntity parse_entity(std::string_view text, Position start) {
+  const std::string_view body = trim(text);
+  const Position body_start =
+      body.empty() ? start : position_after(text.substr(0, static_cast<std::size_t>(body.data() - text.data())), start);
+  check_size(body.size(), body_start);
+  ParsedEntity entity;
+  try {
+    entity.json = parse_strict(body);
+  } catch (const JsonFault& fault) {
+    reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault.kind));
+  }
+  if (!entity.json.is_object()) {
+    reject("not a JSON object", body_start, entity.json.type_name(), "An entity is an object: {\"name\": \"value\"}.");
+  }
+  if (!entity.json.contains("id")) {
+    entity.id = Uuid::make_v7();
+    entity.text = with_id(body, entity.id, entity.json.empty());
+    entity.json["id"] = to_string(entity.id);
+    check_size(entity.text.size(), body_start);
+    return entity;
+  }
+  const std::optional<Uuid> id = id_of(entity.json);
+  if (!id) {
+    reject("id is not a UUID", position_of_id(body, body_start), {},
+           "Write 32 hexadecimal digits as a string, or leave the id out to get one made.");
+  }
+  entity.id = *id;
+  entity.text = body;
+  return entity;
+}
+
+json parse_stored(std::string_view text) {
+  json parsed = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!parsed.is_object()) {
+    throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
+                "Run `looseleaf verify` to find every body that cannot be read.");
+  }
+  return parsed;
+}
+
+std::optional<Uuid> id_of(const json& entity) {
+  const auto id = entity.find("id");
+  if (id == entity.end() || !id->is_string()) {
+    return std::nullopt;
+  }
+  return Uuid::parse(id->get_ref<const std::string&>());
+}
+
+std::string on_one_line(std::string_view text) {
+  if (text.find_first_of("\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string line;
+  line.reserve(text.size());
+  append_compact(line, text);
+  return line;
+}
+
+}  // namespace looseleaf::model

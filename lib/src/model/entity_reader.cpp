@@ -1,0 +1,357 @@
+// Splits a byte stream into entity texts. It follows brackets and strings only; what is inside an object is judged by
+// whoever parses it, except in an array, where a malformed element leaves no safe place to go on.
+#include <algorithm>
+#include <looseleaf/entity_reader.hpp>
+#include <utility>
+#include <vector>
+
+#include "model/entity.hpp"
+#include "model/strict_json.hpp"
+#include "model/value_scanner.hpp"
+
+namespace looseleaf {
+namespace {
+
+using model::ValueScanner;
+
+constexpr std::size_t buffer_size = 64 * 1024;
+constexpr std::size_t max_reject_piece = 1024 * 1024;
+constexpr int end_of_input = -1;
+
+bool is_space(int byte) {
+  return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+// The source byte by byte, with the position of the next one. Asks the source only when a byte is wanted.
+class Input {
+ public:
+  explicit Input(EntityReader::Source source) : source_(std::move(source)), buffer_(buffer_size) {}
+
+  // The next byte, or end_of_input.
+  int peek() {
+    if (at_ == end_ && !ended_) {
+      at_ = 0;
+      end_ = source_(buffer_.data(), buffer_.size());
+      ended_ = end_ == 0;
+    }
+    return ended_ ? end_of_input : static_cast<unsigned char>(buffer_[at_]);
+  }
+
+  // Consumes the byte that peek() showed.
+  char take() {
+    const char byte = buffer_[at_++];
+    if (byte == '\n') {
+      position_ = {position_.line + 1, 1};
+    } else {
+      ++position_.column;
+    }
+    return byte;
+  }
+
+  void skip_space() {
+    while (is_space(peek())) {
+      take();
+    }
+  }
+
+  // Consumes a byte order mark, uncounted. Returns what it consumed if that was only the beginning of one.
+  std::string skip_byte_order_mark() {
+    constexpr std::string_view mark = "\xEF\xBB\xBF";
+    std::string taken;
+    while (taken.size() < mark.size() && peek() == static_cast<unsigned char>(mark[taken.size()])) {
+      taken += take();
+    }
+    if (taken == mark) {
+      position_ = Position();
+      taken.clear();
+    }
+    return taken;
+  }
+
+  [[nodiscard]] Position position() const { return position_; }
+
+ private:
+  EntityReader::Source source_;
+  std::vector<char> buffer_;
+  std::size_t at_ = 0;
+  std::size_t end_ = 0;
+  bool ended_ = false;
+  Position position_;
+};
+
+// The text with everything replaced that concerns characters and not structure: bytes beyond ASCII and escaped
+// surrogates.
+std::string structure_of(std::string_view text) {
+  std::string structure(text);
+  for (std::size_t i = 0; i < structure.size(); ++i) {
+    if (static_cast<unsigned char>(structure[i]) >= 0x80) {
+      structure[i] = 'x';
+    } else if (structure[i] == '\\' && i + 2 < structure.size()) {
+      ++i;
+      if (structure[i] == 'u' && (structure[i + 1] == 'd' || structure[i + 1] == 'D')) {
+        structure[i + 1] = '0';
+      }
+    }
+  }
+  return structure;
+}
+
+// Does the text follow JSON's grammar, whatever else may be wrong with it?
+bool is_well_formed(std::string_view text) {
+  return nlohmann::json::accept(text) || nlohmann::json::accept(structure_of(text));
+}
+
+}  // namespace
+
+class EntityReader::Impl {
+ public:
+  explicit Impl(Source source) : input_(std::move(source)) {}
+
+  std::optional<Piece> next();
+  [[nodiscard]] bool stopped_early() const { return stopped_early_; }
+
+ private:
+  // Where the reader is between two pieces.
+  enum class Place { start, outside, first_element, element, after_element, stopped };
+  // How far the text of a piece that is being rejected goes.
+  enum class Extent { value, resume_line, line, known };
+
+  struct Reject {
+    Extent extent = Extent::known;
+    std::string reason;
+    Position position;
+  };
+
+  [[nodiscard]] bool in_array() const { return place_ != Place::start && place_ != Place::outside; }
+
+  std::optional<Piece> outside(int byte);
+  std::optional<Piece> inside_array(int byte);
+  Piece read_value();
+  Piece go_on_with_value();
+  Piece complete_value();
+  Piece broken_value(const char* reason);
+  Piece stop(const std::string& reason, Position position);
+  Piece begin_reject(Extent extent, std::string reason, Position position);
+  Piece go_on_rejecting();
+  void read_to_resume_line();
+  void read_line();
+  Piece reject_part();
+  Piece end_reject();
+
+  Input input_;
+  Place place_ = Place::start;
+  std::string text_;  // of the piece being read, as far as it was not handed out yet
+  Position start_;    // of text_
+  ValueScanner scanner_;
+  std::optional<Reject> reject_;
+  bool stopped_early_ = false;
+};
+
+std::optional<Piece> EntityReader::Impl::next() {
+  if (reject_) {
+    return go_on_rejecting();
+  }
+  text_.clear();
+  if (place_ == Place::start) {
+    place_ = Place::outside;
+    text_ = input_.skip_byte_order_mark();
+    if (!text_.empty()) {
+      return begin_reject(Extent::line, "text between entities", start_);
+    }
+  }
+  while (place_ != Place::stopped) {
+    input_.skip_space();
+    start_ = input_.position();
+    const int byte = input_.peek();
+    if (byte == end_of_input && !in_array()) {
+      break;
+    }
+    std::optional<Piece> piece = in_array() ? inside_array(byte) : outside(byte);
+    if (piece) {
+      return piece;
+    }
+  }
+  return std::nullopt;
+}
+
+// Absent if the byte was consumed without making a piece.
+std::optional<Piece> EntityReader::Impl::outside(int byte) {
+  if (byte == '[') {
+    input_.take();
+    place_ = Place::first_element;
+    return std::nullopt;
+  }
+  return byte == '{' ? read_value() : begin_reject(Extent::line, {}, start_);
+}
+
+std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
+  if (byte == end_of_input) {
+    return stop("array is not closed", start_);
+  }
+  if (byte == ']' && place_ != Place::element) {
+    input_.take();
+    place_ = Place::outside;
+    return std::nullopt;
+  }
+  if (byte == ',' && place_ == Place::after_element) {
+    input_.take();
+    place_ = Place::element;
+    return std::nullopt;
+  }
+  if (place_ == Place::after_element || byte == ',' || byte == ']' || byte == '}') {
+    return stop("syntax error between array elements", start_);
+  }
+  return read_value();
+}
+
+Piece EntityReader::Impl::read_value() {
+  scanner_ = ValueScanner();
+  return go_on_with_value();
+}
+
+Piece EntityReader::Impl::go_on_with_value() {
+  for (;;) {
+    const int byte = input_.peek();
+    if (byte == end_of_input) {
+      return broken_value(ValueScanner::not_closed);
+    }
+    const char* reason = nullptr;
+    switch (scanner_.feed(static_cast<char>(byte), input_.position().column == 1, reason)) {
+      case ValueScanner::Step::more:
+        text_ += input_.take();
+        break;
+      case ValueScanner::Step::last:
+        text_ += input_.take();
+        return complete_value();
+      case ValueScanner::Step::behind:
+        return complete_value();
+      case ValueScanner::Step::broken:
+        return broken_value(reason);
+    }
+    if (!reject_ && text_.size() > model::max_body_size) {
+      return begin_reject(Extent::value, "body too large", input_.position());
+    }
+    if (reject_ && text_.size() > max_reject_piece) {
+      return reject_part();
+    }
+  }
+}
+
+Piece EntityReader::Impl::complete_value() {
+  if (in_array()) {
+    place_ = Place::after_element;
+  }
+  if (reject_) {
+    return end_reject();
+  }
+  if (in_array() && !is_well_formed(text_)) {
+    Position position = start_;
+    try {
+      static_cast<void>(model::parse_strict(text_));
+    } catch (const model::JsonFault& fault) {
+      position = model::position_after(std::string_view(text_).substr(0, fault.offset), start_);
+    }
+    return stop("syntax error", position);
+  }
+  if (text_.front() != '{') {
+    return begin_reject(Extent::known, "not a JSON object", start_);
+  }
+  return Piece{std::move(text_), start_, {}, {}, false};
+}
+
+Piece EntityReader::Impl::broken_value(const char* reason) {
+  if (in_array()) {
+    return stop(reason, input_.position());
+  }
+  if (reject_) {
+    reject_->extent = Extent::resume_line;
+    return go_on_rejecting();
+  }
+  return begin_reject(Extent::resume_line, reason, input_.position());
+}
+
+Piece EntityReader::Impl::stop(const std::string& reason, Position position) {
+  place_ = Place::stopped;
+  stopped_early_ = true;
+  const std::string first = reject_ ? reject_->reason : reason;
+  return begin_reject(Extent::known, first + "; reading of the array stopped here", position);
+}
+
+Piece EntityReader::Impl::begin_reject(Extent extent, std::string reason, Position position) {
+  reject_ = Reject{extent, std::move(reason), position};
+  return go_on_rejecting();
+}
+
+Piece EntityReader::Impl::go_on_rejecting() {
+  if (text_.size() > max_reject_piece) {
+    return reject_part();
+  }
+  switch (reject_->extent) {
+    case Extent::value:
+      return go_on_with_value();
+    case Extent::resume_line:
+      read_to_resume_line();
+      break;
+    case Extent::line:
+      read_line();
+      break;
+    case Extent::known:
+      break;
+  }
+  return text_.size() > max_reject_piece ? reject_part() : end_reject();
+}
+
+void EntityReader::Impl::read_to_resume_line() {
+  for (int byte = input_.peek(); byte != end_of_input && text_.size() <= max_reject_piece; byte = input_.peek()) {
+    if (byte == '{' && input_.position().column == 1) {
+      return;
+    }
+    text_ += input_.take();
+  }
+}
+
+void EntityReader::Impl::read_line() {
+  for (int byte = input_.peek(); byte != end_of_input && text_.size() <= max_reject_piece; byte = input_.peek()) {
+    if (byte == '\n') {
+      break;
+    }
+    text_ += input_.take();
+  }
+  if (reject_->reason.empty()) {
+    const bool is_json = text_.size() <= max_reject_piece && is_well_formed(text_);
+    reject_->reason = is_json ? "not a JSON object" : "text between entities";
+  }
+}
+
+// The first part of a text that is too long for one piece.
+Piece EntityReader::Impl::reject_part() {
+  Piece piece{text_.substr(0, max_reject_piece), start_, reject_->reason, reject_->position, true};
+  start_ = model::position_after(piece.text, start_);
+  text_.erase(0, max_reject_piece);
+  return piece;
+}
+
+Piece EntityReader::Impl::end_reject() {
+  while (!text_.empty() && is_space(static_cast<unsigned char>(text_.back()))) {
+    text_.pop_back();
+  }
+  Piece piece{std::move(text_), start_, std::move(reject_->reason), reject_->position, false};
+  reject_.reset();
+  return piece;
+}
+
+EntityReader::EntityReader(Source source) : impl_(std::make_unique<Impl>(std::move(source))) {}
+
+EntityReader::EntityReader(EntityReader&&) noexcept = default;
+
+EntityReader::~EntityReader() = default;
+
+std::optional<Piece> EntityReader::next() {
+  return impl_->next();
+}
+
+bool EntityReader::stopped_early() const {
+  return impl_->stopped_early();
+}
+
+}  // namespace looseleaf

@@ -1,0 +1,327 @@
+// Index definitions: reading, checking, and the form that two equal ones share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <looseleaf/error.hpp>
+#include <looseleaf/index_definition.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "model/json_document.hpp"
+
+namespace looseleaf {
+namespace {
+
+using model::JsonDocument;
+using model::JsonObject;
+
+constexpr std::size_t max_name_length = 64;  // of tables and columns, in characters
+constexpr std::size_t max_properties = 8;
+constexpr std::uint32_t max_string_length = 735;  // 4 bytes each and the entity_id still fit a key
+constexpr std::size_t max_key_bytes = 3072;       // InnoDB's limit
+constexpr std::size_t entity_id_bytes = 16;
+
+constexpr std::array<std::pair<std::string_view, PropertyType>, 5> type_names = {{
+    {"uuid", PropertyType::uuid},
+    {"string", PropertyType::string},
+    {"int", PropertyType::integer},
+    {"double", PropertyType::real},
+    {"bool", PropertyType::boolean},
+}};
+
+std::string parse_table(const JsonObject& root) {
+  const std::optional<std::string> table = root.string("table");
+  if (!table) {
+    root.fail("a definition without a table", "Name the index table: \"table\": \"index_user_id\".");
+  }
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_valid = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  if (table->empty() || table->size() > max_name_length || !is_letter(table->front()) ||
+      !std::all_of(table->begin(), table->end(), is_valid)) {
+    root.fail_at_value("table", "not a table name",
+                       "A table name is a letter and up to 63 letters, digits and underscores.");
+  }
+  const std::string folded = base::ascii_lower(*table);
+  if (folded == "entities" || folded.rfind("looseleaf_", 0) == 0) {
+    root.fail_at_value("table", "a table name of the tool's own",
+                       "Choose a name other than entities that does not start with looseleaf_.");
+  }
+  return *table;
+}
+
+// A dotted path whose every key has at least one character and none of them a control character.
+bool is_path(std::string_view path) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string_view::npos &&
+         std::none_of(path.begin(), path.end(), is_control);
+}
+
+// Four-byte sequences begin with 0xF0 or more: characters that no MySQL identifier may have.
+bool beyond_bmp(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xF0; });
+}
+
+std::string parse_property_name(const JsonObject& object) {
+  const std::optional<std::string> name = object.string("name");
+  if (!name) {
+    object.fail("a property without a name", "Name it by its path in the entity: {\"name\": \"user_id\", ...}.");
+  }
+  if (!is_path(*name)) {
+    object.fail_at_value("name", "not a property path",
+                         "A path is keys joined by single dots, without control characters.");
+  }
+  if (base::utf8_length(*name) > max_name_length) {
+    object.fail_at_value("name", "a property path too long for a column name",
+                         fmt::format("Shorten it by {} characters.", base::utf8_length(*name) - max_name_length));
+  }
+  if (beyond_bmp(*name) || name->back() == ' ') {
+    object.fail_at_value("name", "a property path that cannot be a column name",
+                         "Column names have no characters beyond U+FFFF and do not end in a space.");
+  }
+  if (base::ascii_lower(*name) == "entity_id") {
+    object.fail_at_value("name", "a property called entity_id",
+                         "Every index table has a column of that name already; index the property under another name.");
+  }
+  return *name;
+}
+
+PropertyType parse_type(const JsonObject& object) {
+  const std::optional<std::string> name = object.string("type");
+  if (!name) {
+    object.fail("a property without a type", "Give it one: uuid, string, int, double or bool.");
+  }
+  for (const auto& [known, type] : type_names) {
+    if (known == *name) {
+      return type;
+    }
+  }
+  object.fail_at_value("type", "unknown property type", "Valid types are uuid, string, int, double and bool.");
+}
+
+Property parse_property(const JsonObject& object) {
+  object.allow_only({"name", "type", "max_length", "each"});
+  Property property;
+  property.name = parse_property_name(object);
+  property.type = parse_type(object);
+  if (const std::optional<std::int64_t> length = object.integer("max_length")) {
+    if (property.type != PropertyType::string) {
+      object.fail_at_key("max_length", "max_length on a property that is not a string", "Take it out.");
+    }
+    if (*length < 1 || *length > max_string_length) {
+      object.fail_at_value("max_length", "max_length out of range",
+                           fmt::format("It is a number from 1 to {}.", max_string_length));
+    }
+    property.max_length = static_cast<std::uint32_t>(*length);
+  }
+  property.each = object.boolean("each").value_or(false);
+  return property;
+}
+
+std::size_t key_bytes(const Property& property) {
+  switch (property.type) {
+    case PropertyType::uuid:
+      return 16;
+    case PropertyType::string:
+      return std::size_t{4} * property.max_length;
+    case PropertyType::integer:
+    case PropertyType::real:
+      return 8;
+    case PropertyType::boolean:
+      return 1;
+  }
+  return 0;
+}
+
+void check_key_size(const std::vector<Property>& properties, const JsonObject& root) {
+  std::size_t bytes = entity_id_bytes;
+  std::size_t strings = 0;
+  for (const Property& property : properties) {
+    bytes += key_bytes(property);
+    strings += property.type == PropertyType::string ? 1U : 0U;
+  }
+  if (bytes > max_key_bytes) {
+    const std::size_t characters = (bytes - max_key_bytes + 3) / 4;
+    root.fail_at_value("properties", "key columns too long together",
+                       fmt::format("They have {} bytes of {} at most; lower max_length by {} {}.", bytes, max_key_bytes,
+                                   characters, strings > 1 ? "over the strings together" : "characters"));
+  }
+}
+
+void check_distinct(const std::vector<Property>& properties, const Property& added, const JsonObject& object) {
+  for (const Property& property : properties) {
+    if (base::ascii_lower(property.name) == base::ascii_lower(added.name)) {
+      object.fail_at_value("name", "a property named twice", "Column names are equal if they differ in case alone.");
+    }
+    if (property.each && added.each) {
+      object.fail_at_key("each", "each on more than one property", "Make an index of its own for the other array.");
+    }
+  }
+}
+
+std::vector<Property> parse_properties(const JsonDocument& document, const JsonObject& root) {
+  const nlohmann::json* list = root.array("properties");
+  if (list == nullptr) {
+    root.fail("a definition without properties",
+              "List what to index: \"properties\": [{\"name\": \"user_id\", \"type\": \"uuid\"}].");
+  }
+  if (list->empty() || list->size() > max_properties) {
+    root.fail_at_value("properties", "a number of properties out of range",
+                       fmt::format("An index has 1 to {} properties.", max_properties));
+  }
+  std::vector<Property> properties;
+  for (const nlohmann::json& entry : *list) {
+    const JsonObject object(document, model::pointer_to(root.pointer_to("properties"), properties.size()), entry,
+                            "A property is an object: {\"name\": \"user_id\", \"type\": \"uuid\"}.");
+    Property property = parse_property(object);
+    check_distinct(properties, property, object);
+    properties.push_back(std::move(property));
+  }
+  check_key_size(properties, root);
+  return properties;
+}
+
+std::optional<std::size_t> parse_shard_on(const std::vector<Property>& properties, const JsonObject& root) {
+  const std::optional<std::string> name = root.string("shard_on");
+  if (!name) {
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (const Property& property : properties) {
+    if (property.name == *name) {
+      if (property.type == PropertyType::real || property.type == PropertyType::boolean) {
+        root.fail_at_value("shard_on", "shard_on a property of a type that places nothing",
+                           "Shard on a uuid, a string or an int, or leave shard_on out.");
+      }
+      return names.size();
+    }
+    names.push_back(property.name);
+  }
+  const std::optional<std::string> meant = base::nearest(*name, names);
+  root.fail_at_value("shard_on", "shard_on names none of the properties",
+                     meant ? fmt::format("Did you mean \"{}\"?", *meant)
+                           : fmt::format("The properties are {}.", fmt::join(names, ", ")));
+}
+
+Scalar parse_scalar(const JsonObject& where, const std::string& key) {
+  const nlohmann::json& value = where.value().at(key);
+  switch (value.type()) {
+    case nlohmann::json::value_t::null:
+      return std::monostate();
+    case nlohmann::json::value_t::boolean:
+      return value.get<bool>();
+    case nlohmann::json::value_t::string:
+      return value.get<std::string>();
+    case nlohmann::json::value_t::number_integer:
+      return value.get<std::int64_t>();
+    case nlohmann::json::value_t::number_unsigned:
+      if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+        where.fail_at_value(key, "a whole number out of range", "It must fit 64 bits with a sign.");
+      }
+      return value.get<std::int64_t>();
+    case nlohmann::json::value_t::number_float:
+      return value.get<double>() + 0.0;  // -0 becomes 0
+    default:
+      where.fail_at_value(key, "a value that is not a scalar",
+                          "\"where\" compares with null, true, false, numbers and strings.");
+  }
+}
+
+std::vector<std::pair<std::string, Scalar>> parse_where(const JsonDocument& document, const JsonObject& root) {
+  std::vector<std::pair<std::string, Scalar>> conditions;
+  const nlohmann::json* object = root.object("where");
+  if (object == nullptr) {
+    return conditions;
+  }
+  const JsonObject where(document, root.pointer_to("where"), *object);
+  for (const auto& member : object->items()) {
+    if (!is_path(member.key())) {
+      where.fail_at_key(member.key(), "not a property path",
+                        "A path is keys joined by single dots, without control characters.");
+    }
+    conditions.emplace_back(member.key(), parse_scalar(where, member.key()));
+  }
+  return conditions;
+}
+
+void check_immutable(const IndexDefinition& definition, const JsonObject& root) {
+  const bool has_each =
+      std::any_of(definition.properties.begin(), definition.properties.end(), [](const auto& p) { return p.each; });
+  if (definition.immutable && has_each) {
+    root.fail_at_key("immutable", "immutable together with each",
+                     "An immutable index has one row per entity; take one of the two out.");
+  }
+}
+
+struct ToJson {
+  nlohmann::ordered_json operator()(std::monostate /*null*/) const { return nullptr; }
+  template <typename T>
+  nlohmann::ordered_json operator()(const T& value) const {
+    return value;
+  }
+};
+
+nlohmann::ordered_json to_json(const Property& property) {
+  nlohmann::ordered_json json = {{"name", property.name}, {"type", to_string(property.type)}};
+  if (property.type == PropertyType::string && property.max_length != max_string_length) {
+    json["max_length"] = property.max_length;
+  }
+  if (property.each) {
+    json["each"] = true;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string to_string(PropertyType type) {
+  for (const auto& [name, known] : type_names) {
+    if (known == type) {
+      return std::string(name);
+    }
+  }
+  return {};
+}
+
+IndexDefinition IndexDefinition::parse(std::string_view text, const std::string& source) {
+  const JsonDocument document(ErrorCode::bad_definition, text, source);
+  const JsonObject root(document);
+  root.allow_only({"$schema", "table", "properties", "shard_on", "where", "immutable"});
+  static_cast<void>(root.string("$schema"));  // only its type is checked
+  IndexDefinition definition;
+  definition.table = parse_table(root);
+  definition.properties = parse_properties(document, root);
+  definition.shard_on = parse_shard_on(definition.properties, root);
+  definition.where = parse_where(document, root);
+  definition.immutable = root.boolean("immutable").value_or(false);
+  check_immutable(definition, root);
+  return definition;
+}
+
+IndexDefinition IndexDefinition::load(const std::string& path) {
+  return parse(model::read_file(ErrorCode::bad_definition, path), path);
+}
+
+std::string IndexDefinition::canonical_json() const {
+  nlohmann::ordered_json json = {{"table", table}, {"properties", nlohmann::ordered_json::array()}};
+  for (const Property& property : properties) {
+    json["properties"].push_back(to_json(property));
+  }
+  if (shard_on) {
+    json["shard_on"] = properties.at(*shard_on).name;
+  }
+  for (const auto& [path, value] : where) {
+    json["where"][path] = std::visit(ToJson{}, value);
+  }
+  if (immutable) {
+    json["immutable"] = true;
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string IndexDefinition::fingerprint() const {
+  return fmt::format("{:016x}", base::fnv1a(canonical_json()));
+}
+
+}  // namespace looseleaf

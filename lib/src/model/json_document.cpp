@@ -1,0 +1,160 @@
+// Configuration files in JSON, and complaints about them.
+#include "model/json_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+using nlohmann::json;
+
+// A pointer's last key, as the file has it.
+std::string last_key(const std::string& pointer) {
+  const json::json_pointer parsed(pointer);
+  return parsed.empty() ? std::string() : parsed.back();
+}
+
+bool is_index(const std::string& key) {
+  return !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string file)
+    : code_(code), text_(text), file_(std::move(file)) {
+  try {
+    root_ = parse_strict(text_, &places_);
+  } catch (const JsonFault& fault) {
+    const bool duplicate = fault.kind == JsonFaultKind::duplicate_key;
+    fail(fault.offset, fault.what(), duplicate ? fault.detail : "", duplicate ? "Keep one of the two." : fault.detail);
+  }
+  if (!root_.is_object()) {
+    fail(places_.at("").value, "not a JSON object", "", "The file is one JSON object.");
+  }
+}
+
+void JsonDocument::fail_at_value(const std::string& pointer, const std::string& what, const std::string& hint) const {
+  fail(places_.at(pointer).value, what, last_key(pointer), hint);
+}
+
+void JsonDocument::fail_at_key(const std::string& pointer, const std::string& what, const std::string& hint) const {
+  fail(places_.at(pointer).key, what, last_key(pointer), hint);
+}
+
+void JsonDocument::fail(std::size_t offset, const std::string& what, const std::string& key,
+                        const std::string& hint) const {
+  const Position position = position_after(std::string_view(text_).substr(0, offset));
+  Error::Context context = {
+      {"file", file_}, {"line", std::to_string(position.line)}, {"column", std::to_string(position.column)}};
+  if (!key.empty() && !is_index(key)) {
+    context.emplace_back("key", key);
+  }
+  throw Error(code_, what, std::move(context), hint);
+}
+
+JsonObject::JsonObject(const JsonDocument& document, std::string pointer, const json& value, const std::string& hint)
+    : document_(document), pointer_(std::move(pointer)), value_(value) {
+  if (!value_.is_object()) {
+    fail("not a JSON object", hint);
+  }
+}
+
+void JsonObject::allow_only(std::initializer_list<const char*> keys) const {
+  const std::vector<std::string> valid(keys.begin(), keys.end());
+  for (const auto& member : value_.items()) {
+    if (std::find(valid.begin(), valid.end(), member.key()) != valid.end()) {
+      continue;
+    }
+    const std::optional<std::string> meant = base::nearest(member.key(), valid);
+    fail_at_key(member.key(), "unknown key",
+                meant ? fmt::format("Did you mean \"{}\"?", *meant)
+                      : fmt::format("Valid keys are {}.", fmt::join(valid, ", ")));
+  }
+}
+
+const json* JsonObject::find(const std::string& key, bool (*is_type)(const json&), const char* what) const {
+  const auto member = value_.find(key);
+  if (member == value_.end()) {
+    return nullptr;
+  }
+  if (!is_type(*member)) {
+    fail_at_value(key, "a value of the wrong type", fmt::format("\"{}\" takes {}.", key, what));
+  }
+  return &*member;
+}
+
+std::optional<std::string> JsonObject::string(const std::string& key) const {
+  const json* found = find(
+      key, [](const json& value) { return value.is_string(); }, "a string");
+  return found != nullptr ? std::optional(found->get<std::string>()) : std::nullopt;
+}
+
+std::optional<std::int64_t> JsonObject::integer(const std::string& key) const {
+  const json* found = find(
+      key, [](const json& value) { return value.is_number_integer(); }, "a whole number");
+  return found != nullptr ? std::optional(found->get<std::int64_t>()) : std::nullopt;
+}
+
+std::optional<bool> JsonObject::boolean(const std::string& key) const {
+  const json* found = find(
+      key, [](const json& value) { return value.is_boolean(); }, "true or false");
+  return found != nullptr ? std::optional(found->get<bool>()) : std::nullopt;
+}
+
+const json* JsonObject::array(const std::string& key) const {
+  return find(
+      key, [](const json& value) { return value.is_array(); }, "an array");
+}
+
+const json* JsonObject::object(const std::string& key) const {
+  return find(
+      key, [](const json& value) { return value.is_object(); }, "an object");
+}
+
+std::string JsonObject::pointer_to(const std::string& key) const {
+  return model::pointer_to(pointer_, key);
+}
+
+void JsonObject::fail(const std::string& what, const std::string& hint) const {
+  document_.fail_at_value(pointer_, what, hint);
+}
+
+void JsonObject::fail_at_value(const std::string& key, const std::string& what, const std::string& hint) const {
+  document_.fail_at_value(pointer_to(key), what, hint);
+}
+
+void JsonObject::fail_at_key(const std::string& key, const std::string& what, const std::string& hint) const {
+  document_.fail_at_key(pointer_to(key), what, hint);
+}
+
+std::string pointer_to(const std::string& parent, const std::string& key) {
+  return (json::json_pointer(parent) / key).to_string();
+}
+
+std::string pointer_to(const std::string& parent, std::size_t index) {
+  return (json::json_pointer(parent) / index).to_string();
+}
+
+std::string read_file(ErrorCode code, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (file) {
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  if (!file || file.bad()) {
+    throw Error(code, "the file cannot be read", {{"file", path}, {"reason", std::generic_category().message(errno)}});
+  }
+  return text;
+}
+
+}  // namespace looseleaf::model

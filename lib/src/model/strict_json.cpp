@@ -1,0 +1,265 @@
+// A handler of nlohmann's parser events that builds the value and refuses what the library would let pass.
+#include "model/strict_json.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+using nlohmann::json;
+
+// Walks over the text and leaves in `*reached` how far the parser has come.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, const char** reached) : at_(at), reached_(reached) {}
+
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    *reached_ = ++at_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  const char** reached_;
+};
+
+bool is_scalar_byte(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '+' || c == '-' || c == '.' || c == 'E';
+}
+
+// The first byte of the string that ends right before `end`: its opening quote is the first one, going back, that no
+// backslash escapes.
+std::size_t string_start(std::string_view text, std::size_t end) {
+  std::size_t at = end - 1;
+  while (at > 0) {
+    --at;
+    if (text[at] != '"') {
+      continue;
+    }
+    std::size_t backslashes = 0;
+    while (backslashes < at && text[at - backslashes - 1] == '\\') {
+      ++backslashes;
+    }
+    if (backslashes % 2 == 0) {
+      break;
+    }
+  }
+  return at;
+}
+
+// The first byte of the token that ends at `end`, or one byte before it if the parser has read ahead.
+std::size_t token_start(std::string_view text, std::size_t end) {
+  if (end == 0) {
+    return 0;
+  }
+  if (text[end - 1] == '"') {
+    return string_start(text, end);
+  }
+  std::size_t at = end;
+  if (!is_scalar_byte(text[at - 1]) && at >= 2 && is_scalar_byte(text[at - 2])) {
+    --at;
+  }
+  const std::size_t token_end = at;
+  while (at > 0 && is_scalar_byte(text[at - 1])) {
+    --at;
+  }
+  return at == token_end ? at - 1 : at;
+}
+
+// What nlohmann's message says beyond "syntax error", without the excerpt of the text that it ends with.
+std::string detail_of(std::string_view message) {
+  const std::size_t dash = message.find(" - ");
+  if (dash == std::string_view::npos) {
+    return {};
+  }
+  message.remove_prefix(dash + 3);
+  return std::string(message.substr(0, message.find("; last read: ")));
+}
+
+class TreeBuilder {
+ public:
+  TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places)
+      : text_(text), reached_(reached), places_(places) {}
+
+  json take() { return std::move(root_); }
+
+  bool null() { return scalar(json(nullptr)); }
+  bool boolean(bool value) { return scalar(json(value)); }
+  bool number_integer(json::number_integer_t value) { return scalar(json(value)); }
+  bool number_unsigned(json::number_unsigned_t value) { return scalar(json(value)); }
+  bool number_float(json::number_float_t value, const std::string& /*literal*/) { return scalar(json(value)); }
+  bool string(std::string& value) { return scalar(json(std::move(value))); }
+  bool binary(json::binary_t& /*value*/) { return false; }
+
+  bool start_object(std::size_t /*size*/) { return open(json::value_t::object); }
+  bool start_array(std::size_t /*size*/) { return open(json::value_t::array); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& members = open_.back()->get_ref<json::object_t&>();
+    const std::size_t at = places_ != nullptr ? string_start(text_, reached()) : 0;
+    if (members.find(name) != members.end()) {
+      throw JsonFault(JsonFaultKind::duplicate_key, string_start(text_, reached()),
+                      std::string(base::utf8_prefix(name, 64)));
+    }
+    slot_ = &members[name];
+    if (places_ != nullptr) {
+      key_pointer_ = child_pointer(name);
+      (*places_)[key_pointer_].key = at;
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t read, const std::string& /*last_token*/, const json::exception& error) {
+    const std::string_view message = error.what();
+    const std::size_t last = std::min(read == 0 ? 0 : read - 1, text_.size());
+    if (dynamic_cast<const json::out_of_range*>(&error) != nullptr) {
+      throw JsonFault(JsonFaultKind::number_range, token_start(text_, std::min(read, text_.size())), {});
+    }
+    if (message.find("ill-formed UTF-8") != std::string_view::npos) {
+      throw JsonFault(JsonFaultKind::invalid_utf8, last, {});
+    }
+    if (message.find("invalid string: surrogate") != std::string_view::npos) {
+      throw JsonFault(JsonFaultKind::lone_surrogate, last, {});
+    }
+    const bool whole_token = message.find(" - unexpected ") != std::string_view::npos && last < text_.size();
+    throw JsonFault(JsonFaultKind::syntax, whole_token ? token_start(text_, last + 1) : last, detail_of(message));
+  }
+
+ private:
+  [[nodiscard]] std::size_t reached() const { return static_cast<std::size_t>(*reached_ - text_.data()); }
+
+  bool scalar(json&& value) {
+    note_place();
+    add(std::move(value));
+    return true;
+  }
+
+  bool open(json::value_t type) {
+    if (open_.size() == max_depth) {
+      throw JsonFault(JsonFaultKind::too_deep, reached() - 1, {});
+    }
+    const std::string pointer = note_place();
+    open_.push_back(add(json(type)));
+    if (places_ != nullptr) {
+      pointers_.push_back(pointer);
+    }
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    if (places_ != nullptr) {
+      pointers_.pop_back();
+    }
+    return true;
+  }
+
+  json* add(json&& value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    if (open_.back()->is_array()) {
+      auto& elements = open_.back()->get_ref<json::array_t&>();
+      elements.push_back(std::move(value));
+      return &elements.back();
+    }
+    *slot_ = std::move(value);
+    return slot_;
+  }
+
+  std::string note_place() {
+    if (places_ == nullptr) {
+      return {};
+    }
+    std::string pointer;
+    if (!open_.empty()) {
+      pointer = open_.back()->is_array() ? child_pointer(std::to_string(open_.back()->size())) : key_pointer_;
+    }
+    (*places_)[pointer].value = token_start(text_, reached());
+    return pointer;
+  }
+
+  [[nodiscard]] std::string child_pointer(const std::string& name) const {
+    return (json::json_pointer(pointers_.back()) / name).to_string();
+  }
+
+  std::string_view text_;
+  const char** reached_;
+  JsonPlaces* places_;
+  json root_;
+  std::vector<json*> open_;
+  json* slot_ = nullptr;               // of the member whose key came last
+  std::vector<std::string> pointers_;  // of open_
+  std::string key_pointer_;            // of slot_
+};
+
+}  // namespace
+
+JsonFault::JsonFault(JsonFaultKind fault_kind, std::size_t fault_offset, std::string fault_detail)
+    : kind(fault_kind), offset(fault_offset), detail(std::move(fault_detail)) {}
+
+const char* JsonFault::what() const noexcept {
+  switch (kind) {
+    case JsonFaultKind::syntax:
+      return "syntax error";
+    case JsonFaultKind::duplicate_key:
+      return "duplicate key";
+    case JsonFaultKind::invalid_utf8:
+      return "invalid UTF-8";
+    case JsonFaultKind::lone_surrogate:
+      return "lone surrogate";
+    case JsonFaultKind::too_deep:
+      return "nested too deeply";
+    case JsonFaultKind::number_range:
+      return "number out of range";
+  }
+  return "";
+}
+
+json parse_strict(std::string_view text, JsonPlaces* places) {
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") {
+    throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
+  }
+  const char* reached = text.data();
+  TreeBuilder builder(text, &reached, places);
+  const CountingIterator begin(text.data(), &reached);
+  const CountingIterator end(text.data() + text.size(), &reached);
+  json::sax_parse(begin, end, &builder);
+  // The parser takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    throw JsonFault(JsonFaultKind::syntax, nul, "a NUL byte");
+  }
+  return builder.take();
+}
+
+Position position_after(std::string_view text, Position start) {
+  const auto lines = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  if (lines == 0) {
+    return {start.line, start.column + text.size()};
+  }
+  return {start.line + lines, text.size() - text.rfind('\n')};
+}
+
+}  // namespace looseleaf::model

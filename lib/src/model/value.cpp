@@ -1,0 +1,102 @@
+// Typed values: from query text, to columns, to reports.
+#include "model/value.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <looseleaf/error.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+using nlohmann::json;
+
+template <typename Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::optional<Value> try_parse(PropertyType type, const std::string& text) {
+  switch (type) {
+    case PropertyType::uuid:
+      return Uuid::parse(text);
+    case PropertyType::string:
+      return base::is_utf8(text) ? std::optional<Value>(text) : std::nullopt;
+    case PropertyType::integer:
+      return parse_number<std::int64_t>(text);
+    case PropertyType::real: {
+      const std::optional<double> number = parse_number<double>(text);
+      return number && std::isfinite(*number) ? number : std::optional<Value>();
+    }
+    case PropertyType::boolean:
+      return text == "true" || text == "false" ? std::optional<Value>(text == "true") : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string hint_for(PropertyType type) {
+  switch (type) {
+    case PropertyType::uuid:
+      return "A uuid has 32 hexadecimal digits, with or without dashes.";
+    case PropertyType::string:
+      return "A string must be valid UTF-8.";
+    case PropertyType::integer:
+      return "An int is a whole number from -9223372036854775808 to 9223372036854775807.";
+    case PropertyType::real:
+      return "A double is a number such as 2, -0.5 or 1e6.";
+    case PropertyType::boolean:
+      return "A bool is true or false.";
+  }
+  return {};
+}
+
+struct ToJson {
+  json operator()(const Uuid& value) const { return looseleaf::to_string(value); }
+  json operator()(const std::string& value) const { return value; }
+  json operator()(std::int64_t value) const { return value; }
+  json operator()(double value) const { return value; }
+  json operator()(bool value) const { return value; }
+};
+
+}  // namespace
+
+std::string to_json(const Row& row) {
+  json values = json::array();
+  for (const Value& value : row) {
+    values.push_back(std::visit(ToJson{}, value));
+  }
+  return values.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Value parse_value(const Property& property, const std::string& text) {
+  std::optional<Value> value = try_parse(property.type, text);
+  if (!value) {
+    throw Error(ErrorCode::usage, "a value is not of its property's type",
+                {{"property", property.name}, {"type", to_string(property.type)}, {"value", text}},
+                hint_for(property.type));
+  }
+  return *std::move(value);
+}
+
+Value as_stored(const Property& property, Value value) {
+  if (auto* text = std::get_if<std::string>(&value)) {
+    text->resize(base::utf8_prefix(*text, property.max_length).size());
+  } else if (auto* number = std::get_if<double>(&value); number != nullptr && *number == 0) {
+    *number = 0;  // drops the sign of -0
+  }
+  return value;
+}
+
+}  // namespace looseleaf::model

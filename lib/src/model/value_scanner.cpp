@@ -1,0 +1,78 @@
+// Brackets, strings, and what shows that an object was cut off.
+#include "model/value_scanner.hpp"
+
+namespace looseleaf::model {
+
+ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, const char*& reason) {
+  if (in_string_) {
+    return feed_string(byte, reason);
+  }
+  const bool nothing_open = open_.empty();
+  switch (byte) {
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+      return nothing_open ? Step::behind : Step::more;
+    case '{':
+    case '[':
+      if (begins_line && byte == '{' && !object_may_begin()) {
+        reason = not_closed;
+        return Step::broken;
+      }
+      return open(byte);
+    case '}':
+    case ']':
+      return nothing_open ? Step::behind : close(byte, reason);
+    case ',':
+      last_ = byte;
+      return nothing_open ? Step::behind : Step::more;
+    case '"':
+      in_string_ = true;
+      break;
+    default:
+      break;
+  }
+  last_ = byte;
+  return Step::more;
+}
+
+ValueScanner::Step ValueScanner::feed_string(char byte, const char*& reason) {
+  if (byte == '\n') {
+    reason = "line break inside a string";
+    return Step::broken;
+  }
+  if (escaped_) {
+    escaped_ = false;
+  } else if (byte == '\\') {
+    escaped_ = true;
+  } else if (byte == '"') {
+    in_string_ = false;
+    return open_.empty() ? Step::last : Step::more;
+  }
+  return Step::more;
+}
+
+ValueScanner::Step ValueScanner::open(char byte) {
+  open_ += byte;
+  last_ = byte;
+  return Step::more;
+}
+
+ValueScanner::Step ValueScanner::close(char byte, const char*& reason) {
+  if (open_.back() != (byte == '}' ? '{' : '[')) {
+    reason = "brackets do not match";
+    return Step::broken;
+  }
+  open_.pop_back();
+  last_ = byte;
+  return open_.empty() ? Step::last : Step::more;
+}
+
+// Inside an object a nested one follows a colon, inside an array a bracket or a comma; anything else before a `{` means
+// that the open object was cut off and this is the next one.
+bool ValueScanner::object_may_begin() const {
+  return open_.empty() || last_ == ':' || (open_.back() == '[' && (last_ == '[' || last_ == ','));
+}
+
+}  // namespace looseleaf::model

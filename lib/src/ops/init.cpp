@@ -1,0 +1,123 @@
+// Creating the databases and the tool's tables on every shard.
+#include "ops/init.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "sql/literals.hpp"
+#include "sql/retry.hpp"
+#include "store/schema.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+// What was found on a shard before anything was created.
+struct Found {
+  std::optional<Uuid> cluster_id;  // absent: not initialised
+  bool has_entities = false;
+};
+
+Found look_at(sql::Connection& connection, const std::string& database) {
+  Found found;
+  const auto tables = connection.query(
+      fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
+                  "AND table_name IN ('looseleaf_shard', 'entities')",
+                  sql::text_literal(database)));
+  const std::string schema = sql::quote_identifier(database);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (tables.text(i, 0) == "entities") {
+      found.has_entities = !connection.query("SELECT 1 FROM " + schema + ".entities LIMIT 1").empty();
+    } else {
+      const auto row = connection.query("SELECT cluster_id FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
+      if (!row.empty()) {
+        found.cluster_id = store::require_uuid(row.text(0, 0));
+      }
+    }
+  }
+  return found;
+}
+
+// The cluster's id: the cluster file's, else that of the shards that have one, else absent.
+std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>& found,
+                                std::optional<std::uint32_t> accept_empty_shard) {
+  std::optional<Uuid> id = shards.cluster().cluster_id;
+  bool any_entities = false;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    any_entities = any_entities || found[shard].has_entities;
+    if (found[shard].cluster_id && id && *found[shard].cluster_id != *id) {
+      Error error(ErrorCode::wrong_cluster, "shard belongs to another cluster", shards.where(shard),
+                  "check the addresses in the cluster file; nothing was changed");
+      throw error.with("expected", to_string(*id)).with("found", to_string(*found[shard].cluster_id));
+    }
+    id = found[shard].cluster_id ? found[shard].cluster_id : id;
+  }
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (found[shard].cluster_id || shard == accept_empty_shard) {
+      continue;
+    }
+    if (found[shard].has_entities) {
+      throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that is not looseleaf's",
+                  shards.where(shard), "choose another database for this shard");
+    }
+    if (any_entities) {
+      throw Error(ErrorCode::wrong_cluster, "shard is empty although its siblings hold entities", shards.where(shard),
+                  fmt::format("check that this is the right server; if the shard really was lost, run "
+                              "`looseleaf init --accept-empty-shard {}` and restore what you can",
+                              shard));
+    }
+  }
+  return id;
+}
+
+void create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
+  {
+    const auto server = shards.connect_unchecked(shard, false);
+    server->execute("CREATE DATABASE IF NOT EXISTS " +
+                    sql::quote_identifier(shards.cluster().shards[shard].database) + " CHARACTER SET utf8mb4");
+  }
+  const auto connection = shards.connect_unchecked(shard, true);
+  for (const std::string& table : store::tool_tables()) {
+    connection->execute(table);
+  }
+  connection->execute(fmt::format(
+      "INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
+      "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
+      store::id_literal(id), shard, shards.count(), store::format_version, base::random_u64()));
+}
+
+}  // namespace
+
+InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
+  if (accept_empty_shard && *accept_empty_shard >= shards.count()) {
+    throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty_shard)}},
+                fmt::format("shards are numbered 0 to {}", shards.count() - 1));
+  }
+  const base::Deadline deadline = shards.deadline();
+  std::vector<Found> found;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    found.push_back(sql::with_retries(deadline, [&] {
+      const auto connection = shards.connect_unchecked(shard, false);
+      return store::on_shard(shards, shard,
+                             [&] { return look_at(*connection, shards.cluster().shards[shard].database); });
+    }));
+  }
+  const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);
+  InitReport report;
+  report.cluster_id = known.value_or(Uuid::make_v7());
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    report.created = report.created || !found[shard].cluster_id;
+    if (!found[shard].cluster_id) {
+      sql::with_retries(deadline, [&] {
+        store::on_shard(shards, shard, [&] { create_on(shards, shard, report.cluster_id); });
+      });
+    }
+    static_cast<void>(shards.connect(shard, deadline));  // checks the identity
+  }
+  return report;
+}
+
+}  // namespace looseleaf::ops

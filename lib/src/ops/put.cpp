@@ -1,0 +1,483 @@
+// The write protocol (docs/design.md, "The protocol"): index rows before the commit, the fence around both.
+#include "ops/put.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+
+#include "base/parallel.hpp"
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+#include "ops/reconcile.hpp"
+#include "ops/rows.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+#include "store/entity_rows.hpp"
+#include "store/fence.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
+
+// One write on its way through the protocol.
+struct Item {
+  const Write* write = nullptr;
+  WriteOutcome* outcome = nullptr;
+  bool decided = false;    // the outcome is final
+  bool deferred = false;   // waits for an index shard that is down, so that the others need not
+  bool reconcile = false;  // its index rows may hold more than they should
+  std::vector<PlacedRow> rows;  // expected once it is stored
+  store::EntityRow row;         // as it is written
+};
+
+using Items = std::vector<Item*>;
+
+// Which rows of an attempt could not be inserted.
+struct IndexShardFailure {
+  std::uint32_t shard;
+  sql::ServerError error;
+};
+
+void decide(Item& item, WriteStatus status, std::optional<Error> error = {}) {
+  item.decided = true;
+  *item.outcome = {status, std::move(error)};
+}
+
+std::optional<nlohmann::json> read_body(const std::optional<std::string>& body) {
+  if (!body) {
+    return std::nullopt;
+  }
+  return model::parse_stored(codec::decode_body(*body, model::max_body_size));
+}
+
+class BatchWriter {
+ public:
+  BatchWriter(store::Shards& shards, std::uint32_t entity_shard, const base::Deadline& deadline)
+      : shards_(shards), entity_shard_(entity_shard), deadline_(deadline) {}
+
+  void run(std::vector<Item>& items) {
+    sql::Backoff backoff;
+    while (true) {
+      const Items pending = undecided(items);
+      if (pending.empty()) {
+        break;
+      }
+      try {
+        store::on_shard(shards_, entity_shard_, [&] { attempt(pending); });
+      } catch (const sql::ServerError& error) {
+        const bool again = error.retryable() || error.error_class() == sql::ErrorClass::duplicate_key;
+        if (!again || deadline_.passed() || shards_.gave_up(entity_shard_)) {
+          fail(pending, error);
+        }
+      } catch (const Error& error) {
+        fail(pending, error);
+      }
+      if (std::none_of(pending.begin(), pending.end(), [](const Item* item) { return item->decided; })) {
+        backoff.wait(deadline_);
+      }
+    }
+    reconcile_touched(items);
+  }
+
+ private:
+  // What can be tried now: first those that need no index shard that was found down.
+  static Items undecided(std::vector<Item>& items) {
+    Items now, later;
+    for (Item& item : items) {
+      if (!item.decided) {
+        (item.deferred ? later : now).push_back(&item);
+      }
+    }
+    return now.empty() ? later : now;
+  }
+
+  static void fail(const Items& items, const Error& error) {
+    for (Item* item : items) {
+      if (!item->decided) {
+        item->reconcile = item->reconcile || !item->rows.empty();  // some of its rows may be there
+        decide(*item, WriteStatus::failed, error);
+      }
+    }
+  }
+
+  // One transaction. Items that it does not decide are tried again; a ServerError that leaves it has decided nothing.
+  void attempt(const Items& items) {
+    const auto catalog = shards_.catalog(entity_shard_, deadline_);
+    for (Item* item : items) {
+      const nlohmann::json* json = item->write->body ? &item->write->json : nullptr;
+      item->rows = placed_rows(*catalog, item->write->id, json, entity_shard_, shards_.count());
+    }
+    store::Lease lease = shards_.connect(entity_shard_, deadline_);
+    Items batch = refuse_too_large(items, lease->max_allowed_packet());
+    std::map<std::uint32_t, store::Lease> index_leases;
+    batch = connect_index_shards(batch, index_leases);
+    if (batch.empty()) {
+      return;
+    }
+    switch (transact(*lease, *catalog, batch, index_leases)) {
+      case Ending::committed:
+        for (Item* item : written_) {
+          decide(*item, WriteStatus::stored);
+        }
+        break;
+      case Ending::in_doubt:
+        lease.discard();
+        resolve(written_);
+        break;
+      case Ending::blocked:
+        clear_the_way(blocked_);
+        break;
+      case Ending::catalog_changed:
+        shards_.reload_catalog(entity_shard_, *lease);
+        break;
+      case Ending::rolled_back:
+        break;
+    }
+  }
+
+  enum class Ending { committed, in_doubt, blocked, catalog_changed, rolled_back };
+
+  // Steps 1 to 5; leaves in written_ what is written, in blocked_ what stands in the way.
+  Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
+                  std::map<std::uint32_t, store::Lease>& index_leases) {
+    sql::Transaction transaction(connection);
+    const store::Fence fence = store::lock_fence_shared(connection);
+    if (fence.epoch != catalog.epoch) {
+      return Ending::catalog_changed;
+    }
+    written_ = write_entities(connection, catalog, fence, items);
+    if (written_.empty() || !insert_index_rows(catalog, written_, index_leases)) {
+      return Ending::rolled_back;
+    }
+    if (!blocked_.empty()) {
+      return Ending::blocked;
+    }
+    try {
+      transaction.commit();
+    } catch (const sql::ServerError&) {
+      return Ending::in_doubt;
+    }
+    return Ending::committed;
+  }
+
+  Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
+    Items fitting;
+    for (Item* item : items) {
+      const std::size_t size = item->write->body ? item->write->body->size() : 0;
+      if (size > max_stored_body) {
+        decide(*item, WriteStatus::rejected,
+               Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}}));
+      } else if (store::statement_size(size) > max_packet) {
+        decide(*item, WriteStatus::rejected,
+               Error(ErrorCode::bad_entity, "body does not fit the server's max_allowed_packet",
+                     {{"needed", fmt::format("{} bytes", store::statement_size(size))},
+                      {"max_allowed_packet", fmt::format("{} bytes", max_packet)}},
+                     "raise max_allowed_packet on every server of the cluster"));
+      } else {
+        fitting.push_back(item);
+      }
+    }
+    return fitting;
+  }
+
+  // A connection for every index shard that is needed, before any lock is held. Items whose shards cannot be reached
+  // are put off, or failed once the deadline has passed.
+  Items connect_index_shards(const Items& items, std::map<std::uint32_t, store::Lease>& leases) {
+    std::map<std::uint32_t, sql::ServerError> down;
+    for (const Item* item : items) {
+      for (const PlacedRow& row : item->rows) {
+        if (leases.contains(row.shard) || down.contains(row.shard)) {
+          continue;
+        }
+        try {
+          leases.emplace(row.shard,
+                         item->deferred ? shards_.connect(row.shard, deadline_) : shards_.connect_once(row.shard));
+        } catch (const sql::ServerError& error) {
+          down.emplace(row.shard, error);
+        }
+      }
+    }
+    Items reachable;
+    for (Item* item : items) {
+      const auto failed = std::find_if(item->rows.begin(), item->rows.end(),
+                                       [&](const PlacedRow& row) { return down.contains(row.shard); });
+      if (failed == item->rows.end()) {
+        reachable.push_back(item);
+      } else if (item->deferred) {  // connect() has waited as long as it makes sense
+        decide(*item, WriteStatus::failed, down.at(failed->shard));
+      } else {
+        put_off(*item, down.at(failed->shard));
+      }
+    }
+    return reachable;
+  }
+
+  // For an item that needs an index shard which cannot be written.
+  void put_off(Item& item, const sql::ServerError& error) {
+    if (!error.retryable() || (item.deferred && deadline_.passed())) {
+      decide(item, WriteStatus::failed, error);
+    }
+    item.deferred = true;
+  }
+
+  // Steps 2 and 3: reads and locks what is there, decides what needs no write, writes the rest.
+  Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
+                       const Items& items) {
+    std::vector<Uuid> ids;
+    for (const Item* item : items) {
+      ids.push_back(item->write->id);
+    }
+    const auto found = store::read_entities(connection, ids, store::Lock::exclusive);
+    Items written;
+    std::vector<store::EntityRow> inserts, updates;
+    auto old = found.begin();
+    for (Item* item : items) {  // both in id order
+      while (old != found.end() && old->id < item->write->id) {
+        ++old;
+      }
+      const store::EntityRow* before = old != found.end() && old->id == item->write->id ? &*old : nullptr;
+      if (!check_against(catalog, before, *item)) {
+        continue;
+      }
+      base::Stamp stamp = fence.earliest();
+      if (before) {
+        stamp = std::max(stamp, base::Stamp{before->updated.micros + 1});
+      }
+      item->row = {before ? before->added_id : 0, item->write->id, stamp, item->write->body};
+      (before ? updates : inserts).push_back(item->row);
+      written.push_back(item);
+    }
+    store::update_entities(connection, updates);
+    store::insert_entities(connection, inserts);
+    return written;
+  }
+
+  // False if the item was decided: nothing to delete, or an immutable property would change.
+  bool check_against(const store::Catalog& catalog, const store::EntityRow* before, Item& item) const {
+    const bool exists = before && before->body;
+    if (!item.write->body && !exists) {
+      decide(item, WriteStatus::not_found);
+      return false;
+    }
+    if (!exists || catalog.indexes.empty()) {
+      return true;
+    }
+    std::optional<nlohmann::json> old;
+    try {
+      old = read_body(before->body);
+    } catch (const Error&) {  // unreadable: may be overwritten; which rows it had only the tables know
+      item.reconcile = true;
+      return true;
+    }
+    for (const store::CatalogIndex& index : catalog.indexes) {
+      if (item.write->body && index.maintained() &&
+          !model::change_allowed(index.definition, *old, item.write->json)) {
+        decide(item, WriteStatus::rejected,
+               Error(ErrorCode::refused, "an immutable property would change",
+                     {{"id", to_string(item.write->id)}, {"index", index.definition.table}},
+                     "delete the entity first, or drop the index and create it without \"immutable\""));
+        return false;
+      }
+    }
+    const auto old_rows = placed_rows(catalog, item.write->id, &*old, entity_shard_, shards_.count());
+    if (!std::includes(item.rows.begin(), item.rows.end(), old_rows.begin(), old_rows.end())) {
+      item.reconcile = true;
+    }
+    return true;
+  }
+
+  // Step 4. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
+  // blocked_ gets the items of UNIQUE tables in whose way another row stands.
+  bool insert_index_rows(const store::Catalog& catalog, const Items& items,
+                         std::map<std::uint32_t, store::Lease>& leases) {
+    blocked_.clear();
+    RowsByShard rows;
+    for (Item* item : items) {
+      for (const PlacedRow& row : item->rows) {
+        add_row(rows, row);
+      }
+    }
+    std::vector<std::optional<IndexShardFailure>> failures(rows.size());
+    std::vector<std::set<Uuid>> in_the_way(rows.size());
+    std::vector<std::function<void()>> tasks;
+    for (auto& [shard, by_index] : rows) {
+      tasks.emplace_back([&, n = tasks.size(), shard = shard, &by_index = by_index] {
+        try {
+          store::on_shard(shards_, shard, [&] {
+            for (auto& [index, entries] : by_index) {
+              std::sort(entries.begin(), entries.end());
+              insert_into(*leases.at(shard), catalog.indexes[index].definition, entries, in_the_way[n]);
+            }
+          });
+        } catch (const sql::ServerError& error) {
+          failures[n] = IndexShardFailure{shard, error};
+        }
+      });
+    }
+    base::run_all(tasks);
+    for (Item* item : items) {
+      if (std::any_of(in_the_way.begin(), in_the_way.end(),
+                      [&](const auto& ids) { return ids.contains(item->write->id); })) {
+        blocked_.push_back(item);
+      }
+    }
+    return handle_failures(failures, items);
+  }
+
+  static void insert_into(sql::Connection& connection, const IndexDefinition& definition,
+                          const std::vector<store::IndexEntry>& entries, std::set<Uuid>& in_the_way) {
+    const std::uint64_t inserted = store::insert_entries(connection, definition, entries);
+    if (!definition.immutable || inserted == entries.size()) {
+      return;
+    }
+    std::vector<Uuid> ids;
+    for (const auto& entry : entries) {
+      ids.push_back(entry.entity_id);
+    }
+    std::sort(ids.begin(), ids.end());
+    auto there = store::read_entries(connection, definition, ids);
+    std::sort(there.begin(), there.end());
+    for (const auto& entry : entries) {
+      if (!std::binary_search(there.begin(), there.end(), entry)) {
+        in_the_way.insert(entry.entity_id);
+      }
+    }
+  }
+
+  bool handle_failures(const std::vector<std::optional<IndexShardFailure>>& failures, const Items& items) {
+    bool all_inserted = true;
+    for (const auto& failure : failures) {
+      if (!failure) {
+        continue;
+      }
+      all_inserted = false;
+      if (failure->error.error_class() == sql::ErrorClass::conflict && !deadline_.passed()) {
+        continue;  // the same again, at once for the others too
+      }
+      for (Item* item : items) {
+        const bool needs_it = std::any_of(item->rows.begin(), item->rows.end(),
+                                          [&](const PlacedRow& row) { return row.shard == failure->shard; });
+        if (needs_it && !item->decided) {
+          put_off(*item, failure->error);
+        }
+      }
+    }
+    if (!all_inserted) {
+      for (Item* item : items) {
+        item->reconcile = true;  // some rows may have been inserted
+      }
+    }
+    return all_inserted;
+  }
+
+  // A row left by a crashed put stands in the way: only reconcile may remove it.
+  void clear_the_way(const Items& blocked) {
+    std::vector<Uuid> ids;
+    for (Item* item : blocked) {
+      ids.push_back(item->write->id);
+      item->reconcile = true;
+    }
+    const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline_);
+    sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline_);
+    if (deadline_.passed()) {
+      throw Error(ErrorCode::unavailable, "another writer's index rows kept standing in the way",
+                  {{"id", to_string(ids.front())}}, "try again");
+    }
+  }
+
+  // After a COMMIT whose outcome is unknown: locks the rows on a new connection, which waits until the old session is
+  // gone, and looks. What turns out not to be committed stays undecided.
+  void resolve(const Items& items) {
+    std::vector<Uuid> ids;
+    for (Item* item : items) {
+      ids.push_back(item->write->id);
+      item->reconcile = true;
+    }
+    sql::Backoff backoff;
+    while (true) {
+      try {
+        const store::Lease lease = shards_.connect(entity_shard_, deadline_);
+        sql::Transaction transaction(*lease);
+        settle(items, store::read_entities(*lease, ids, store::Lock::exclusive));
+        return;
+      } catch (const Error& error) {
+        const auto* server = dynamic_cast<const sql::ServerError*>(&error);
+        if (!server || !server->retryable() || deadline_.passed()) {
+          leave_unknown(items, error);
+          return;
+        }
+      }
+      backoff.wait(deadline_);
+    }
+  }
+
+  static void leave_unknown(const Items& items, const Error& error) {
+    for (Item* item : items) {
+      Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
+                    "read the entity, or put it again: a put may be repeated");
+      decide(*item, WriteStatus::unknown, unknown.with("id", to_string(item->write->id)));
+    }
+  }
+
+  static void settle(const Items& items, const std::vector<store::EntityRow>& rows) {
+    for (Item* item : items) {
+      const auto row =
+          std::find_if(rows.begin(), rows.end(), [&](const auto& candidate) { return candidate.id == item->row.id; });
+      if (row == rows.end() || row->updated < item->row.updated) {
+        continue;
+      }
+      // A greater stamp: another writer came later, so ours took effect before it.
+      if (row->updated > item->row.updated || row->body == item->row.body) {
+        decide(*item, WriteStatus::stored);
+      }
+    }
+  }
+
+  // Step 6. Whatever happens here, what was stored stays stored; clean would do the same later.
+  void reconcile_touched(const std::vector<Item>& items) {
+    std::vector<Uuid> ids;
+    for (const Item& item : items) {
+      if (item.reconcile) {
+        ids.push_back(item.write->id);
+      }
+    }
+    if (ids.empty()) {
+      return;
+    }
+    try {
+      const base::Deadline deadline(std::max(deadline_.left(), std::chrono::milliseconds(500)));
+      const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline);
+      sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline);
+    } catch (const Error& error) {
+      shards_.warn({"index rows of some entities could not be tidied up yet", error.context(),
+                    "`looseleaf clean` will do it; no query is wrong meanwhile"});
+    }
+  }
+
+  store::Shards& shards_;
+  const std::uint32_t entity_shard_;
+  const base::Deadline& deadline_;
+  Items written_, blocked_;  // of the transaction under way
+};
+
+}  // namespace
+
+std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
+                                      const std::vector<Write>& writes, const base::Deadline& deadline) {
+  std::vector<WriteOutcome> outcomes(writes.size());
+  std::vector<Item> items(writes.size());
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    items[i].write = &writes[i];
+    items[i].outcome = &outcomes[i];
+  }
+  BatchWriter(shards, entity_shard, deadline).run(items);
+  return outcomes;
+}
+
+}  // namespace looseleaf::ops

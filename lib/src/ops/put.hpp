@@ -1,0 +1,34 @@
+// The write protocol for a batch of puts and deletes of one entity shard.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <looseleaf/datastore.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/deadline.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// One entity to be stored, or, without a body, deleted.
+struct Write {
+  Uuid id;
+  std::optional<std::string> body;  // as stored
+  nlohmann::json json;              // of the body
+};
+
+struct WriteOutcome {
+  WriteStatus status = WriteStatus::failed;
+  std::optional<Error> error;  // with rejected, failed and unknown
+};
+
+// All writes belong to `entity_shard`; their ids are distinct and sorted, at most store::max_ids. Returns one outcome
+// for each, in the same order. Never throws for what a server does: that is part of the outcomes.
+std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
+                                      const std::vector<Write>& writes, const base::Deadline& deadline);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,334 @@
+// Reconcile, and the sweep of orphans (docs/design.md, "The protocol").
+#include "ops/reconcile.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+#include "store/entity_rows.hpp"
+#include "store/fence.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr std::size_t batch_size = 200;  // entities locked at once
+
+std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {
+  std::vector<store::Lease> leases;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    leases.push_back(shards.connect(shard, deadline));
+  }
+  return leases;
+}
+
+// The rows of these entities in every maintained index on every shard, sorted.
+std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
+                                 const store::Catalog& catalog, std::span<const Uuid> ids) {
+  std::vector<std::vector<PlacedRow>> found(leases.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
+    tasks.emplace_back([&, shard] {
+      store::on_shard(shards, shard, [&] {
+        for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
+          if (catalog.indexes[index].maintained()) {
+            for (auto& entry : store::read_entries(*leases[shard], catalog.indexes[index].definition, ids)) {
+              found[shard].push_back({shard, index, std::move(entry)});
+            }
+          }
+        }
+      });
+    });
+  }
+  base::run_all(tasks);
+  std::vector<PlacedRow> rows;
+  for (auto& part : found) {
+    std::move(part.begin(), part.end(), std::back_inserter(rows));
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// Deletes and inserts on several index shards, in one transaction on each, all open until commit().
+class IndexTransactions {
+ public:
+  IndexTransactions(store::Shards& shards, const std::vector<store::Lease>& leases, const store::Catalog& catalog)
+      : shards_(shards), leases_(leases), catalog_(catalog) {}
+
+  // False if a row that nobody told us of stands in the way in a UNIQUE table; then nothing may be committed.
+  [[nodiscard]] bool apply(const RowsByShard& deletes, const RowsByShard& inserts) {
+    std::set<std::uint32_t> touched;
+    for (const auto& [shard, rows] : deletes) touched.insert(shard);
+    for (const auto& [shard, rows] : inserts) touched.insert(shard);
+    for (const std::uint32_t shard : touched) {  // in ascending order
+      const bool placed = store::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
+      if (!placed) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void commit() {
+    for (auto& [shard, transaction] : open_) {
+      store::on_shard(shards_, shard, [&, &open = transaction] { open->commit(); });
+    }
+  }
+
+ private:
+  bool apply_on(std::uint32_t shard, const RowsByShard& deletes, const RowsByShard& inserts) {
+    sql::Connection& connection = *leases_[shard];
+    open_.emplace_back(shard, std::make_unique<sql::Transaction>(connection));
+    if (const auto rows = deletes.find(shard); rows != deletes.end()) {
+      for (const auto& [index, entries] : rows->second) {
+        store::delete_entries(connection, catalog_.indexes[index].definition, entries);
+      }
+    }
+    if (const auto rows = inserts.find(shard); rows != inserts.end()) {
+      for (const auto& [index, entries] : rows->second) {
+        if (!insert(connection, catalog_.indexes[index].definition, entries)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  static bool insert(sql::Connection& connection, const IndexDefinition& definition,
+                     const std::vector<store::IndexEntry>& entries) {
+    const std::uint64_t inserted = store::insert_entries(connection, definition, entries);
+    return !definition.immutable || inserted == entries.size() || all_there(connection, definition, entries);
+  }
+
+  static bool all_there(sql::Connection& connection, const IndexDefinition& definition,
+                        const std::vector<store::IndexEntry>& entries) {
+    std::vector<Uuid> ids;
+    for (const auto& entry : entries) {
+      ids.push_back(entry.entity_id);
+    }
+    const auto there = store::read_entries(connection, definition, ids);
+    return std::all_of(entries.begin(), entries.end(),
+                       [&](const auto& entry) { return std::find(there.begin(), there.end(), entry) != there.end(); });
+  }
+
+  store::Shards& shards_;
+  const std::vector<store::Lease>& leases_;
+  const store::Catalog& catalog_;
+  std::vector<std::pair<std::uint32_t, std::unique_ptr<sql::Transaction>>> open_;
+};
+
+// What the locked entities call for.
+struct Expectation {
+  std::vector<PlacedRow> rows;  // sorted
+  std::set<Uuid> known;         // entities (tombstones too) whose rows we can judge
+  std::vector<Uuid> unreadable;
+};
+
+Expectation expect(const store::Shards& shards, const store::Catalog& catalog, std::uint32_t entity_shard,
+                   const std::vector<store::EntityRow>& entities) {
+  Expectation expectation;
+  for (const store::EntityRow& entity : entities) {
+    std::optional<nlohmann::json> json;
+    try {
+      if (entity.body) {
+        json = model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+      }
+    } catch (const Error&) {
+      expectation.unreadable.push_back(entity.id);
+      continue;
+    }
+    expectation.known.insert(entity.id);
+    auto rows = placed_rows(catalog, entity.id, json ? &*json : nullptr, entity_shard, shards.count());
+    std::move(rows.begin(), rows.end(), std::back_inserter(expectation.rows));
+  }
+  std::sort(expectation.rows.begin(), expectation.rows.end());
+  return expectation;
+}
+
+Difference difference(FindingKind kind, const store::Catalog& catalog, const PlacedRow& row) {
+  const store::CatalogIndex& index = catalog.indexes[row.index];
+  return {kind, index.definition.table, index.generation, row.shard, row.entry};
+}
+
+// One batch of ids of one entity shard.
+class Reconciliation {
+ public:
+  Reconciliation(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
+                 const base::Deadline& deadline)
+      : shards_(shards), entity_shard_(entity_shard), ids_(ids), mode_(mode), deadline_(deadline) {}
+
+  ReconcileReport run() {
+    return sql::with_retries(deadline_, [&] {
+      std::optional<ReconcileReport> report;
+      while (!(report = attempt())) {
+      }
+      return std::move(*report);
+    });
+  }
+
+ private:
+  // Absent if the catalog changed, or a row stood in the way: try again.
+  std::optional<ReconcileReport> attempt() {
+    const auto catalog = shards_.catalog(entity_shard_, deadline_);
+    const std::vector<store::Lease> leases = connect_all(shards_, deadline_);
+    const store::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
+    return store::on_shard(shards_, entity_shard_, [&]() -> std::optional<ReconcileReport> {
+      sql::Transaction transaction(*entity_lease);
+      if (store::lock_fence_shared(*entity_lease).epoch != catalog->epoch) {
+        transaction.roll_back();
+        shards_.reload_catalog(entity_shard_, *entity_lease);
+        return std::nullopt;
+      }
+      const auto entities = store::read_entities(*entity_lease, ids_, store::Lock::shared);
+      const Expectation expected = expect(shards_, *catalog, entity_shard_, entities);
+      const std::vector<PlacedRow> actual = read_rows(shards_, leases, *catalog, ids_);
+      ReconcileReport report;
+      report.in_use = actual.size();
+      RowsByShard deletes, inserts;
+      compare(*catalog, expected, actual, report, deletes, inserts);
+      if (mode_ == ReconcileMode::repair && !mend(*catalog, leases, *entity_lease, deletes, inserts)) {
+        return std::nullopt;
+      }
+      note_absent(entities, report);
+      return report;
+    });
+  }
+
+  void compare(const store::Catalog& catalog, const Expectation& expected, const std::vector<PlacedRow>& actual,
+               ReconcileReport& report, RowsByShard& deletes, RowsByShard& inserts) const {
+    std::vector<PlacedRow> missing, extra;
+    std::set_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
+                        std::back_inserter(missing));
+    std::set_difference(actual.begin(), actual.end(), expected.rows.begin(), expected.rows.end(),
+                        std::back_inserter(extra));
+    for (const PlacedRow& row : missing) {
+      report.differences.push_back(difference(FindingKind::missing, catalog, row));
+      add_row(inserts, row);
+    }
+    for (const PlacedRow& row : extra) {
+      if (!expected.known.contains(row.entry.entity_id)) {
+        continue;  // of an absent or unreadable entity: not ours to judge here
+      }
+      const bool expected_elsewhere =
+          std::any_of(expected.rows.begin(), expected.rows.end(),
+                      [&](const PlacedRow& other) { return other.index == row.index && other.entry == row.entry; });
+      report.differences.push_back(
+          difference(expected_elsewhere ? FindingKind::misplaced : FindingKind::stale, catalog, row));
+      add_row(deletes, row);
+    }
+    for (const Uuid& id : expected.unreadable) {
+      report.differences.push_back({FindingKind::unreadable, {}, 0, entity_shard_, {{}, id}});
+    }
+  }
+
+  bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
+            const RowsByShard& deletes, const RowsByShard& inserts) {
+    if (deletes.empty() && inserts.empty()) {
+      return true;
+    }
+    IndexTransactions transactions(shards_, leases, catalog);
+    if (!transactions.apply(deletes, inserts)) {
+      return false;
+    }
+    store::validate_locks(entity_connection);
+    transactions.commit();
+    return true;
+  }
+
+  void note_absent(const std::vector<store::EntityRow>& entities, ReconcileReport& report) const {
+    std::set<Uuid> present;
+    for (const store::EntityRow& entity : entities) {
+      present.insert(entity.id);
+    }
+    std::copy_if(ids_.begin(), ids_.end(), std::back_inserter(report.absent),
+                 [&](const Uuid& id) { return !present.contains(id); });
+  }
+
+  store::Shards& shards_;
+  const std::uint32_t entity_shard_;
+  const std::span<const Uuid> ids_;
+  const ReconcileMode mode_;
+  const base::Deadline& deadline_;
+};
+
+std::vector<Uuid> sorted_distinct(std::span<const Uuid> ids) {
+  std::vector<Uuid> sorted(ids.begin(), ids.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
+}
+
+template <typename Function>
+void for_batches(std::span<const Uuid> ids, Function&& work) {
+  const std::vector<Uuid> sorted = sorted_distinct(ids);
+  const std::span<const Uuid> all(sorted);
+  for (std::size_t from = 0; from < all.size(); from += batch_size) {
+    work(all.subspan(from, std::min(batch_size, all.size() - from)));
+  }
+}
+
+// Under the exclusive fence: the orphan rows of those ids that really are absent.
+std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
+                                    sql::Connection& entity_connection, std::span<const Uuid> ids,
+                                    ReconcileMode mode) {
+  std::vector<Uuid> absent(ids.begin(), ids.end());
+  for (const auto& row : store::read_entities(entity_connection, ids, store::Lock::none)) {
+    std::erase(absent, row.id);
+  }
+  const store::Catalog catalog = store::load_catalog(entity_connection);
+  std::vector<Difference> orphans;
+  RowsByShard deletes;
+  for (const PlacedRow& row : read_rows(shards, leases, catalog, absent)) {
+    orphans.push_back(difference(FindingKind::orphan, catalog, row));
+    add_row(deletes, row);
+  }
+  if (mode == ReconcileMode::repair && !deletes.empty()) {
+    IndexTransactions transactions(shards, leases, catalog);
+    static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
+    store::validate_locks(entity_connection);
+    transactions.commit();
+  }
+  return orphans;
+}
+
+}  // namespace
+
+ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                          ReconcileMode mode, const base::Deadline& deadline) {
+  ReconcileReport report;
+  for_batches(ids, [&](std::span<const Uuid> batch) {
+    ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline).run();
+    std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
+    std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
+    report.in_use += part.in_use;
+  });
+  return report;
+}
+
+std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                                      ReconcileMode mode, const base::Deadline& deadline) {
+  std::vector<Difference> orphans;
+  for_batches(ids, [&](std::span<const Uuid> batch) {
+    std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
+    std::vector<Difference> found;
+    store::with_fence_exclusive(shards, entity_shard, deadline,
+                                [&](sql::Connection& connection, const store::Fence&) {
+                                  for (store::Lease& lease : leases) {
+                                    if (lease->broken()) {
+                                      lease = shards.connect_once(lease.shard());
+                                    }
+                                  }
+                                  found = sweep_batch(shards, leases, connection, batch, mode);
+                                });
+    std::move(found.begin(), found.end(), std::back_inserter(orphans));
+  });
+  return orphans;
+}
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,49 @@
+// Reconcile: make the index rows of given entities exactly the expected ones, under their locks. The only code that
+// deletes index rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <looseleaf/jobs.hpp>
+#include <looseleaf/uuid.hpp>
+
+#include "base/deadline.hpp"
+#include "ops/rows.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// A difference between the rows that are there and the rows that should be, seen under the entity's lock.
+struct Difference {
+  FindingKind kind = FindingKind::missing;  // missing, stale, misplaced, orphan, or unreadable (of the entity)
+  std::string table;                        // empty with unreadable
+  std::uint64_t generation = 0;
+  std::uint32_t shard = 0;  // where the row is, or should be
+  store::IndexEntry entry;
+
+  auto operator<=>(const Difference&) const = default;
+  bool operator==(const Difference&) const = default;
+};
+
+enum class ReconcileMode { examine, repair };
+
+struct ReconcileReport {
+  std::vector<Difference> differences;  // found; in mode repair, and mended unless unreadable
+  std::vector<Uuid> absent;             // ids without any row, which no lock covers: see sweep_orphans()
+  std::uint64_t in_use = 0;             // rows seen
+};
+
+// Ids of one entity shard, any number, in any order. In mode examine nothing is changed. Replays after transient
+// errors until the deadline, then throws. An entity whose body cannot be read is reported and left alone.
+ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                          ReconcileMode mode, const base::Deadline& deadline);
+
+// For ids whose entities seem not to exist: with their shard's fence held exclusively looks again, and in mode repair
+// deletes the index rows of those that really do not. Returns the orphans found.
+std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                                      ReconcileMode mode, const base::Deadline& deadline);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,265 @@
+// WriteStream: encoders, one writer for each shard, and a deliverer, around one bounded window of writes in flight.
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <looseleaf/datastore.hpp>
+
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "ops/put.hpp"
+#include "store/entity_rows.hpp"
+#include "store/placement.hpp"
+
+namespace looseleaf {
+namespace {
+
+constexpr std::size_t window_writes = 16384;            // in flight at most
+constexpr std::size_t window_bytes = 8 * 1024 * 1024;   // of text in flight, unless a single one is larger
+constexpr std::size_t batch_bytes = 1024 * 1024;        // of compressed bodies in a transaction, likewise
+constexpr std::size_t encode_at_once = 64;              // texts an encoder takes at a time
+
+// One write from put() or remove() until its result was delivered.
+struct Slot {
+  WriteResult result;
+  std::size_t cost = 0;  // bytes that count against the window
+  bool is_put = false;
+  bool encoded = false;  // `write` is filled in, or the result is final
+  bool done = false;     // the result is final
+  ops::Write write;
+};
+
+}  // namespace
+
+class WriteStream::Impl {
+ public:
+  Impl(std::shared_ptr<store::Shards> shards, std::function<void(WriteResult)> on_result)
+      : shards_(std::move(shards)), on_result_(std::move(on_result)), queues_(shards_->count()) {
+    shards_->check_identities();
+    const unsigned encoders = std::min(4U, std::max(1U, std::thread::hardware_concurrency()));
+    for (unsigned i = 0; i < encoders; ++i) {
+      threads_.emplace_back([this] { encode(); });
+    }
+    for (std::uint32_t shard = 0; shard < shards_->count(); ++shard) {
+      threads_.emplace_back([this, shard] { write(shard); });
+    }
+    threads_.emplace_back([this] { deliver(); });
+  }
+
+  ~Impl() { finish(); }
+
+  void put(std::string text, Position position) {
+    auto slot = std::make_unique<Slot>();
+    slot->is_put = true;
+    slot->cost = text.size();
+    slot->result.text = std::move(text);
+    slot->result.position = position;
+    enter(std::move(slot));
+  }
+
+  void remove(Uuid id, Position position) {
+    auto slot = std::make_unique<Slot>();
+    slot->result.id = id;
+    slot->result.position = position;
+    slot->write.id = id;
+    slot->encoded = true;
+    enter(std::move(slot));
+  }
+
+  void finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      finished_ = true;
+    }
+    wake_all();
+    threads_.clear();  // joins
+  }
+
+ private:
+  void wake_all() {
+    room_.notify_all();
+    to_encode_.notify_all();
+    to_write_.notify_all();
+    to_deliver_.notify_all();
+  }
+
+  void enter(std::unique_ptr<Slot> slot) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] {
+      return window_.empty() || (window_.size() < window_writes && bytes_ + slot->cost <= window_bytes);
+    });
+    slot->result.sequence = first_ + window_.size();
+    bytes_ += slot->cost;
+    window_.push_back(std::move(slot));
+    to_encode_.notify_one();
+    dispatch();
+  }
+
+  // Hands every slot that is encoded, and whose predecessors all are, to its shard's writer: so writes of one id keep
+  // their order. Call with the lock held.
+  void dispatch() {
+    bool any = false;
+    while (next_dispatch_ < first_ + window_.size()) {
+      Slot& slot = *window_[next_dispatch_ - first_];
+      if (!slot.encoded) {
+        break;
+      }
+      if (!slot.done) {
+        queues_[store::shard_of(slot.write.id, shards_->count())].push_back(&slot);
+        any = true;
+      }
+      ++next_dispatch_;
+    }
+    if (any) {
+      to_write_.notify_all();
+    }
+    to_deliver_.notify_one();
+  }
+
+  void encode() {
+    std::vector<Slot*> taken;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      to_encode_.wait(lock, [&] { return next_encode_ < first_ + window_.size() || finished_; });
+      taken.clear();
+      while (taken.size() < encode_at_once && next_encode_ < first_ + window_.size()) {
+        taken.push_back(window_[next_encode_++ - first_].get());
+      }
+      if (taken.empty()) {
+        return;
+      }
+      lock.unlock();
+      for (Slot* slot : taken) {
+        if (slot->is_put) {
+          encode(*slot);
+        }
+      }
+      lock.lock();
+      for (Slot* slot : taken) {
+        slot->encoded = true;
+      }
+      dispatch();
+    }
+  }
+
+  static void encode(Slot& slot) {
+    try {
+      model::ParsedEntity parsed = model::parse_entity(slot.result.text, slot.result.position);
+      slot.result.id = parsed.id;
+      slot.write.id = parsed.id;
+      slot.write.body = codec::encode_body(parsed.text);
+      slot.write.json = std::move(parsed.json);
+    } catch (const Error& error) {
+      slot.result.status = WriteStatus::rejected;
+      slot.result.error = error;
+      slot.done = true;
+    }
+  }
+
+  void write(std::uint32_t shard) {
+    std::vector<Slot*> batch;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      to_write_.wait(lock, [&] { return !queues_[shard].empty() || all_dispatched(); });
+      batch = take_batch(queues_[shard]);
+      if (batch.empty()) {
+        return;
+      }
+      lock.unlock();
+      store_batch(shard, batch);
+      lock.lock();
+      for (Slot* slot : batch) {
+        slot->done = true;
+      }
+      to_deliver_.notify_one();
+    }
+  }
+
+  [[nodiscard]] bool all_dispatched() const { return finished_ && next_dispatch_ == first_ + window_.size(); }
+
+  // As many as a transaction should have; a repeated id starts the next batch.
+  static std::vector<Slot*> take_batch(std::deque<Slot*>& queue) {
+    std::vector<Slot*> batch;
+    std::set<Uuid> ids;
+    std::size_t bytes = 0;
+    while (!queue.empty() && batch.size() < store::max_ids) {
+      Slot* slot = queue.front();
+      bytes += slot->write.body ? slot->write.body->size() : 0;
+      if ((!batch.empty() && bytes > batch_bytes) || !ids.insert(slot->write.id).second) {
+        break;
+      }
+      batch.push_back(slot);
+      queue.pop_front();
+    }
+    std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) { return a->write.id < b->write.id; });
+    return batch;
+  }
+
+  void store_batch(std::uint32_t shard, const std::vector<Slot*>& batch) {
+    std::vector<ops::Write> writes;
+    writes.reserve(batch.size());
+    for (Slot* slot : batch) {
+      writes.push_back(std::move(slot->write));
+    }
+    const base::Deadline deadline = shards_->deadline();
+    std::vector<ops::WriteOutcome> outcomes = ops::write_batch(*shards_, shard, writes, deadline);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      batch[i]->result.status = outcomes[i].status;
+      batch[i]->result.error = std::move(outcomes[i].error);
+    }
+  }
+
+  void deliver() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      to_deliver_.wait(lock, [&] { return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()); });
+      if (window_.empty()) {
+        wake_all();  // nothing is left for anybody
+        return;
+      }
+      const std::unique_ptr<Slot> slot = std::move(window_.front());
+      // The slot leaves the window only now that every stage is through with it: it was encoded and dispatched.
+      window_.pop_front();
+      ++first_;
+      bytes_ -= slot->cost;
+      lock.unlock();
+      if (slot->result.status == WriteStatus::stored) {
+        slot->result.text.clear();
+      }
+      on_result_(std::move(slot->result));
+      room_.notify_one();
+      lock.lock();
+    }
+  }
+
+  const std::shared_ptr<store::Shards> shards_;
+  const std::function<void(WriteResult)> on_result_;
+
+  std::mutex mutex_;  // guards everything below, but not what is inside a slot that a stage has taken
+  std::condition_variable room_, to_encode_, to_write_, to_deliver_;
+  std::deque<std::unique_ptr<Slot>> window_;  // in order; the front has sequence number first_
+  std::uint64_t first_ = 0;
+  std::uint64_t next_encode_ = 0, next_dispatch_ = 0;
+  std::size_t bytes_ = 0;
+  std::vector<std::deque<Slot*>> queues_;  // per shard: encoded, waiting for the writer
+  bool finished_ = false;
+
+  std::vector<std::jthread> threads_;  // last: they are joined before the rest goes
+};
+
+WriteStream::WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result)
+    : impl_(std::make_unique<Impl>(datastore.shards_, std::move(on_result))) {}
+
+WriteStream::~WriteStream() = default;
+
+void WriteStream::put(std::string text, Position position) { impl_->put(std::move(text), position); }
+
+void WriteStream::remove(Uuid id, Position position) { impl_->remove(id, position); }
+
+void WriteStream::finish() { impl_->finish(); }
+
+}  // namespace looseleaf

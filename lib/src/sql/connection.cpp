@@ -1,0 +1,268 @@
+// A session over MySQL Connector/C++; the only file that knows the connector.
+#include "sql/connection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sql/connector.hpp"
+#include "sql/session.hpp"
+
+namespace looseleaf::sql {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int whole_seconds(std::chrono::milliseconds duration) {
+  return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
+}
+
+// get_driver_instance() fills a static map and is not safe for threads.
+::sql::Driver& driver() {
+  static ::sql::Driver* const instance = ::get_driver_instance();
+  return *instance;
+}
+
+#ifdef LOOSELEAF_CONNECTOR_8
+void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
+  constexpr int disabled = 1;  // SSL_MODE_DISABLED; the others count up in the order of SslMode
+  map["OPT_SSL_MODE"] = disabled + static_cast<int>(mode);
+}
+#else
+// The client library goes on in plain text if it is told to enforce TLS and the server has none; Connection asserts the
+// cipher. Verification covers the chain and the host name at once, so verify-ca is verify-identity here.
+void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
+  map["sslEnforce"] = mode != SslMode::disabled;
+  map["sslVerify"] = mode == SslMode::verify_ca || mode == SslMode::verify_identity;
+}
+#endif
+
+void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode) {
+  add_tls_mode(map, mode);
+  if (mode == SslMode::disabled) {
+    return;
+  }
+  const std::pair<const char*, const std::string&> files[] = {
+      {"sslCA", tls.ca}, {"sslCAPath", tls.ca_path}, {"sslCert", tls.cert}, {"sslKey", tls.key}};
+  for (const auto& [key, file] : files) {
+    if (!file.empty()) {
+      map[key] = ::sql::SQLString(file);
+    }
+  }
+}
+
+::sql::ConnectOptionsMap connect_map(const ConnectOptions& options) {
+  ::sql::ConnectOptionsMap map;
+  if (options.address.socket.empty()) {
+    map["hostName"] = ::sql::SQLString("tcp://[" + options.address.host + "]");
+    map["port"] = static_cast<int>(options.address.port);
+  } else {
+    map["hostName"] = ::sql::SQLString("unix://" + options.address.socket);
+  }
+  map["userName"] = ::sql::SQLString(options.user);
+  map["password"] = ::sql::SQLString(options.password);
+  if (!options.database.empty()) {
+    map["schema"] = ::sql::SQLString(options.database);
+  }
+  map["OPT_CONNECT_TIMEOUT"] = whole_seconds(options.connect_timeout);
+  map["OPT_READ_TIMEOUT"] = whole_seconds(options.read_timeout);
+  map["OPT_WRITE_TIMEOUT"] = whole_seconds(options.read_timeout);
+  map["OPT_LOCAL_INFILE"] = 0;
+  map["OPT_RECONNECT"] = false;
+  map["OPT_CHARSET_NAME"] = ::sql::SQLString("utf8mb4");
+  add_tls(map, options.tls, options.tls.mode.value_or(SslMode::verify_identity));
+  return map;
+}
+
+Result fetch(::sql::Statement& statement) {
+  const std::unique_ptr<::sql::ResultSet> rows(statement.getResultSet());
+  if (!rows) {
+    return {{}, 0};
+  }
+  const auto columns = rows->getMetaData()->getColumnCount();
+  std::vector<std::optional<std::string>> cells;
+  cells.reserve(rows->rowsCount() * columns);
+  while (rows->next()) {
+    for (unsigned column = 1; column <= columns; ++column) {
+      if (rows->isNull(column)) {
+        cells.emplace_back();
+      } else {
+        const ::sql::SQLString value = rows->getString(column);
+        cells.emplace_back(std::in_place, value.c_str(), value.length());
+      }
+    }
+  }
+  return {std::move(cells), columns};
+}
+
+template <typename Number>
+Number parse_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Error(ErrorCode::corrupt, "a column holds no whole number");
+  }
+  return number;
+}
+
+}  // namespace
+
+const std::string& Result::text(std::size_t row, std::size_t column) const {
+  const auto& value = cell(row, column);
+  if (!value) {
+    throw Error(ErrorCode::corrupt, "a column that cannot be null is null");
+  }
+  return *value;
+}
+
+std::uint64_t Result::unsigned_integer(std::size_t row, std::size_t column) const {
+  return parse_number<std::uint64_t>(text(row, column));
+}
+
+std::int64_t Result::integer(std::size_t row, std::size_t column) const {
+  return parse_number<std::int64_t>(text(row, column));
+}
+
+std::string Result::take(std::size_t row, std::size_t column) {
+  static_cast<void>(text(row, column));
+  return std::move(*cells_[row * columns_ + column]);
+}
+
+class Connection::Impl {
+ public:
+  explicit Impl(const ConnectOptions& options) : address_(options.address), server_(to_string(options.address)) {
+    translated([&] {
+      auto map = connect_map(options);
+      connection_.reset(driver().connect(map));
+    });
+    assert_tls(options.tls.mode.value_or(SslMode::verify_identity));
+    set_up(options.require_writable);
+  }
+
+  Result query(const std::string& sql) {
+    return translated([&] {
+      const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
+      return statement->execute(sql) ? fetch(*statement) : Result({}, 0);
+    });
+  }
+
+  std::uint64_t execute(const std::string& sql) {
+    return translated([&]() -> std::uint64_t {
+      const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
+      if (statement->execute(sql)) {
+        static_cast<void>(fetch(*statement));
+        return 0;
+      }
+      return statement->getUpdateCount();
+    });
+  }
+
+  const Address address_;
+  SessionFacts facts_;
+  bool broken_ = false;
+  Clock::time_point last_end_ = Clock::now();
+
+ private:
+  // Runs `action` and turns what the connector throws into a ServerError. Until the session is set up the flavour is
+  // not known, and nothing can be lost with the connection.
+  template <typename Action>
+  auto translated(Action&& action) -> decltype(action()) {
+    const StatementEnd end{last_end_};
+    try {
+      return action();
+    } catch (const ::sql::SQLException& error) {
+      const auto flavour = set_up_ ? std::optional(facts_.flavour) : std::nullopt;
+      auto translation = make_server_error(error.getErrorCode(), error.what(), flavour, server_);
+      const ErrorClass error_class = translation.error_class();
+      broken_ = broken_ || error_class == ErrorClass::connection_lost || error_class == ErrorClass::failing_over;
+      throw translation;
+    }
+  }
+
+  void assert_tls(SslMode mode) {
+    if (mode == SslMode::disabled || mode == SslMode::preferred) {
+      return;
+    }
+    const Result cipher = query("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    if (cipher.empty() || cipher.text(0, 1).empty()) {
+      throw ServerError(ErrorClass::permanent, 0, ErrorCode::server, "the connection is not encrypted",
+                        {{"server", server_}, {"ssl_mode", to_string(mode)}},
+                        "set TLS up on the server, or choose a weaker ssl_mode");
+    }
+  }
+
+  void set_up(bool require_writable) {
+    const Result rows = query(session_query());
+    Variables variables;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      variables[rows.text(row, 0)] = rows.text(row, 1);
+    }
+    facts_ = session_facts(variables);
+    check_server(variables, require_writable, server_);
+    execute(session_setup(variables));
+    set_up_ = true;
+  }
+
+  struct StatementEnd {
+    Clock::time_point& at;
+    ~StatementEnd() { at = Clock::now(); }
+  };
+
+  const std::string server_;
+  std::unique_ptr<::sql::Connection> connection_;
+  bool set_up_ = false;
+};
+
+Connection::Connection(const ConnectOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+
+Connection::~Connection() = default;
+
+Result Connection::query(const std::string& sql) {
+  return impl_->query(sql);
+}
+
+std::uint64_t Connection::execute(const std::string& sql) {
+  return impl_->execute(sql);
+}
+
+void Connection::commit() {
+  impl_->execute("COMMIT");
+}
+
+bool Connection::broken() const {
+  return impl_->broken_;
+}
+
+void Connection::mark_broken() noexcept {
+  impl_->broken_ = true;
+}
+
+std::chrono::steady_clock::duration Connection::idle_for() const {
+  return Clock::now() - impl_->last_end_;
+}
+
+Flavour Connection::flavour() const {
+  return impl_->facts_.flavour;
+}
+
+const std::string& Connection::server_version() const {
+  return impl_->facts_.version;
+}
+
+std::uint64_t Connection::max_allowed_packet() const {
+  return impl_->facts_.max_allowed_packet;
+}
+
+std::uint64_t Connection::id() const {
+  return impl_->facts_.connection_id;
+}
+
+const std::vector<std::string>& Connection::warnings() const {
+  return impl_->facts_.warnings;
+}
+
+const Address& Connection::address() const {
+  return impl_->address_;
+}
+
+}  // namespace looseleaf::sql

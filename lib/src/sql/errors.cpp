@@ -1,0 +1,251 @@
+// The table of server and client library errors: class, sentence and advice.
+#include "sql/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace looseleaf::sql {
+namespace {
+
+struct Advice {
+  int number;
+  std::string_view what;
+  std::string_view hint;
+};
+
+constexpr std::string_view free_space = "make room on the server's disk, then run the command again";
+constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
+constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
+constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
+
+// Sorted by number; what is not here is described by its class.
+constexpr auto advice_table = std::to_array<Advice>({
+    {1021, "the server's disk is full", free_space},
+    {1040, "the server has too many connections", "raise max_connections on the server, or run fewer commands at once"},
+    {1044, "the server denied access to the database", "grant the user all privileges on the shard's database"},
+    {1045, "the server denied access", check_account},
+    {1049, "the database does not exist", "run `looseleaf init` to create what is missing"},
+    {1114, "a table or tablespace is full", free_space},
+    {1129, "the server blocks this host after too many failed connections",
+     "empty the server's host cache (FLUSH HOSTS, or on MySQL TRUNCATE performance_schema.host_cache)"},
+    {1130, "the server does not allow connections from this host", "create the user for this host"},
+    {1142, "the user lacks a privilege", "grant the user all privileges on the shard's database"},
+    {1143, "the user lacks a privilege", "grant the user all privileges on the shard's database"},
+    {1153, "a statement is larger than the server accepts", grow_packet},
+    {1203, "the user has too many connections", "raise max_user_connections, or run fewer commands at once"},
+    {1226, "the user has used up a quota", "raise the user's resource limits, or wait until they are reset"},
+    {1227, "the user lacks a privilege", "grant the user the privilege that the server names"},
+    {1251, "client and server share no authentication plugin", check_account},
+    {1290, "the server forbids this statement", "look at the options the server was started with"},
+    {1698, "the server denied access", check_account},
+    {1820, "the password has expired", "set a new password for the user"},
+    {1862, "the password has expired", "set a new password for the user"},
+    {2002, "cannot connect to the server", "start the server, or correct its socket or address in the cluster file"},
+    {2003, "cannot connect to the server", "start the server, or correct its address in the cluster file"},
+    {2005, "the server's host name is unknown", "correct the host name in the cluster file"},
+    {2020, "a statement or a row is larger than the server or the client accepts", grow_packet},
+    {2026, "no TLS connection could be made", check_tls},
+    {2054, "client and server share no authentication plugin", check_account},
+    {2059, "an authentication plugin could not be loaded",
+     "give the user mysql_native_password, ed25519 or caching_sha2_password"},
+    {2061, "the server asks for an authentication that needs TLS", check_tls},
+    {3118, "the account is locked", "unlock the user on the server"},
+    {3159, "the server accepts only encrypted connections", "set ssl_mode to required or more"},
+    {4151, "the account is locked", "unlock the user on the server"},
+});
+
+static_assert(std::is_sorted(advice_table.begin(), advice_table.end(),
+                             [](const Advice& a, const Advice& b) { return a.number < b.number; }));
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+template <std::size_t size>
+bool is_one_of(int number, const std::array<int, size>& numbers) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+// A TLS failure that is the network's or a stopping server's, not a certificate's.
+bool is_tls_disconnect(const std::string& message) {
+  constexpr std::array<std::string_view, 6> signs = {"unexpected eof", "reset by peer", "Broken pipe",
+                                                     "timed out",      "shutdown",      "Success"};
+  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
+}
+
+bool is_connection_loss(int number, std::optional<Flavour> flavour) {
+  constexpr std::array<int, 10> either = {1053, 1152, 1158, 1159, 1160, 1161, 1180, 2006, 2013, 2055};
+  constexpr std::array<int, 1> on_mariadb = {1927};
+  constexpr std::array<int, 2> on_mysql = {3169, 4031};
+  return is_one_of(number, either) || (flavour != Flavour::mysql && is_one_of(number, on_mariadb)) ||
+         (flavour != Flavour::mariadb && is_one_of(number, on_mysql));
+}
+
+std::string_view what_of(ErrorClass error_class) {
+  switch (error_class) {
+    case ErrorClass::conflict:
+      return "the transaction conflicted with another one";
+    case ErrorClass::refused:
+      return "the server refused the connection for now";
+    case ErrorClass::connection_lost:
+      return "the connection to the server was lost";
+    case ErrorClass::statement_killed:
+      return "the server ended the statement early";
+    case ErrorClass::failing_over:
+      return "the server is read-only";
+    case ErrorClass::duplicate_key:
+      return "a row with this key is there already";
+    case ErrorClass::table_gone:
+      return "a table is not there";
+    case ErrorClass::too_large:
+    case ErrorClass::permanent:
+      break;
+  }
+  return "the server reported an error";
+}
+
+std::string_view hint_of(ErrorClass error_class) {
+  return error_class == ErrorClass::failing_over
+             ? "name the writable server in the cluster file, or end its read_only mode"
+             : "";
+}
+
+bool is_transient(ErrorClass error_class) {
+  switch (error_class) {
+    case ErrorClass::conflict:
+    case ErrorClass::refused:
+    case ErrorClass::connection_lost:
+    case ErrorClass::statement_killed:
+    case ErrorClass::failing_over:
+      return true;
+    case ErrorClass::duplicate_key:
+    case ErrorClass::table_gone:
+    case ErrorClass::too_large:
+    case ErrorClass::permanent:
+      break;
+  }
+  return false;
+}
+
+// Messages that quote a value or the statement: from the first quotation mark up to `resume`, or to the end.
+struct Quoting {
+  int number;
+  std::string_view resume;
+};
+
+std::string without_values(int number, const std::string& message) {
+  constexpr auto quoting = std::to_array<Quoting>({{1062, " for key "},
+                                                   {1064, ""},
+                                                   {1264, ""},
+                                                   {1292, " for column "},
+                                                   {1366, " for column "},
+                                                   {1367, ""},
+                                                   {1411, ""},
+                                                   {1525, ""},
+                                                   {1586, " for key "},
+                                                   {1690, ""},
+                                                   {3854, ""}});
+  const auto* const found =
+      std::find_if(quoting.begin(), quoting.end(), [&](const Quoting& entry) { return entry.number == number; });
+  const auto open = message.find('\'');
+  if (found == quoting.end() || open == std::string::npos) {
+    return message;
+  }
+  const auto resume = found->resume.empty() ? std::string::npos : message.rfind(found->resume);
+  const bool goes_on = resume != std::string::npos && resume > open;
+  return message.substr(0, open) + "..." + (goes_on ? message.substr(resume) : "");
+}
+
+std::string escape_control(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ServerError::ServerError(ErrorClass error_class, int number, ErrorCode code, const std::string& what, Context context,
+                         std::string hint)
+    : Error(code, what, std::move(context), std::move(hint)), class_(error_class), number_(number) {}
+
+ServerError::~ServerError() = default;
+
+bool ServerError::retryable() const {
+  return is_transient(class_);
+}
+
+ErrorClass classify(int number, const std::string& message, std::optional<Flavour> flavour) {
+  constexpr std::array<int, 7> refusals = {1040, 1203, 2002, 2003, 2005, 3032, 3168};
+  constexpr std::array<int, 3> read_only = {1792, 1836, 1874};
+  const bool on_mysql = flavour == Flavour::mysql;
+  const bool on_mariadb = flavour == Flavour::mariadb;
+  if (is_one_of(number, refusals)) {
+    return ErrorClass::refused;
+  }
+  if (is_connection_loss(number, flavour)) {
+    return flavour ? ErrorClass::connection_lost : ErrorClass::refused;
+  }
+  if (number == 2026) {
+    if (flavour) {
+      return ErrorClass::connection_lost;
+    }
+    return is_tls_disconnect(message) ? ErrorClass::refused : ErrorClass::permanent;
+  }
+  if (number == 1213 || number == 1205 || (number == 1020 && on_mariadb) || (number == 3572 && on_mysql)) {
+    return ErrorClass::conflict;
+  }
+  if (number == 1317 || (number == 3024 && on_mysql) || (number == 1969 && on_mariadb)) {
+    return ErrorClass::statement_killed;
+  }
+  // MySQL writes --read-only or --super-read-only, with a dash.
+  if (is_one_of(number, read_only) ||
+      (number == 1290 && (contains(message, "read-only") || contains(message, "read_only")))) {
+    return ErrorClass::failing_over;
+  }
+  if (number == 1153 || number == 2020) {
+    return ErrorClass::too_large;
+  }
+  if (number == 1062) {
+    return ErrorClass::duplicate_key;
+  }
+  return number == 1146 ? ErrorClass::table_gone : ErrorClass::permanent;
+}
+
+ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
+                              const std::string& server) {
+  const ErrorClass error_class = classify(number, message, flavour);
+  std::string_view what = what_of(error_class);
+  std::string_view hint = hint_of(error_class);
+  const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),
+                                          [&](const Advice& entry) { return entry.number == number; });
+  const bool fits = error_class != ErrorClass::failing_over && error_class != ErrorClass::connection_lost;
+  if (advice != advice_table.end() && fits) {
+    what = advice->what;
+    hint = advice->hint;
+  } else if (error_class == ErrorClass::permanent && contains(message, "No space left")) {
+    hint = free_space;
+  }
+  Error::Context context = {{"server", server}, {"code", std::to_string(number)}};
+  if (!message.empty()) {
+    context.emplace_back("message", escape_control(without_values(number, message)));
+  }
+  return {error_class,
+          number,
+          is_transient(error_class) ? ErrorCode::unavailable : ErrorCode::server,
+          std::string(what),
+          std::move(context),
+          std::string(hint)};
+}
+
+}  // namespace looseleaf::sql

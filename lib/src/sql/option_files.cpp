@@ -1,0 +1,398 @@
+// Reads option files as the servers' own clients do (mysys/my_default.c), and merges them with the cluster file.
+#include "sql/option_files.hpp"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <looseleaf/error.hpp>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+
+namespace looseleaf::sql {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  std::string file;
+  std::size_t line = 0;
+};
+
+[[noreturn]] void fail(const std::string& what, const Place& place, const std::string& hint) {
+  Error::Context context = {{"file", place.file}};
+  if (place.line > 0) {
+    context.emplace_back("line", std::to_string(place.line));
+  }
+  throw Error(ErrorCode::bad_cluster, what, std::move(context), hint);
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n\v\f";
+  const auto first = text.find_first_not_of(blank);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+void refuse_if_others_may_read(const std::string& file) {
+  struct stat status {};
+  constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
+  if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
+    fail("a file with a password is open to other users", {file}, "run chmod o-rw on the file");
+  }
+}
+
+// Cuts a comment that begins in the line, but not inside quotation marks or after a backslash.
+std::string_view without_comment(std::string_view text) {
+  char quote = 0;
+  bool escaped = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c == '"' || c == '\'') && !escaped) {
+      quote = quote == 0 ? c : (quote == c ? '\0' : quote);
+    }
+    if (c == '#' && quote == 0) {
+      return text.substr(0, i);
+    }
+    escaped = c == '\\' && !escaped && quote != 0;
+  }
+  return text;
+}
+
+std::string unescape(std::string_view text) {
+  constexpr std::string_view codes = "btnrs\\\"'";
+  constexpr std::string_view meanings = "\b\t\n\r \\\"'";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = text[i] == '\\' && i + 1 < text.size() ? codes.find(text[i + 1]) : std::string_view::npos;
+    if (code == std::string_view::npos) {
+      out += text[i];
+    } else {
+      out += meanings[code];
+      ++i;
+    }
+  }
+  return out;
+}
+
+std::string read_value(std::string_view raw) {
+  std::string_view value = trim(without_comment(raw));
+  const bool quoted =
+      value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.front() == value.back();
+  if (quoted) {
+    value = value.substr(1, value.size() - 2);
+  }
+  return unescape(value);
+}
+
+// "loose_ssl_ca" and "ssl-ca" are the same option.
+std::string read_key(std::string_view raw) {
+  std::string key = base::ascii_lower(trim(raw));
+  std::replace(key.begin(), key.end(), '_', '-');
+  constexpr std::string_view loose = "loose-";
+  return key.starts_with(loose) ? key.substr(loose.size()) : key;
+}
+
+bool is_true(const std::string& value) {
+  const std::string lower = base::ascii_lower(value);
+  return lower != "0" && lower != "off" && lower != "false" && lower != "no";
+}
+
+// ssl and ssl-verify-server-cert only say yes or no. A yes never weakens a stronger mode of an earlier line, and
+// without verification TLS is still required.
+void set_tls_switch(TlsSettings& tls, bool verify_switch, bool on) {
+  if (verify_switch) {
+    tls.mode = on ? SslMode::verify_identity : SslMode::required;
+  } else if (!on) {
+    tls.mode = SslMode::disabled;
+  } else if (!tls.mode || *tls.mode < SslMode::required) {
+    tls.mode = SslMode::required;
+  }
+}
+
+void set_ssl_mode(TlsSettings& tls, const std::string& value, const Place& place) {
+  std::string text = base::ascii_lower(value);
+  std::replace(text.begin(), text.end(), '_', '-');
+  tls.mode = parse_ssl_mode(text);
+  if (!tls.mode) {
+    fail("ssl-mode is not known", place, "use disabled, preferred, required, verify-ca or verify-identity");
+  }
+}
+
+bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& value, const Place& place) {
+  const std::pair<std::string_view, std::string TlsSettings::*> files[] = {{"ssl-ca", &TlsSettings::ca},
+                                                                           {"ssl-capath", &TlsSettings::ca_path},
+                                                                           {"ssl-cert", &TlsSettings::cert},
+                                                                           {"ssl-key", &TlsSettings::key}};
+  for (const auto& [name, member] : files) {
+    if (key == name) {
+      tls.*member = value;
+      return true;
+    }
+  }
+  if (key == "ssl-mode") {
+    set_ssl_mode(tls, value, place);
+    return true;
+  }
+  for (const bool verify_switch : {false, true}) {
+    const std::string name = verify_switch ? "ssl-verify-server-cert" : "ssl";
+    if (key == name || key == "enable-" + name) {
+      set_tls_switch(tls, verify_switch, is_true(value));
+      return true;
+    }
+    if (key == "skip-" + name || key == "disable-" + name) {
+      set_tls_switch(tls, verify_switch, false);
+      return true;
+    }
+  }
+  return false;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& extra_group) : groups_{"client", "looseleaf"} {
+    if (!extra_group.empty()) {
+      groups_.push_back(extra_group);
+    }
+  }
+
+  // A file that is not `required` may be absent or unreadable.
+  void read(const std::string& file, bool required, int depth = 0) {
+    std::error_code error;
+    std::ifstream in;
+    if (!fs::is_directory(file, error)) {
+      in.open(file);
+    }
+    if (!in.is_open()) {
+      if (required) {
+        fail("an option file cannot be read", {file}, "correct defaults_file, or the file's permissions");
+      }
+      return;
+    }
+    std::string group;
+    std::string line;
+    for (Place place{file}; std::getline(in, line);) {
+      ++place.line;
+      read_line(trim(line), group, place, required, depth);
+    }
+  }
+
+  [[nodiscard]] OptionFileValues merged() const {
+    OptionFileValues all;
+    for (const auto& group : groups_) {
+      if (const auto found = values_.find(group); found != values_.end()) {
+        merge(all, found->second);
+      }
+    }
+    return all;
+  }
+
+ private:
+  void read_line(std::string_view line, std::string& group, const Place& place, bool required, int depth) {
+    if (line.empty() || line.front() == '#' || line.front() == ';') {
+      return;
+    }
+    if (line.front() == '!') {
+      read_directive(line, place, required, depth);
+    } else if (line.front() == '[') {
+      const auto end = line.find(']');
+      if (end == std::string_view::npos) {
+        fail("a group name has no closing bracket", place, "write the group as [name] on a line of its own");
+      }
+      group = trim(line.substr(1, end - 1));
+    } else if (group.empty()) {
+      fail("an option stands before the first group", place, "put it under [client] or [looseleaf]");
+    } else if (std::find(groups_.begin(), groups_.end(), group) != groups_.end()) {
+      read_option(line, group, place);
+    }
+  }
+
+  void read_option(std::string_view line, const std::string& group, const Place& place) {
+    const auto equals = line.find('=');
+    const bool has_value = equals != std::string_view::npos;
+    const std::string key = read_key(has_value ? line.substr(0, equals) : without_comment(line));
+    const std::string value = has_value ? read_value(line.substr(equals + 1)) : "";
+    if (key.empty()) {
+      fail("an option has no name", place, "write it as name=value");
+    }
+    OptionFileValues& values = values_[group];
+    if (key == "user") {
+      values.user = value;
+    } else if (key == "password" && has_value) {
+      refuse_if_others_may_read(place.file);
+      values.password = value;
+      values.password_given = true;
+    } else {
+      set_tls_value(values.tls, key, value, place);
+    }
+  }
+
+  void read_directive(std::string_view line, const Place& place, bool required, int depth) {
+    constexpr int deepest = 10;
+    if (depth >= deepest) {
+      fail("option files include one another too deeply", place, "remove the !include that goes round in a circle");
+    }
+    const auto blank = std::min(line.find_first_of(" \t"), line.size());
+    const std::string_view directive = line.substr(0, blank);
+    fs::path target = std::string(trim(line.substr(blank)));
+    if (target.is_relative()) {
+      target = fs::path(place.file).parent_path() / target;
+    }
+    if (directive == "!include") {
+      read(target.string(), required, depth + 1);
+    } else if (directive == "!includedir") {
+      read_directory(target, place, required, depth);
+    } else {
+      fail("a line that starts with ! is neither !include nor !includedir", place, "correct or remove the line");
+    }
+  }
+
+  void read_directory(const fs::path& directory, const Place& place, bool required, int depth) {
+    std::error_code error;
+    std::vector<std::string> files;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".cnf") {
+        files.push_back(entry->path().string());
+      }
+    }
+    if (error && required) {
+      fail("an included directory cannot be read", place, "correct the path, or the directory's permissions");
+    }
+    std::sort(files.begin(), files.end());
+    for (const auto& file : files) {
+      read(file, required, depth + 1);
+    }
+  }
+
+  static void merge(OptionFileValues& all, const OptionFileValues& more) {
+    if (!more.user.empty()) {
+      all.user = more.user;
+    }
+    if (more.password_given) {
+      all.password = more.password;
+      all.password_given = true;
+    }
+    if (more.tls.mode) {
+      all.tls.mode = more.tls.mode;
+    }
+    for (const auto member : {&TlsSettings::ca, &TlsSettings::ca_path, &TlsSettings::cert, &TlsSettings::key}) {
+      if (!(more.tls.*member).empty()) {
+        all.tls.*member = more.tls.*member;
+      }
+    }
+  }
+
+  std::vector<std::string> groups_;
+  std::map<std::string, OptionFileValues> values_;
+};
+
+std::string home_directory() {
+  const char* const home = std::getenv("HOME");
+  return home == nullptr ? "" : home;
+}
+
+std::string expand_home(const std::string& path) {
+  return path.starts_with("~/") ? home_directory() + path.substr(1) : path;
+}
+
+std::string first_not_empty(std::initializer_list<std::string> candidates) {
+  const auto* const found =
+      std::find_if(candidates.begin(), candidates.end(), [](const std::string& text) { return !text.empty(); });
+  return found == candidates.end() ? "" : *found;
+}
+
+std::string operating_system_user() {
+  std::array<char, 4096> buffer{};
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    return found->pw_name;
+  }
+  return "";
+}
+
+std::optional<std::string> password_from_environment() {
+  const char* const file = std::getenv("LOOSELEAF_PASSWORD_FILE");
+  if (file == nullptr || *file == '\0') {
+    return {};
+  }
+  refuse_if_others_may_read(file);
+  std::ifstream in(file);
+  std::string password;
+  std::getline(in, password);
+  if (!in.is_open() || in.bad()) {
+    fail("the password file cannot be read", {file}, "correct LOOSELEAF_PASSWORD_FILE, or the file's permissions");
+  }
+  if (password.ends_with('\r')) {
+    password.pop_back();
+  }
+  return password;
+}
+
+SslMode default_ssl_mode(const Address& address) {
+  if (!address.socket.empty()) {
+    return SslMode::disabled;
+  }
+  const bool is_ipv4 = address.host.find_first_not_of("0123456789.") == std::string::npos;
+  const bool loopback =
+      address.host == "localhost" || address.host == "::1" || (is_ipv4 && address.host.starts_with("127."));
+  return loopback ? SslMode::preferred : SslMode::verify_identity;
+}
+
+TlsSettings resolve_tls(const TlsSettings& shard, const TlsSettings& cluster, const TlsSettings& files) {
+  TlsSettings tls;
+  for (const TlsSettings* source : {&shard, &cluster, &files}) {
+    tls.mode = tls.mode ? tls.mode : source->mode;
+  }
+  for (const auto member : {&TlsSettings::ca, &TlsSettings::ca_path, &TlsSettings::cert, &TlsSettings::key}) {
+    tls.*member = first_not_empty({shard.*member, cluster.*member, files.*member});
+  }
+  return tls;
+}
+
+}  // namespace
+
+OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group) {
+  Reader reader(extra_group);
+  if (!defaults_file.empty()) {
+    reader.read(expand_home(defaults_file), true);
+    return reader.merged();
+  }
+  for (const char* const file : {"/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf"}) {
+    reader.read(expand_home(file), false);
+  }
+  return reader.merged();
+}
+
+ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard, const Overrides& overrides) {
+  OptionFileValues files =
+      read_option_files(first_not_empty({overrides.defaults_file, cluster.defaults_file}), shard.option_group);
+  ConnectOptions options;
+  options.address = shard.address;
+  options.database = shard.database;
+  options.user = first_not_empty({shard.user, cluster.user, files.user, operating_system_user()});
+  options.password = std::move(files.password);
+  options.password_given = files.password_given;
+  if (auto password = password_from_environment()) {
+    options.password = std::move(*password);
+    options.password_given = true;
+  }
+  options.tls = resolve_tls(shard.tls, cluster.tls, files.tls);
+  if (overrides.ssl_mode) {
+    options.tls.mode = overrides.ssl_mode;
+  } else if (!options.tls.mode) {
+    options.tls.mode = default_ssl_mode(shard.address);
+  }
+  return options;
+}
+
+}  // namespace looseleaf::sql

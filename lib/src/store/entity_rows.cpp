@@ -1,0 +1,82 @@
+// Rows of the `entities` table.
+#include "store/entity_rows.hpp"
+
+#include <fmt/format.h>
+
+#include "sql/literals.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::store {
+namespace {
+
+constexpr std::size_t row_overhead = 512;  // of a row in a statement beyond its body, generously
+
+std::vector<EntityRow> to_rows(sql::Result result) {
+  std::vector<EntityRow> rows;
+  rows.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EntityRow row;
+    row.added_id = result.unsigned_integer(i, 0);
+    row.id = require_uuid(result.text(i, 1));
+    row.updated = base::parse_stamp(result.text(i, 2));
+    if (result.cell(i, 3)) {
+      row.body = result.take(i, 3);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string body_literal(const std::optional<std::string>& body) {
+  return body ? sql::bytes_literal(*body) : std::string("NULL");
+}
+
+}  // namespace
+
+std::size_t statement_size(std::size_t body_size) { return 2 * body_size + row_overhead; }
+
+std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock) {
+  if (ids.empty()) {
+    return {};
+  }
+  // ORDER BY keeps MariaDB on the index on id, so that only these rows are locked, and in this order.
+  const char* suffix = lock == Lock::none     ? " ORDER BY id"
+                       : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
+                                              : " ORDER BY id FOR UPDATE";
+  return to_rows(connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" + id_list(ids) +
+                                  ")" + suffix));
+}
+
+void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
+  MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
+  for (const EntityRow& row : rows) {
+    statement.add(fmt::format("({}, {}, {})", id_literal(row.id), sql::stamp_literal(row.updated),
+                              body_literal(row.body)));
+  }
+  statement.finish();
+}
+
+void update_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
+  // One multi-row statement; every row is there and locked, so the duplicate clause always applies, by primary key.
+  MultiRow statement(connection, "INSERT INTO entities (added_id, id, updated, body) VALUES ",
+                     " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
+  for (const EntityRow& row : rows) {
+    statement.add(fmt::format("({}, {}, {}, {})", row.added_id, id_literal(row.id), sql::stamp_literal(row.updated),
+                              body_literal(row.body)));
+  }
+  statement.finish();
+}
+
+std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit) {
+  return to_rows(connection.query(fmt::format(
+      "SELECT added_id, id, updated, body FROM entities WHERE added_id < {} ORDER BY added_id DESC LIMIT {}", added_id,
+      limit)));
+}
+
+std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id, std::size_t limit) {
+  const std::string where = id ? "WHERE id > " + id_literal(*id) + " " : std::string();
+  return to_rows(connection.query(
+      fmt::format("SELECT added_id, id, updated, body FROM entities {}ORDER BY id LIMIT {}", where, limit)));
+}
+
+}  // namespace looseleaf::store

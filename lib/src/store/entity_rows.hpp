@@ -1,0 +1,47 @@
+// Rows of the `entities` table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <looseleaf/uuid.hpp>
+
+#include "base/stamp.hpp"
+#include "sql/connection.hpp"
+
+namespace looseleaf::store {
+
+// More ids in one IN list make MariaDB scan and lock the whole table.
+inline constexpr std::size_t max_ids = 999;
+
+struct EntityRow {
+  std::uint64_t added_id = 0;  // 0: not inserted yet
+  Uuid id;
+  base::Stamp updated;
+  std::optional<std::string> body;  // as stored; absent: a tombstone
+};
+
+enum class Lock { none, shared, exclusive };
+
+// The rows that exist among at most max_ids ids, in id order; locking reads lock them in that order.
+[[nodiscard]] std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock);
+
+// Plain INSERTs of new ids in multi-row statements. Throws ServerError(duplicate_key) if another writer came first.
+void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows);
+
+// Overwrites stamp and body of rows that this transaction has locked exclusively; added_id is theirs.
+void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
+
+// Up to `limit` rows below `added_id`, newest first; plain reads.
+[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit);
+// Up to `limit` rows above `id` (all, if absent), in id order.
+[[nodiscard]] std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id,
+                                                std::size_t limit);
+
+// Bytes that one row's INSERT takes at most, for comparison with max_allowed_packet.
+[[nodiscard]] std::size_t statement_size(std::size_t body_size);
+
+}  // namespace looseleaf::store

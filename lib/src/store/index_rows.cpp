@@ -1,0 +1,152 @@
+// Rows of index tables.
+#include "store/index_rows.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "sql/literals.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::store {
+namespace {
+
+std::string entry_literal(const IndexEntry& entry) {
+  std::string out = "(";
+  for (const model::Value& value : entry.values) {
+    out += value_literal(value) + ", ";
+  }
+  return out + id_literal(entry.entity_id) + ")";
+}
+
+std::string select_columns(const IndexDefinition& definition) {
+  return fmt::format("SELECT {}, entity_id FROM {} ", fmt::join(column_names(definition), ", "),
+                     sql::quote_identifier(definition.table));
+}
+
+std::vector<IndexEntry> to_entries(const IndexDefinition& definition, const sql::Result& result) {
+  std::vector<IndexEntry> entries;
+  entries.reserve(result.size());
+  const std::size_t width = definition.properties.size();
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    IndexEntry entry;
+    entry.values.reserve(width);
+    for (std::size_t column = 0; column < width; ++column) {
+      entry.values.push_back(parse_cell(definition.properties[column], result.text(i, column)));
+    }
+    entry.entity_id = require_uuid(result.text(i, width));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+template <typename Number>
+Number parse_number(const std::string& cell) {
+  Number number{};
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  if (error != std::errc() || end != cell.data() + cell.size()) {
+    throw Error(ErrorCode::corrupt, "an index row holds no number where one should be", {{"value", cell}});
+  }
+  return number;
+}
+
+}  // namespace
+
+std::string value_literal(const model::Value& value) {
+  struct Visitor {
+    std::string operator()(const Uuid& uuid) const { return id_literal(uuid); }
+    std::string operator()(const std::string& text) const { return sql::text_literal(text); }
+    std::string operator()(std::int64_t number) const { return sql::integer_literal(number); }
+    std::string operator()(double number) const { return sql::double_literal(number); }
+    std::string operator()(bool flag) const { return flag ? "1" : "0"; }
+  };
+  return std::visit(Visitor{}, value);
+}
+
+std::vector<std::string> column_names(const IndexDefinition& definition) {
+  std::vector<std::string> names;
+  for (const Property& property : definition.properties) {
+    names.push_back(sql::quote_identifier(property.name));
+  }
+  return names;
+}
+
+model::Value parse_cell(const Property& property, const std::string& cell) {
+  switch (property.type) {
+    case PropertyType::uuid:
+      return require_uuid(cell);
+    case PropertyType::string:
+      return cell;
+    case PropertyType::integer:
+      return parse_number<std::int64_t>(cell);
+    case PropertyType::real: {
+      const double number = parse_number<double>(cell);
+      return number == 0 ? 0.0 : number;  // MySQL prints -0, MariaDB does not
+    }
+    case PropertyType::boolean:
+      return parse_number<std::int64_t>(cell) != 0;
+  }
+  throw Error(ErrorCode::corrupt, "a property has no type", {{"property", property.name}});
+}
+
+std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
+                             std::span<const IndexEntry> entries) {
+  const std::string prefix = fmt::format("INSERT INTO {} ({}, entity_id) VALUES ",
+                                         sql::quote_identifier(definition.table),
+                                         fmt::join(column_names(definition), ", "));
+  MultiRow statement(connection, prefix, " ON DUPLICATE KEY UPDATE entity_id = entity_id");
+  for (const IndexEntry& entry : entries) {
+    statement.add(entry_literal(entry));
+  }
+  return statement.finish();
+}
+
+void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
+                    std::span<const IndexEntry> entries) {
+  const std::vector<std::string> columns = column_names(definition);
+  for (const IndexEntry& entry : entries) {
+    std::string where = "entity_id = " + id_literal(entry.entity_id);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      where += fmt::format(" AND {} = {}", columns[i], value_literal(entry.values[i]));
+    }
+    connection.execute(fmt::format("DELETE FROM {} WHERE {}", sql::quote_identifier(definition.table), where));
+  }
+}
+
+std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
+                                     std::span<const Uuid> ids) {
+  if (ids.empty()) {
+    return {};
+  }
+  return to_entries(definition,
+                    connection.query(select_columns(definition) + "WHERE entity_id IN (" + id_list(ids) + ")"));
+}
+
+std::vector<IndexEntry> read_entries_after(sql::Connection& connection, const IndexDefinition& definition,
+                                           const std::optional<IndexEntry>& after, std::size_t limit) {
+  std::vector<std::string> columns = column_names(definition);
+  columns.insert(columns.begin(), "entity_id");
+  std::string where;
+  if (after) {
+    std::vector<std::string> literals = {id_literal(after->entity_id)};
+    for (const model::Value& value : after->values) {
+      literals.push_back(value_literal(value));
+    }
+    // The first bound lets the server start in the entity_id key at the right place.
+    where = fmt::format("WHERE entity_id >= {} AND {} ", literals.front(), beyond(columns, literals, ">"));
+  }
+  return to_entries(definition, connection.query(fmt::format("{}{}ORDER BY {} LIMIT {}", select_columns(definition),
+                                                             where, fmt::join(columns, ", "), limit)));
+}
+
+std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,
+                   const char* comparison) {
+  std::string out = fmt::format("{} {} {}", columns.back(), comparison, literals.back());
+  for (std::size_t i = columns.size() - 1; i-- > 0;) {
+    out = fmt::format("({0} {1} {2} OR ({0} = {2} AND {3}))", columns[i], comparison, literals[i], out);
+  }
+  return out;
+}
+
+}  // namespace looseleaf::store

@@ -1,0 +1,56 @@
+// Rows of index tables.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/uuid.hpp>
+
+#include "model/value.hpp"
+#include "sql/connection.hpp"
+
+namespace looseleaf::store {
+
+// In the order of the table's primary key.
+struct IndexEntry {
+  model::Row values;
+  Uuid entity_id;
+
+  auto operator<=>(const IndexEntry&) const = default;
+  bool operator==(const IndexEntry&) const = default;
+};
+
+// The server's name for a value of a property, as SQL.
+[[nodiscard]] std::string value_literal(const model::Value& value);
+// The quoted column names, in key order, without entity_id.
+[[nodiscard]] std::vector<std::string> column_names(const IndexDefinition& definition);
+// A value as a query returns it in a column of the property.
+[[nodiscard]] model::Value parse_cell(const Property& property, const std::string& cell);
+
+// Inserts what is absent and changes nothing that is there (strict: a value that does not fit is an error, not cut).
+// Returns how many rows were new. Entries should be sorted.
+std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
+                             std::span<const IndexEntry> entries);
+// Deletes exactly these rows; those that are absent are ignored.
+void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
+                    std::span<const IndexEntry> entries);
+
+// All rows of at most max_ids entities, in no order.
+[[nodiscard]] std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
+                                                   std::span<const Uuid> ids);
+
+// Up to `limit` rows in order of (entity_id, values), from after `after`.
+[[nodiscard]] std::vector<IndexEntry> read_entries_after(sql::Connection& connection,
+                                                         const IndexDefinition& definition,
+                                                         const std::optional<IndexEntry>& after, std::size_t limit);
+
+// "(a > 1 OR (a = 1 AND (b > 2 …)))" for the columns and values given: what comes after (or before) a key.
+[[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,
+                                 const char* comparison);
+
+}  // namespace looseleaf::store

@@ -1,0 +1,156 @@
+// The progress table and the named locks of jobs.
+#include "store/jobs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "sql/literals.hpp"
+#include "sql/retry.hpp"
+
+namespace looseleaf::store {
+namespace {
+
+constexpr const char* columns =
+    "job, table_name, generation, position, barrier, detail, token, holder, since, heartbeat, done, estimate";
+
+std::string optional_integer(const std::optional<std::uint64_t>& value) {
+  return value ? fmt::format("{}", *value) : std::string("NULL");
+}
+
+JobRow to_row(const sql::Result& result, std::size_t i) {
+  JobRow row;
+  row.job = result.text(i, 0);
+  row.table = result.text(i, 1);
+  row.generation = result.unsigned_integer(i, 2);
+  if (result.cell(i, 3)) {
+    row.position = result.unsigned_integer(i, 3);
+  }
+  if (result.cell(i, 4)) {
+    row.barrier = base::parse_stamp(result.text(i, 4));
+  }
+  row.detail = result.cell(i, 5).value_or(std::string());
+  row.token = result.unsigned_integer(i, 6);
+  row.holder = result.text(i, 7);
+  row.since = result.text(i, 8);
+  row.heartbeat = result.text(i, 9);
+  row.done = result.unsigned_integer(i, 10);
+  row.estimate = result.unsigned_integer(i, 11);
+  return row;
+}
+
+std::string key(const std::string& job, const std::string& table) {
+  return fmt::format("job = {} AND table_name = {}", sql::text_literal(job), sql::text_literal(table));
+}
+
+}  // namespace
+
+std::optional<JobRow> read_job(sql::Connection& connection, const std::string& job, const std::string& table) {
+  const sql::Result result =
+      connection.query(fmt::format("SELECT {} FROM looseleaf_progress WHERE {}", columns, key(job, table)));
+  return result.empty() ? std::nullopt : std::optional(to_row(result, 0));
+}
+
+std::vector<JobRow> read_jobs(sql::Connection& connection) {
+  const sql::Result result =
+      connection.query(fmt::format("SELECT {} FROM looseleaf_progress ORDER BY job, table_name", columns));
+  std::vector<JobRow> rows;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    rows.push_back(to_row(result, i));
+  }
+  return rows;
+}
+
+void write_job(sql::Connection& connection, const JobRow& row) {
+  connection.execute(fmt::format("REPLACE INTO looseleaf_progress ({}) VALUES ({}, {}, {}, {}, {}, {}, {}, {}, NOW(6), "
+                                 "NOW(6), {}, {})",
+                                 columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
+                                 optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
+                                 sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done,
+                                 row.estimate));
+}
+
+bool advance_job(sql::Connection& connection, const JobRow& row) {
+  // The row is locked first: an UPDATE that changes nothing affects 0 rows whether or not the token matches.
+  const sql::Result held = connection.query(
+      fmt::format("SELECT token FROM looseleaf_progress WHERE {} FOR UPDATE", key(row.job, row.table)));
+  if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
+    return false;
+  }
+  connection.execute(fmt::format(
+      "UPDATE looseleaf_progress SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
+      optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
+      key(row.job, row.table)));
+  return true;
+}
+
+void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
+                std::uint64_t generation) {
+  connection.execute(
+      fmt::format("DELETE FROM looseleaf_progress WHERE {} AND generation = {}", key(job, table), generation));
+}
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) {
+    host[0] = '?';
+  }
+  return fmt::format("{} pid {}", host.data(), ::getpid());
+}
+
+JobLock::JobLock(Shards& shards, std::string job, std::string table)
+    : shards_(shards), job_(std::move(job)), table_(std::move(table)), token_(base::random_u64()) {
+  // Locks are named server-wide and 64 characters long at most.
+  name_ = fmt::format("looseleaf.{:016x}",
+                      base::fnv1a(shards_.cluster().shards.front().database + '\n' + job_ + '\n' + table_));
+  acquire();
+}
+
+JobLock::~JobLock() {
+  if (lease_) {
+    lease_->discard();  // and with the connection the lock
+  }
+}
+
+void JobLock::acquire() {
+  const base::Deadline deadline = shards_.deadline();
+  sql::with_retries(deadline, [&] {
+    lease_.reset();
+    Lease lease = shards_.connect(0, deadline);
+    lease->execute("SET SESSION wait_timeout = 120");
+    const sql::Result got = lease->query(fmt::format("SELECT GET_LOCK('{}', 1)", name_));
+    if (got.cell(0, 0) == "1") {
+      lease_.emplace(std::move(lease));
+      return;
+    }
+    const auto row = read_job(*lease, job_, table_);
+    lease.discard();
+    Error::Context context = {{"job", job_}};
+    if (!table_.empty()) {
+      context.emplace_back("index", table_);
+    }
+    if (row) {
+      context.emplace_back("holder", row->holder);
+      context.emplace_back("since", row->since + " UTC");
+      context.emplace_back("heartbeat", row->heartbeat + " UTC");
+    }
+    throw Error(ErrorCode::busy, "another process runs this job", context,
+                "wait for it, or stop it and run the command again: it goes on from where the other stopped");
+  });
+}
+
+void JobLock::keep_alive() {
+  try {
+    (*lease_)->query("SELECT 1");
+  } catch (const sql::ServerError& error) {
+    if (!error.retryable()) {
+      throw;
+    }
+    acquire();
+  }
+}
+
+}  // namespace looseleaf::store

@@ -1,0 +1,106 @@
+// The tables on every shard, as SQL; docs/format.md explains them.
+#include "store/schema.hpp"
+
+#include <fmt/format.h>
+
+#include "sql/literals.hpp"
+
+namespace looseleaf::store {
+namespace {
+
+std::string column_type(const Property& property, sql::Flavour flavour) {
+  switch (property.type) {
+    case PropertyType::uuid:
+      return "BINARY(16)";
+    case PropertyType::string:
+      return fmt::format("VARCHAR({}) CHARACTER SET utf8mb4 COLLATE {}", property.max_length,
+                         flavour == sql::Flavour::mariadb ? "utf8mb4_nopad_bin" : "utf8mb4_0900_bin");
+    case PropertyType::integer:
+      return "BIGINT";
+    case PropertyType::real:
+      return "DOUBLE";
+    case PropertyType::boolean:
+      return "TINYINT(1)";
+  }
+  return {};
+}
+
+bool has_string(const IndexDefinition& definition) {
+  for (const Property& property : definition.properties) {
+    if (property.type == PropertyType::string) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> tool_tables() {
+  return {
+      "CREATE TABLE IF NOT EXISTS entities (\n"
+      "  added_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+      "  id BINARY(16) NOT NULL,\n"
+      "  updated DATETIME(6) NOT NULL,\n"
+      "  body MEDIUMBLOB,\n"
+      "  UNIQUE KEY (id),\n"
+      "  KEY (updated)\n"
+      ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_shard (\n"
+      "  only_row TINYINT NOT NULL PRIMARY KEY,\n"
+      "  cluster_id BINARY(16) NOT NULL,\n"
+      "  shard INT UNSIGNED NOT NULL,\n"
+      "  shard_count INT UNSIGNED NOT NULL,\n"
+      "  format INT UNSIGNED NOT NULL,\n"
+      "  epoch BIGINT UNSIGNED NOT NULL,\n"
+      "  clock_floor DATETIME(6) NOT NULL\n"
+      ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_index (\n"
+      "  table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,\n"
+      "  generation BIGINT UNSIGNED NOT NULL,\n"
+      "  state VARCHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  fingerprint CHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  definition MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  since DATETIME(6) NOT NULL\n"
+      ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_progress (\n"
+      "  job VARCHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  generation BIGINT UNSIGNED NOT NULL,\n"
+      "  position BIGINT UNSIGNED,\n"
+      "  barrier DATETIME(6),\n"
+      "  detail MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,\n"
+      "  token BIGINT UNSIGNED NOT NULL,\n"
+      "  holder VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
+      "  since DATETIME(6) NOT NULL,\n"
+      "  heartbeat DATETIME(6) NOT NULL,\n"
+      "  done BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+      "  estimate BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+      "  PRIMARY KEY (job, table_name)\n"
+      ") ENGINE=InnoDB",
+  };
+}
+
+std::string create_index_table(const IndexDefinition& definition, sql::Flavour flavour) {
+  std::string sql = fmt::format("CREATE TABLE {} (\n", sql::quote_identifier(definition.table));
+  std::string key;
+  for (const Property& property : definition.properties) {
+    const std::string column = sql::quote_identifier(property.name);
+    sql += fmt::format("  {} {} NOT NULL,\n", column, column_type(property, flavour));
+    key += column + ", ";
+  }
+  sql += fmt::format("  entity_id BINARY(16) NOT NULL{},\n", definition.immutable ? " UNIQUE" : "");
+  sql += fmt::format("  PRIMARY KEY ({}entity_id)", key);
+  if (!definition.immutable) {
+    sql += ",\n  KEY (entity_id)";
+  }
+  sql += "\n) ENGINE=InnoDB";
+  if (has_string(definition)) {
+    sql += " ROW_FORMAT=DYNAMIC";  // a server whose default is COMPACT has no room for long keys
+  }
+  return sql;
+}
+
+std::string table_comment(std::uint64_t generation) { return fmt::format("looseleaf generation {:016x}", generation); }
+
+}  // namespace looseleaf::store

@@ -1,0 +1,25 @@
+// The tables on every shard, as SQL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <looseleaf/index_definition.hpp>
+
+#include "sql/errors.hpp"
+
+namespace looseleaf::store {
+
+inline constexpr unsigned format_version = 1;
+
+// CREATE TABLE IF NOT EXISTS for `entities` and the tool's own tables.
+[[nodiscard]] std::vector<std::string> tool_tables();
+
+// CREATE TABLE of an index table, as --dry-run shows it, without the closing semicolon.
+[[nodiscard]] std::string create_index_table(const IndexDefinition& definition, sql::Flavour flavour);
+
+// The comment that ties an index table to its generation, so that no other generation adopts it.
+[[nodiscard]] std::string table_comment(std::uint64_t generation);
+
+}  // namespace looseleaf::store

@@ -1,0 +1,263 @@
+// Connection pools, identity checks and catalog caches of a cluster's shards.
+#include "store/shards.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/parallel.hpp"
+#include "sql/option_files.hpp"
+#include "sql/retry.hpp"
+#include "store/schema.hpp"
+
+namespace looseleaf::store {
+namespace {
+
+constexpr std::size_t max_idle = 8;  // connections kept for each shard
+constexpr int er_access_denied = 1045;
+constexpr int er_bad_db = 1049;
+
+constexpr auto retry_dead_after = std::chrono::seconds(5);
+
+// Well below the session's wait_timeout of 30 s: the server has not closed it.
+constexpr auto max_idle_time = std::chrono::seconds(20);
+
+}  // namespace
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    owner_ = other.owner_;
+    shard_ = other.shard_;
+    connection_ = std::move(other.connection_);
+  }
+  return *this;
+}
+
+Lease::~Lease() { give_back(); }
+
+void Lease::give_back() noexcept {
+  if (connection_ && !connection_->broken()) {
+    try {
+      owner_->give_back(shard_, std::move(connection_));
+    } catch (...) {
+      connection_.reset();  // no memory for the pool: the connection is closed instead
+    }
+  }
+  connection_.reset();
+}
+
+Shards::Shards(Cluster cluster, Options options)
+    : cluster_(std::move(cluster)), options_(std::move(options)), pools_(cluster_.shards.size()),
+      cluster_id_(cluster_.cluster_id) {}
+
+Shards::~Shards() = default;
+
+Error::Context Shards::where(std::uint32_t shard) const {
+  const ShardConfig& config = cluster_.shards.at(shard);
+  return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
+}
+
+Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline) {
+  sql::Backoff backoff;
+  while (true) {
+    try {
+      return connect_once(shard);
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable()) {
+        throw;
+      }
+      const std::lock_guard lock(mutex_);
+      Pool& pool = pools_[shard];
+      if (deadline.passed() || pool.given_up) {
+        pool.given_up = error;
+        pool.tried = std::chrono::steady_clock::now();
+        throw;
+      }
+    }
+    backoff.wait(deadline);
+  }
+}
+
+bool Shards::gave_up(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  return pools_.at(shard).given_up.has_value();
+}
+
+Lease Shards::connect_once(std::uint32_t shard) {
+  if (auto connection = take_idle(shard)) {
+    return {this, shard, std::move(connection)};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const Pool& pool = pools_.at(shard);
+    if (pool.given_up && std::chrono::steady_clock::now() - pool.tried < retry_dead_after) {
+      throw sql::ServerError(*pool.given_up);
+    }
+  }
+  return on_shard(*this, shard, [&]() -> Lease {
+    try {
+      auto connection = open(shard, true);
+      check_identity(shard, *connection);
+      const std::lock_guard lock(mutex_);
+      pools_[shard].given_up.reset();
+      return {this, shard, std::move(connection)};
+    } catch (const sql::ServerError& error) {
+      if (error.number() == er_bad_db) {
+        throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+      }
+      throw;
+    }
+  });
+}
+
+std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, bool use_database) {
+  return on_shard(*this, shard, [&] { return open(shard, use_database); });
+}
+
+std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  auto& idle = pools_.at(shard).idle;
+  while (!idle.empty()) {
+    auto connection = std::move(idle.back());
+    idle.pop_back();
+    if (connection->idle_for() < max_idle_time) {
+      return connection;
+    }
+  }
+  return nullptr;
+}
+
+std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, bool use_database) {
+  const ShardConfig& config = cluster_.shards.at(shard);
+  sql::ConnectOptions connect = sql::resolve_connection(
+      cluster_, config, {options_.defaults_file.value_or(std::string()), options_.ssl_mode});
+  connect.connect_timeout = options_.connect_timeout;
+  connect.read_timeout = options_.timeout;
+  if (!use_database) {
+    connect.database.clear();
+  }
+  std::unique_ptr<sql::Connection> connection;
+  try {
+    connection = std::make_unique<sql::Connection>(connect);
+  } catch (const sql::ServerError& error) {
+    const auto password =
+        error.number() == er_access_denied && !connect.password_given ? ask_password(shard) : std::nullopt;
+    if (!password) {
+      throw;
+    }
+    connect.password = *password;
+    connect.password_given = true;
+    connection = std::make_unique<sql::Connection>(connect);
+  }
+  for (const std::string& text : connection->warnings()) {
+    warn({text, {{"server", to_string(config.address)}}, {}});
+  }
+  return connection;
+}
+
+std::optional<std::string> Shards::ask_password(std::uint32_t shard) {
+  if (!options_.ask_password) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(password_mutex_);
+  if (!password_) {
+    password_ = options_.ask_password(fmt::format("Password for shard {}: ", shard));
+  }
+  return password_;
+}
+
+void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
+  std::optional<sql::Result> found;
+  try {
+    found = connection.query("SELECT cluster_id, shard, shard_count, format FROM looseleaf_shard WHERE only_row = 1");
+  } catch (const sql::ServerError& error) {
+    if (error.error_class() != sql::ErrorClass::table_gone) {
+      throw;
+    }
+  }
+  if (!found || found->empty()) {
+    throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+  }
+  const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
+  const auto refuse = [](const char* what, const std::string& expected, const std::string& seen) {
+    throw Error(ErrorCode::wrong_cluster, what, {{"expected", expected}, {"found", seen}},
+                "check the order, number and addresses of the shards in the cluster file; nothing was read or written");
+  };
+  if (found->unsigned_integer(0, 3) != format_version) {
+    refuse("shard has another format version", fmt::format("{}", format_version), found->text(0, 3));
+  }
+  if (found->unsigned_integer(0, 2) != count()) {
+    refuse("cluster file has another number of shards than the cluster", found->text(0, 2) + " shards",
+           fmt::format("{} in the cluster file", count()));
+  }
+  if (found->unsigned_integer(0, 1) != shard) {
+    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard), "shard " + found->text(0, 1));
+  }
+  const std::lock_guard lock(mutex_);
+  if (!cluster_id_) {
+    cluster_id_ = id;
+  } else if (*cluster_id_ != id) {
+    refuse("shard belongs to another cluster", to_string(*cluster_id_), to_string(id));
+  }
+}
+
+void Shards::check_identities() {
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    tasks.emplace_back([this, shard] {
+      try {
+        static_cast<void>(connect_once(shard));
+      } catch (const sql::ServerError& error) {
+        if (!error.retryable()) {
+          throw;
+        }
+      }
+    });
+  }
+  base::run_all(tasks);
+}
+
+void Shards::give_back(std::uint32_t shard, std::unique_ptr<sql::Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  auto& idle = pools_.at(shard).idle;
+  if (idle.size() < max_idle) {
+    idle.push_back(std::move(connection));
+  }
+}
+
+std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pools_.at(shard).catalog) {
+      return pools_[shard].catalog;
+    }
+  }
+  return sql::with_retries(deadline, [&] {
+    const Lease lease = connect(shard, deadline);
+    return reload_catalog(shard, *lease);
+  });
+}
+
+std::shared_ptr<const Catalog> Shards::reload_catalog(std::uint32_t shard, sql::Connection& connection) {
+  auto catalog = std::make_shared<const Catalog>(load_catalog(connection));
+  const std::lock_guard lock(mutex_);
+  pools_.at(shard).catalog = catalog;
+  return catalog;
+}
+
+void Shards::warn(Warning warning) {
+  if (!options_.on_warning) {
+    return;
+  }
+  std::string key = warning.what;
+  for (const auto& [name, value] : warning.context) {
+    key += '\n' + name + '\n' + value;
+  }
+  const std::lock_guard lock(warning_mutex_);
+  if (warned_.insert(std::move(key)).second) {
+    options_.on_warning(warning);
+  }
+}
+
+}  // namespace looseleaf::store

@@ -1,0 +1,123 @@
+// The shards of one cluster: connections whose identity was checked, and the catalogs last seen.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <looseleaf/datastore.hpp>
+
+#include "base/deadline.hpp"
+#include "sql/connection.hpp"
+#include "store/catalog.hpp"
+
+namespace looseleaf::store {
+
+class Shards;
+
+// A connection on loan; goes back to its pool on destruction unless it is broken.
+class Lease {
+ public:
+  Lease(Shards* owner, std::uint32_t shard, std::unique_ptr<sql::Connection> connection)
+      : owner_(owner), shard_(shard), connection_(std::move(connection)) {}
+  Lease(Lease&&) noexcept = default;
+  Lease& operator=(Lease&& other) noexcept;
+  ~Lease();
+
+  sql::Connection& operator*() const { return *connection_; }
+  sql::Connection* operator->() const { return connection_.get(); }
+  [[nodiscard]] std::uint32_t shard() const { return shard_; }
+  // Closes the connection now instead of giving it back.
+  void discard() { connection_.reset(); }
+
+ private:
+  void give_back() noexcept;
+
+  Shards* owner_;
+  std::uint32_t shard_;
+  std::unique_ptr<sql::Connection> connection_;
+};
+
+// Thread-safe. Outlives its leases.
+class Shards {
+ public:
+  Shards(Cluster cluster, Options options);
+  ~Shards();
+
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+  // Of an operation that starts now.
+  [[nodiscard]] base::Deadline deadline() const { return base::Deadline(options_.timeout); }
+
+  // A session on a shard whose identity agrees with the cluster file. Connecting is tried again until the deadline;
+  // but once that was in vain this shard is tried only once, and not more often than every few seconds, until it
+  // answers again: a dead shard is waited for once, not for each batch. Throws ServerError, or Error(wrong_cluster).
+  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline);
+  // The same in one try.
+  [[nodiscard]] Lease connect_once(std::uint32_t shard);
+  // True if the last connect() ran into its deadline.
+  [[nodiscard]] bool gave_up(std::uint32_t shard);
+  // For init: no identity is asked for, and the database may not exist yet (`use_database` false).
+  [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
+
+  // Connects to every shard that can be reached, so that a cluster file that mixes clusters is refused before
+  // anything is written. A shard that is down is no error here.
+  void check_identities();
+
+  // The catalog of an entity shard as last loaded; loads it if it never was.
+  [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
+  // Loads it anew.
+  std::shared_ptr<const Catalog> reload_catalog(std::uint32_t shard, sql::Connection& connection);
+
+  // Passes a warning to the caller of the library, each text once.
+  void warn(Warning warning);
+
+  // Context that says which shard an error is about.
+  [[nodiscard]] Error::Context where(std::uint32_t shard) const;
+
+ private:
+  friend class Lease;
+  struct Pool {
+    std::vector<std::unique_ptr<sql::Connection>> idle;
+    std::shared_ptr<const Catalog> catalog;
+    std::optional<sql::ServerError> given_up;  // why, if the last connect() ran into its deadline
+    std::chrono::steady_clock::time_point tried;
+  };
+
+  [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard);
+  [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, bool use_database);
+  void check_identity(std::uint32_t shard, sql::Connection& connection);
+  [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
+  void give_back(std::uint32_t shard, std::unique_ptr<sql::Connection> connection);
+
+  const Cluster cluster_;
+  const Options options_;
+  std::mutex mutex_;  // guards everything below
+  std::vector<Pool> pools_;
+  std::optional<Uuid> cluster_id_;  // the cluster file's, else the first shard's
+  std::mutex warning_mutex_;
+  std::set<std::string> warned_;
+  std::mutex password_mutex_;
+  std::optional<std::string> password_;  // typed in
+};
+
+// Runs `work`, adding to any Error that leaves it which shard it is about.
+template <typename Function>
+auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (Error& error) {
+    for (const auto& [key, value] : shards.where(shard)) {
+      error.with(key, value);
+    }
+    throw;
+  }
+}
+
+}  // namespace looseleaf::store

@@ -1,0 +1,40 @@
+// Pieces that the SQL of entity rows and of index rows share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <looseleaf/uuid.hpp>
+
+#include "sql/connection.hpp"
+
+namespace looseleaf::store {
+
+[[nodiscard]] std::string id_literal(const Uuid& id);
+[[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
+// Exactly 16 bytes; throws Error(corrupt) otherwise.
+[[nodiscard]] Uuid require_uuid(std::string_view bytes);
+
+// Sends rows in statements of bounded length: at most 1,000 rows and about 1 MiB, and never beyond the server's
+// max_allowed_packet unless a single row is.
+class MultiRow {
+ public:
+  MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix);
+  void add(std::string_view row);  // "(…)"
+  // Sends what is left. Returns the rows affected by all statements.
+  std::uint64_t finish();
+
+ private:
+  void send();
+
+  sql::Connection& connection_;
+  std::string_view prefix_, suffix_;
+  std::size_t max_bytes_;
+  std::string sql_;
+  std::size_t rows_ = 0;
+  std::uint64_t affected_ = 0;
+};
+
+}  // namespace looseleaf::store

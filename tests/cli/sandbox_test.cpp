@@ -1,0 +1,180 @@
+// The sandbox: servers start, survive, are kept apart and go away.
+#include "cli/sandbox.hpp"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <looseleaf/error.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "tests/support/test_servers.hpp"
+
+namespace looseleaf {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::Sandbox;
+using cli::SandboxOptions;
+
+// A sandbox that is gone at the end of the test, whatever happened in between.
+class Fixture {
+ public:
+  Fixture() : watchdog_(directory_.path()) { options.dir = directory_.path() + "/box"; }
+  ~Fixture() {
+    if (fs::exists(options.dir + "/looseleaf-sandbox")) {
+      const Sandbox left = Sandbox::open(options.dir);
+      for (const cli::SandboxServer& server : left.status().servers) {
+        if (server.running) {
+          ::kill(server.pid, SIGKILL);
+        }
+      }
+    }
+  }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  [[nodiscard]] const std::string& folder() const { return directory_.path(); }
+
+  SandboxOptions options;
+
+ private:
+  test::TemporaryDirectory directory_;
+  test::Watchdog watchdog_;
+};
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string refusal(const SandboxOptions& options) {
+  try {
+    Sandbox::start(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST_CASE("starting again keeps the servers that run and restarts the dead ones") {
+  Fixture fixture;
+  Sandbox sandbox = Sandbox::start(fixture.options);
+  const pid_t first = sandbox.server(0).pid;
+  const pid_t second = sandbox.server(1).pid;
+  CHECK(first > 0);
+  CHECK(first != second);
+  sandbox.kill_server(1);
+  CHECK(!sandbox.server(1).running);
+
+  const Sandbox again = Sandbox::start(fixture.options);
+  CHECK(again.server(0).pid == first);
+  CHECK(again.server(1).running);
+  CHECK(again.server(1).pid != second);
+}
+
+TEST_CASE("stopping ends all servers and deleting removes the directory") {
+  Fixture fixture;
+  Sandbox sandbox = Sandbox::start(fixture.options);
+  CHECK(sandbox.stop().stopped == 2);
+  CHECK(!sandbox.server(0).running);
+  CHECK(!sandbox.server(1).running);
+  CHECK(sandbox.stop().stopped == 0);
+  sandbox.remove();
+  CHECK(!fs::exists(fixture.options.dir));
+}
+
+TEST_CASE("several shards may share a server and then have databases of their own") {
+  Fixture fixture;
+  fixture.options.shards = 3;
+  fixture.options.servers = 1;
+  const Sandbox sandbox = Sandbox::start(fixture.options);
+  const std::string cluster = read(sandbox.cluster_file());
+  CHECK(cluster.find("\"looseleaf_0\"") != std::string::npos);
+  CHECK(cluster.find("\"looseleaf_2\"") != std::string::npos);
+  CHECK(sandbox.status().servers.size() == 1);
+  CHECK(fs::status(fixture.options.dir).permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("another number of shards is refused and nothing is changed") {
+  Fixture fixture;
+  fixture.options.shards = 1;
+  const Sandbox sandbox = Sandbox::start(fixture.options);
+  fixture.options.shards = 2;
+  CHECK(refusal(fixture.options) == "the sandbox was created otherwise");
+  CHECK(sandbox.server(0).running);
+}
+
+TEST_CASE("a directory that holds anything else is neither used nor deleted") {
+  Fixture fixture;
+  fs::create_directories(fixture.options.dir);
+  std::ofstream(fixture.options.dir + "/precious") << "data";
+  CHECK(refusal(fixture.options) == "this directory is not a sandbox");
+  CHECK_THROWS_WITH_AS(static_cast<void>(Sandbox::open(fixture.options.dir)), "this directory is not a sandbox", Error);
+  CHECK(fs::exists(fixture.options.dir + "/precious"));
+}
+
+TEST_CASE("a directory whose name is too long for a socket is refused before anything is made") {
+  Fixture fixture;
+  fixture.options.dir += std::string(100, 'x');
+  CHECK(refusal(fixture.options) == "the directory's name is too long for sockets in it");
+  CHECK(!fs::exists(fixture.options.dir));
+}
+
+TEST_CASE("a server that cannot start shows the end of its log") {
+  Fixture fixture;
+  fixture.options.shards = 1;
+  fixture.options.extra_args = {"--no-such-option-of-any-server"};
+  try {
+    Sandbox::start(fixture.options);
+    FAIL("it started");
+  } catch (const Error& error) {
+    bool shown = false;
+    for (const auto& [key, value] : error.context()) {
+      shown = shown || (key == "log line" && value.find("no-such-option-of-any-server") != std::string::npos);
+    }
+    CHECK(shown);
+  }
+}
+
+TEST_CASE("committed rows survive the death of a server") {
+  test::TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {}});
+  cluster.create_databases();
+  CHECK(cluster.sql(0, "CREATE TABLE t (a INT); INSERT INTO t VALUES (7), (8)").empty());
+  cluster.sandbox().kill_server(0);
+  CHECK_THROWS(cluster.sql(0, "SELECT 1"));
+  cluster.sandbox().start_server(0);
+  CHECK(cluster.sql(0, "SELECT a FROM t ORDER BY a") == "7\n8\n");
+}
+
+TEST_CASE("servers die with the test program that started them, however it ends") {
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const test::TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {}});
+    const pid_t server = cluster.sandbox().server(0).pid;
+    ::_exit(::write(pipe[1], &server, sizeof server) == static_cast<ssize_t>(sizeof server) ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  pid_t server = 0;
+  REQUIRE(::read(pipe[0], &server, sizeof server) == static_cast<ssize_t>(sizeof server));
+  ::close(pipe[0]);
+  ::waitpid(child, nullptr, 0);
+  for (int tenths = 0; tenths < 100 && !cli::is_gone(server); ++tenths) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  CHECK(cli::is_gone(server));
+}
+
+}  // namespace
+}  // namespace looseleaf

@@ -1,0 +1,276 @@
+// Servers for tests, on top of the sandbox, with a watchdog that outlives the test program.
+#include "tests/support/test_servers.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <looseleaf/error.hpp>
+#include <stdexcept>
+
+namespace looseleaf::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Errors of the fixtures are for people: everything in one line of text.
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what);
+}
+
+std::string temporary_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  // A long TMPDIR leaves no room for the names of sockets.
+  return folder != nullptr && *folder != '\0' && std::string_view(folder).size() < 60 ? folder : "/tmp";
+}
+
+std::string make_directory(const std::string& parent) {
+  std::string path = parent + "/ll-XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    fail("no temporary directory can be made: " + path);
+  }
+  return path;
+}
+
+void spawn_in_new_session(std::vector<std::string> command, int pipe) {
+  std::vector<char*> argv;
+  for (std::string& argument : command) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, pipe, STDIN_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    fail("the watchdog does not start");
+  }
+  ::waitpid(pid, nullptr, 0);
+}
+
+// `read` returns when every copy of the pipe's writing end is closed. The part in parentheses runs on after its shell,
+// in a session of its own and not as our child: neither Ctrl-C nor a test driver that kills process trees reaches it.
+constexpr const char* watchdog_script = R"(exec 3<&0
+(
+  read -r _ <&3
+  for file in "$0"/box/s*.pid; do
+    pid=$(cat "$file" 2>/dev/null) || continue
+    tr '\0' '\n' < "/proc/$pid/cmdline" 2>/dev/null | grep -qxF -e "--datadir=${file%.pid}" && kill -9 "$pid"
+  done
+  for _ in 1 2 3 4 5; do rm -rf "$0" 2>/dev/null && break; sleep 1; done
+) </dev/null >/dev/null 2>&1 &)";
+
+// The client program that belongs to the server: beside it, else an installed one.
+std::string client_program(const cli::ServerProgram& server) {
+  const fs::path bin = fs::path(server.path).parent_path();
+  const bool mysql = server.flavour == cli::Flavour::mysql;
+  for (const char* name : {mysql ? "mysql" : "mariadb", mysql ? "mariadb" : "mysql"}) {
+    for (const fs::path& path : {bin / name, bin.parent_path() / "bin" / name}) {
+      if (fs::exists(path)) {
+        return path.string();
+      }
+    }
+  }
+  return mysql ? "mysql" : "mariadb";
+}
+
+std::atomic<int> clusters_made{0};
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory(const std::string& parent)
+    : path_(make_directory(parent.empty() ? temporary_folder() : parent)) {}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code error;
+  fs::remove_all(path_, error);
+}
+
+std::string TemporaryDirectory::write(const std::string& name, std::string_view text) const {
+  const std::string path = path_ + "/" + name;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) {
+    fail("a file cannot be written: " + path);
+  }
+  return path;
+}
+
+Watchdog::Watchdog(const std::string& directory) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    fail("no pipe for the watchdog");
+  }
+  alive_ = pipe[1];
+  spawn_in_new_session({"/bin/sh", "-c", watchdog_script, directory}, pipe[0]);
+  ::close(pipe[0]);
+}
+
+Watchdog::~Watchdog() {
+  ::close(alive_);
+}
+
+class TestServers {
+ public:
+  TestServers(std::uint32_t servers, const std::vector<std::string>& extra_args)
+      : watchdog_(directory_.path()), sandbox_(start(directory_.path() + "/box", servers, extra_args)) {
+    client_ = client_program(sandbox_.program());
+  }
+  TestServers(const TestServers&) = delete;
+  TestServers& operator=(const TestServers&) = delete;
+  ~TestServers() {
+    for (std::uint32_t server = 0; server < sandbox_.servers(); ++server) {
+      sandbox_.kill_server(server);
+    }
+  }
+
+  [[nodiscard]] cli::Sandbox& sandbox() { return sandbox_; }
+  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
+
+  std::string sql(std::uint32_t server, const std::string& database, const std::string& text) const {
+    std::vector<std::string> command{client_,
+                                     "--no-defaults",
+                                     "--batch",
+                                     "--skip-column-names",
+                                     "--default-character-set=utf8mb4",
+                                     "--user=root",
+                                     "--socket=" + sandbox_.server(server).socket};
+    if (!database.empty()) {
+      command.push_back("--database=" + database);
+    }
+    cli::ProcessResult result = cli::run_process(command, text);
+    if (result.status != 0) {
+      fail(fmt::format("{}: {} in: {}", client_, result.err, text));
+    }
+    return std::move(result.out);
+  }
+
+ private:
+  static cli::Sandbox start(const std::string& dir, std::uint32_t servers, const std::vector<std::string>& extra_args) {
+    cli::SandboxOptions options;
+    options.dir = dir;
+    options.shards = servers;
+    options.buffer_pool_mib = 32;
+    options.extra_args = extra_args;
+    try {
+      return cli::Sandbox::start(options);
+    } catch (const Error& error) {
+      std::string text = error.what();
+      for (const auto& [key, value] : error.context()) {
+        text += fmt::format("\n  {}: {}", key, value);
+      }
+      fail(text);
+    }
+  }
+
+  TemporaryDirectory directory_;
+  Watchdog watchdog_;
+  cli::Sandbox sandbox_;
+  std::string client_;
+};
+
+TestCluster::TestCluster(const TestClusterOptions& options)
+    : TestCluster(
+          std::make_shared<TestServers>(options.servers == 0 ? options.shards : options.servers, options.extra_args),
+          options.shards) {}
+
+TestCluster TestCluster::shared(std::uint32_t shards) {
+  static const auto servers = std::make_shared<TestServers>(2, std::vector<std::string>());
+  return TestCluster(servers, shards);
+}
+
+TestCluster::TestCluster(std::shared_ptr<TestServers> servers, std::uint32_t shards)
+    : servers_(std::move(servers)),
+      directory_(std::make_shared<TemporaryDirectory>(servers_->directory())),
+      shards_(shards),
+      prefix_(fmt::format("t{}", ++clusters_made)) {
+  std::string text = "{\"shards\": [";
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    text += fmt::format("{}{{\"socket\": \"{}\", \"database\": \"{}\"}}", shard == 0 ? "" : ", ", socket(shard),
+                        database(shard));
+  }
+  text += fmt::format("], \"user\": \"root\", \"defaults_file\": \"{}\"}}\n", defaults_file());
+  directory_->write("looseleaf.json", text);
+}
+
+std::string TestCluster::file() const {
+  return directory_->path() + "/looseleaf.json";
+}
+
+std::string TestCluster::database(std::uint32_t shard) const {
+  return fmt::format("{}_{}", prefix_, shard);
+}
+
+std::string TestCluster::socket(std::uint32_t shard) const {
+  return sandbox().server(server_of(shard)).socket;
+}
+
+std::uint32_t TestCluster::server_of(std::uint32_t shard) const {
+  return shard % sandbox().servers();
+}
+
+std::string TestCluster::defaults_file() const {
+  return sandbox().dir() + "/client.cnf";
+}
+
+cli::Sandbox& TestCluster::sandbox() const {
+  return servers_->sandbox();
+}
+
+std::string TestCluster::sql(std::uint32_t shard, const std::string& statements) const {
+  return servers_->sql(server_of(shard), database(shard), statements);
+}
+
+std::string TestCluster::server_sql(std::uint32_t server, const std::string& statements) const {
+  return servers_->sql(server, {}, statements);
+}
+
+void TestCluster::create_databases() const {
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    servers_->sql(server_of(shard), {}, "CREATE DATABASE " + database(shard));
+  }
+}
+
+cli::ProcessResult TestCluster::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
+  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file()});
+  return run(std::move(arguments), input);
+}
+
+std::string looseleaf_flavour() {
+  return cli::find_server({}).flavour == cli::Flavour::mysql ? "mysql" : "mariadb";
+}
+
+std::string looseleaf_program() {
+  const char* path = std::getenv("LOOSELEAF_BIN");
+  if (path == nullptr || *path == '\0') {
+    fail("LOOSELEAF_BIN does not name the program under test; CTest sets it");
+  }
+  return path;
+}
+
+cli::ProcessResult run(std::vector<std::string> command, std::string_view input) {
+  return start(std::move(command), input).wait();
+}
+
+cli::Process start(std::vector<std::string> command, std::string_view input) {
+  if (command.at(0) == "looseleaf") {
+    command[0] = looseleaf_program();
+  }
+  return cli::Process::start(command, input);
+}
+
+}  // namespace looseleaf::test

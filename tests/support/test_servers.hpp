@@ -1,0 +1,103 @@
+// Servers for tests: clusters on private servers, the program under test, and SQL that does not pass through our code.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/processes.hpp"
+#include "cli/sandbox.hpp"
+
+namespace looseleaf::test {
+
+// A directory of its own that is removed at the end. Its name is short enough for sockets.
+class TemporaryDirectory {
+ public:
+  // In `parent`; empty: where temporary files go.
+  explicit TemporaryDirectory(const std::string& parent = {});
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Writes a file in it and returns the file's path.
+  std::string write(const std::string& name, std::string_view text) const;
+
+ private:
+  std::string path_;
+};
+
+// Lets no server outlive the test program: when that ends, in whatever way, what runs of the sandbox `directory`/box is
+// killed and the directory is removed.
+class Watchdog {
+ public:
+  explicit Watchdog(const std::string& directory);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog();
+
+ private:
+  int alive_;  // the writing end of a pipe, open as long as we live
+};
+
+struct TestClusterOptions {
+  std::uint32_t shards = 2;
+  std::uint32_t servers = 0;  // 0: one a shard
+  std::vector<std::string> extra_args;
+};
+
+class TestServers;
+
+// A cluster with databases of its own, which do not exist yet. Shard k is on server k % servers.
+class TestCluster {
+ public:
+  // On servers of its own, which end with the object: for tests that kill servers or need other settings.
+  explicit TestCluster(const TestClusterOptions& options);
+  // On two servers that all tests of the process share; about 1 s the first time, nothing later.
+  [[nodiscard]] static TestCluster shared(std::uint32_t shards = 2);
+
+  // The cluster file's path.
+  [[nodiscard]] std::string file() const;
+  [[nodiscard]] std::uint32_t shards() const { return shards_; }
+  [[nodiscard]] std::string database(std::uint32_t shard) const;
+  [[nodiscard]] std::string socket(std::uint32_t shard) const;
+  [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const;
+  // An option file that logs in as root, for whoever connects by other means.
+  [[nodiscard]] std::string defaults_file() const;
+  [[nodiscard]] cli::Sandbox& sandbox() const;
+  [[nodiscard]] const TemporaryDirectory& directory() const { return *directory_; }
+
+  // Runs statements in the shard's database, which must exist, by the server's own client program and returns what it
+  // prints: one row a line, columns separated by tabs, NULL as NULL. Throws std::runtime_error with its complaint.
+  std::string sql(std::uint32_t shard, const std::string& statements) const;
+  // The same without a database, on one server.
+  std::string server_sql(std::uint32_t server, const std::string& statements) const;
+  // Creates the databases, for tests of the layers below init.
+  void create_databases() const;
+
+  // Runs `looseleaf --cluster FILE ARGUMENTS…`.
+  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
+
+ private:
+  TestCluster(std::shared_ptr<TestServers> servers, std::uint32_t shards);
+
+  std::shared_ptr<TestServers> servers_;
+  std::shared_ptr<TemporaryDirectory> directory_;
+  std::uint32_t shards_;
+  std::string prefix_;
+};
+
+// Which server the tests run on: looseleaf_flavour() is "mariadb" or "mysql".
+[[nodiscard]] std::string looseleaf_flavour();
+
+// The program under test, from LOOSELEAF_BIN. Throws std::runtime_error if that is not set.
+[[nodiscard]] std::string looseleaf_program();
+
+// Runs a command to its end; "looseleaf" as its first word is the program under test.
+cli::ProcessResult run(std::vector<std::string> command, std::string_view input = {});
+// The same, running beside the test; it is killed at the end if nobody waited for it.
+[[nodiscard]] cli::Process start(std::vector<std::string> command, std::string_view input = {});
+
+}  // namespace looseleaf::test

@@ -1,0 +1,104 @@
+// What a session sets and which servers it refuses.
+#include "sql/session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace looseleaf::sql {
+namespace {
+
+Variables healthy(const Variables& changes = {}) {
+  Variables variables = {{"version", "10.11.19-MariaDB-0+deb12u1"},
+                         {"version_comment", "Debian 12"},
+                         {"max_allowed_packet", "16777216"},
+                         {"pseudo_thread_id", "42"},
+                         {"read_only", "OFF"},
+                         {"log_bin", "ON"},
+                         {"binlog_format", "MIXED"},
+                         {"sync_binlog", "1"},
+                         {"innodb_flush_log_at_trx_commit", "1"},
+                         {"wsrep_on", "OFF"}};
+  for (const auto& [name, value] : changes) {
+    variables[name] = value;
+  }
+  return variables;
+}
+
+TEST_CASE("flavour and version are told from the server's own words") {
+  CHECK(session_facts(healthy()).flavour == Flavour::mariadb);
+  CHECK(session_facts(healthy()).version == "MariaDB 10.11.19");
+  const Variables mysql = healthy({{"version", "9.7.4-2"}, {"version_comment", "(Debian)"}});
+  CHECK(session_facts(mysql).flavour == Flavour::mysql);
+  CHECK(session_facts(mysql).version == "MySQL 9.7.4");
+  const Variables renamed = healthy({{"version", "11.8.2-custom"}, {"version_comment", "mariadb.org binary"}});
+  CHECK(session_facts(renamed).version == "MariaDB 11.8.2");
+}
+
+TEST_CASE("numbers of a session are read") {
+  CHECK(session_facts(healthy()).max_allowed_packet == 16777216);
+  CHECK(session_facts(healthy()).connection_id == 42);
+}
+
+TEST_CASE("a server that can lose what it acknowledged is warned about") {
+  CHECK(session_facts(healthy()).warnings.empty());
+  CHECK(session_facts(healthy({{"innodb_flush_log_at_trx_commit", "2"}})).warnings.size() == 1);
+  CHECK(session_facts(healthy({{"sync_binlog", "0"}})).warnings.size() == 1);
+  CHECK(session_facts(healthy({{"sync_binlog", "0"}, {"log_bin", "OFF"}})).warnings.empty());
+}
+
+TEST_CASE("a healthy server is accepted") {
+  CHECK_NOTHROW(check_server(healthy(), true, "s"));
+}
+
+TEST_CASE("servers on which the protocol cannot hold are refused for good") {
+  const Variables cases[] = {
+      {{"wsrep_on", "ON"}}, {{"group_replication_single_primary_mode", "OFF"}}, {{"binlog_format", "STATEMENT"}}};
+  for (const Variables& change : cases) {
+    CAPTURE(change.begin()->first);
+    try {
+      check_server(healthy(change), false, "s");
+      FAIL("accepted");
+    } catch (const ServerError& error) {
+      CHECK(error.error_class() == ErrorClass::permanent);
+      CHECK(error.code() == ErrorCode::server);
+      CHECK_FALSE(error.hint().empty());
+    }
+  }
+}
+
+TEST_CASE("statement logging does not matter without a binlog") {
+  CHECK_NOTHROW(check_server(healthy({{"binlog_format", "STATEMENT"}, {"log_bin", "OFF"}}), true, "s"));
+}
+
+TEST_CASE("a group with one primary is accepted") {
+  CHECK_NOTHROW(check_server(healthy({{"group_replication_single_primary_mode", "ON"}}), true, "s"));
+}
+
+TEST_CASE("a read-only server is worth another try, and good enough for whoever only reads") {
+  for (const Variables& change :
+       {Variables{{"read_only", "ON"}}, Variables{{"super_read_only", "ON"}}, Variables{{"read_only", "NO_LOCK"}}}) {
+    CHECK_NOTHROW(check_server(healthy(change), false, "s"));
+    try {
+      check_server(healthy(change), true, "s");
+      FAIL("accepted");
+    } catch (const ServerError& error) {
+      CHECK(error.error_class() == ErrorClass::failing_over);
+      CHECK(error.retryable());
+    }
+  }
+}
+
+TEST_CASE("the setup uses the names that the server has") {
+  const auto has = [](const std::string& sql, const std::string& part) { return sql.find(part) != std::string::npos; };
+  const std::string old_names = session_setup(healthy());
+  CHECK(has(old_names, "tx_isolation='READ-COMMITTED'"));
+  CHECK_FALSE(has(old_names, "snapshot_isolation"));
+  const std::string new_names =
+      session_setup(healthy({{"transaction_isolation", "REPEATABLE-READ"}, {"innodb_snapshot_isolation", "ON"}}));
+  CHECK(has(new_names, "transaction_isolation='READ-COMMITTED'"));
+  CHECK(has(new_names, "innodb_snapshot_isolation=0"));
+}
+
+}  // namespace
+}  // namespace looseleaf::sql
