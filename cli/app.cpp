@@ -1,16 +1,15 @@
 // Parses the command line; the only file that includes CLI11.
 #include "cli/app.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <exception>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <fmt/format.h>
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
 #include <looseleaf/error.hpp>
 
 #include "cli/help.hpp"
@@ -30,7 +29,9 @@ struct Parsed {
   const Command* command = nullptr;  // absent if none was named
 };
 
-std::string in_backticks(const std::string& text) { return fmt::format("did you mean `{}`?", text); }
+std::string in_backticks(const std::string& text) {
+  return fmt::format("did you mean `{}`?", text);
+}
 
 void check_choice(const Parameter& parameter, const std::string& text) {
   const auto& choices = parameter.choices;
@@ -99,8 +100,7 @@ void check_required(const Command& command) {
               match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
 }
 
-void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry,
-                   std::vector<Parameter> known) {
+void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known) {
   const std::vector<std::string> extras = app.remaining(true);
   const auto is_option = [](const std::string& text) { return text.size() > 1 && text.front() == '-' && text != "--"; };
   const auto is_argument = [&](const std::string& text) { return !is_option(text) && text != "--"; };
@@ -124,6 +124,10 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
 void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}},
+                "see `looseleaf COMMAND --help`");
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorCode::usage, "the command line cannot be understood", {{"reason", error.what()}},
                 "see `looseleaf COMMAND --help`");

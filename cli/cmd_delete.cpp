@@ -78,8 +78,9 @@ Command delete_command() {
                          .help = "ids, with or without dashes; - reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
-  command.examples = {"looseleaf delete 71f0c4d2291844cca2df6f486e96e37c",
-                      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids | looseleaf delete -"};
+  command.examples = {
+      "looseleaf delete 71f0c4d2291844cca2df6f486e96e37c",
+      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids | looseleaf delete -"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -1,7 +1,7 @@
 // looseleaf init: create databases and tables on every shard.
-#include <memory>
-
 #include <fmt/format.h>
+
+#include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"

@@ -85,7 +85,7 @@ class Putter {
     } catch (const Error& error) {
       report_.input_failed(error);
     }
-    report_.end_input(stopped_early);
+    report_.end_input(stopped_early, given_);
   }
 
   [[nodiscard]] bool may_go_on() const { return !stop_requested() && !report_.hopeless(); }
@@ -111,7 +111,7 @@ class Putter {
     // After a signal the last piece may be cut short, so it is left out.
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
       if (!piece->reject.empty()) {
-        report_.reject(*piece);
+        report_.reject(std::move(*piece), given_);
         continue;
       }
       ++given_;
@@ -154,10 +154,12 @@ Command put_command() {
       {"--rejects", "FILE", "write what could not be stored there, as it came", &options->rejects},
   };
   command.details = {
-      "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id gets "
+      "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id "
+      "gets "
       "one. Each id is printed as soon as its entity is durable, in input order.",
       "What cannot be stored is reported with its line and column; everything else is stored."};
-  command.examples = {"looseleaf put entities.jsonl > ids.txt", "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
+  command.examples = {"looseleaf put entities.jsonl > ids.txt",
+                      "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -1,7 +1,7 @@
 // looseleaf query: print the entities that match conditions on one index.
-#include <memory>
-
 #include <fmt/format.h>
+
+#include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
@@ -70,9 +70,8 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Query query = query_of(options);
   const Datastore store = open_store(globals);
   const Drain drain;
-  const QueryReport report = store.query(query, [&](const Entity& entity) {
-    return !stop_requested() && print_entity(entity, options, globals);
-  });
+  const QueryReport report = store.query(
+      query, [&](const Entity& entity) { return !stop_requested() && print_entity(entity, options, globals); });
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
@@ -97,11 +96,13 @@ Command query_command() {
       {"--count", "", "print how many there are, and nothing else", &options->count},
   };
   command.details = {
-      "Conditions are equality on the first properties of the index, then a range on the next. Quote them: < and > mean "
+      "Conditions are equality on the first properties of the index, then a range on the next. Quote them: < and > "
+      "mean "
       "something to a shell."};
-  command.examples = {"looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf",
-                      "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf 'published>=1235697046' --desc "
-                      "--limit 30"};
+  command.examples = {
+      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf",
+      "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf 'published>=1235697046' --desc "
+      "--limit 30"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

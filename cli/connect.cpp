@@ -1,13 +1,12 @@
 // Opens the store.
 #include "cli/connect.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "cli/messages.hpp"
 #include "cli/password.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <csignal>
-
 #include <looseleaf/error.hpp>
 
 namespace looseleaf::cli {
@@ -18,7 +17,9 @@ enum class ExitStatus : int {
   terminated = 143,   // SIGTERM
 };
 
-[[nodiscard]] constexpr ExitStatus stronger(ExitStatus a, ExitStatus b) { return std::max(a, b); }
+[[nodiscard]] constexpr ExitStatus stronger(ExitStatus a, ExitStatus b) {
+  return std::max(a, b);
+}
 
 [[nodiscard]] constexpr ExitStatus exit_status_of_signal(int signal) {
   return signal == SIGTERM ? ExitStatus::terminated : ExitStatus::interrupted;

@@ -3,10 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <looseleaf/error.hpp>
 #include <string>
+
+#include "cli/descriptor.hpp"
 
 namespace looseleaf::cli {
 
@@ -14,16 +15,13 @@ class FileLock {
  public:
   // Creates the file if need be and waits for the lock. Throws Error(io).
   explicit FileLock(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0) {
+    if (file_.get() < 0 || ::flock(file_.get(), LOCK_EX) != 0) {
       throw Error(ErrorCode::io, "a lock file cannot be locked", {{"file", path}});
     }
   }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  ~FileLock() { ::close(file_); }
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 }  // namespace looseleaf::cli

@@ -2,6 +2,7 @@
 #include "cli/files.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include <fmt/format.h>
 #include <looseleaf/error.hpp>
 
 #include "cli/messages.hpp"
@@ -56,7 +55,9 @@ std::size_t Input::read(char* buffer, std::size_t size) {
   return 0;
 }
 
-bool Input::is_terminal() const { return ::isatty(fd_) == 1; }
+bool Input::is_terminal() const {
+  return ::isatty(fd_) == 1;
+}
 
 std::optional<std::uint64_t> Input::size() const {
   struct stat info {};

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <looseleaf/uuid.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <looseleaf/uuid.hpp>
 
 namespace looseleaf::cli {
 

@@ -1,13 +1,13 @@
 // Help texts.
 #include "cli/help.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace looseleaf::cli {
 namespace {

@@ -1,9 +1,8 @@
 // Runs a long job with its progress shown, drained by the first signal.
 #pragma once
 
-#include <utility>
-
 #include <looseleaf/jobs.hpp>
+#include <utility>
 
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"

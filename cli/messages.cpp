@@ -78,9 +78,13 @@ void print_warning(std::string_view what, const Error::Context& context, std::st
   print_message(format_message(colored("warning", "33"), what, context, hint));
 }
 
-void print_note(std::string_view text) { print_message(format_message({}, text, {}, {})); }
+void print_note(std::string_view text) {
+  print_message(format_message({}, text, {}, {}));
+}
 
-void print_plain(const std::string& text) { print_message(text); }
+void print_plain(const std::string& text) {
+  print_message(text);
+}
 
 void set_status_line(std::string line) {
   const std::lock_guard lock(terminal().mutex);
@@ -96,6 +100,8 @@ bool messages_on_terminal() {
   return on_terminal;
 }
 
-void set_message_colors(bool on) { colors = on; }
+void set_message_colors(bool on) {
+  colors = on;
+}
 
 }  // namespace looseleaf::cli

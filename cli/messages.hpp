@@ -1,10 +1,9 @@
 // Standard error: errors, warnings, notes and the status line of a running job.
 #pragma once
 
+#include <looseleaf/error.hpp>
 #include <string>
 #include <string_view>
-
-#include <looseleaf/error.hpp>
 
 namespace looseleaf::cli {
 

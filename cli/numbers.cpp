@@ -2,9 +2,8 @@
 #include "cli/numbers.hpp"
 
 #include <charconv>
-#include <system_error>
-
 #include <looseleaf/error.hpp>
+#include <system_error>
 
 namespace looseleaf::cli {
 namespace {

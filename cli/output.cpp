@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <utility>
-
 #include <looseleaf/error.hpp>
+#include <utility>
 
 #include "cli/text.hpp"
 
@@ -109,7 +108,9 @@ LineWriter& data_output() {
   return writer;
 }
 
-bool print_line(std::string_view line) { return data_output().write_line(line); }
+bool print_line(std::string_view line) {
+  return data_output().write_line(line);
+}
 
 void finish_output() {
   data_output().flush();

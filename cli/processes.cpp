@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -34,9 +35,9 @@ std::vector<char*> pointers(std::vector<std::string>& command) {
   return result;
 }
 
-int memory_file(const char* name) {
-  const int file = ::memfd_create(name, MFD_CLOEXEC);
-  if (file < 0) {
+Descriptor memory_file(const char* name) {
+  Descriptor file(::memfd_create(name, MFD_CLOEXEC));
+  if (file.get() < 0) {
     throw Error(ErrorCode::io, "a file in memory cannot be made", {{"reason", std::strerror(errno)}});
   }
   return file;
@@ -53,11 +54,11 @@ void write_all(int file, std::string_view bytes) {
 }
 
 // Reads without moving the position, which the child shares.
-std::string content(int file) {
+std::string content(const Descriptor& file) {
   std::string bytes;
   std::array<char, 65536> buffer{};
   for (;;) {
-    const ssize_t got = ::pread(file, buffer.data(), buffer.size(), static_cast<off_t>(bytes.size()));
+    const ssize_t got = ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(bytes.size()));
     if (got <= 0) {
       return bytes;
     }
@@ -138,28 +139,22 @@ pid_t read_report(int pipe, const std::string& program) {
 }  // namespace
 
 Process Process::start(const std::vector<std::string>& command, std::string_view input) {
-  const int in = memory_file("stdin");
-  const int out = memory_file("stdout");
-  const int err = memory_file("stderr");
-  Process process(0, out, err);
-  write_all(in, input);
-  ::lseek(in, 0, SEEK_SET);
-  process.pid_ = spawn(command, in, out, err);
-  ::close(in);
-  return process;
+  const Descriptor in = memory_file("stdin");
+  Descriptor out = memory_file("stdout");
+  Descriptor err = memory_file("stderr");
+  write_all(in.get(), input);
+  ::lseek(in.get(), 0, SEEK_SET);
+  const pid_t pid = spawn(command, in.get(), out.get(), err.get());
+  return {pid, std::move(out), std::move(err)};
 }
 
 Process::Process(Process&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), out_(std::exchange(other.out_, -1)), err_(std::exchange(other.err_, -1)) {}
+    : pid_(std::exchange(other.pid_, 0)), out_(std::move(other.out_)), err_(std::move(other.err_)) {}
 
 Process::~Process() {
   if (pid_ != 0) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
-  }
-  if (out_ >= 0) {
-    ::close(out_);
-    ::close(err_);
   }
 }
 
@@ -196,24 +191,31 @@ pid_t start_daemon(const std::vector<std::string>& command, const std::string& l
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     fail(command.front(), errno);
   }
-  DaemonFiles files{::open("/dev/null", O_RDONLY | O_CLOEXEC),
-                    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), pipe[1]};
+  const Descriptor report(pipe[0]);
+  Descriptor reporting(pipe[1]);
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor output(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   const pid_t child = ::fork();
   if (child == 0) {
-    fork_daemon(argv.data(), files);
+    fork_daemon(argv.data(), {null.get(), output.get(), reporting.get()});
   }
-  ::close(files.null);
-  ::close(files.log);
-  ::close(files.report);
+  if (child < 0) {
+    fail(command.front(), errno);
+  }
   ::waitpid(child, nullptr, 0);
-  try {
-    const pid_t pid = read_report(pipe[0], command.front());
-    ::close(pipe[0]);
-    return pid;
-  } catch (...) {
-    ::close(pipe[0]);
-    throw;
+  reporting.close();
+  return read_report(report.get(), command.front());
+}
+
+std::vector<std::string> last_lines(std::istream& text, std::size_t count) {
+  std::deque<std::string> last;
+  for (std::string line; std::getline(text, line);) {
+    last.push_back(std::move(line));
+    if (last.size() > count) {
+      last.pop_front();
+    }
   }
+  return {last.begin(), last.end()};
 }
 
 bool runs_with_argument(pid_t pid, std::string_view argument) {

@@ -3,9 +3,14 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <istream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "cli/descriptor.hpp"
 
 namespace looseleaf::cli {
 
@@ -35,10 +40,10 @@ class Process {
   ProcessResult wait();
 
  private:
-  Process(pid_t pid, int out, int err) : pid_(pid), out_(out), err_(err) {}
+  Process(pid_t pid, Descriptor out, Descriptor err) : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
 
   pid_t pid_;  // 0 once it was waited for
-  int out_, err_;
+  Descriptor out_, err_;
 };
 
 // Runs a command to its end. Throws Error(io) if it cannot be started.
@@ -47,6 +52,9 @@ ProcessResult run_process(const std::vector<std::string>& command, std::string_v
 // Starts a program (an absolute path) in a session of its own, not as our child, with its output appended to `log`
 // and no other open file of ours. Returns its pid once the program runs. Throws Error(io).
 [[nodiscard]] pid_t start_daemon(const std::vector<std::string>& command, const std::string& log);
+
+// The end of a program's log or output, for error messages.
+[[nodiscard]] std::vector<std::string> last_lines(std::istream& text, std::size_t count = 12);
 
 // True if process `pid` runs with exactly this argument among its own.
 [[nodiscard]] bool runs_with_argument(pid_t pid, std::string_view argument);

@@ -1,13 +1,12 @@
 // Progress lines.
 #include "cli/progress.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
-
-#include <fmt/format.h>
 
 #include "cli/messages.hpp"
 #include "cli/text.hpp"

@@ -3,11 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/jobs.hpp>
 #include <map>
 #include <mutex>
 #include <string>
-
-#include <looseleaf/jobs.hpp>
 
 #include "cli/registry.hpp"
 

@@ -32,7 +32,7 @@ using Target = std::variant<bool*, std::string*, std::uint64_t*, std::optional<s
                             std::vector<std::string>*>;
 
 struct Parameter {
-  std::string name;  // "--limit", or the upper-case name of an argument
+  std::string name;   // "--limit", or the upper-case name of an argument
   std::string value;  // what stands for an option's value in the help; empty for flags and arguments
   std::string help;
   Target target;

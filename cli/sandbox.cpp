@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <looseleaf/error.hpp>
@@ -56,6 +55,17 @@ std::string json_string(const std::string& text) {
   return result + '"';
 }
 
+// Runs `work` and turns what std::filesystem throws into our own error.
+template <typename Work>
+auto with_file_errors(const Work& work) {
+  try {
+    return work();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, "a file operation failed",
+                {{"path", error.path1().string()}, {"reason", error.code().message()}});
+  }
+}
+
 // Written under another name first, so that nobody ever sees half a file.
 void write_file(const std::string& path, const std::string& text) {
   const std::string unfinished = path + ".new";
@@ -86,19 +96,12 @@ bool answers(const std::string& socket_path) {
 }
 
 Error start_failure(const char* what, const SandboxServer& server) {
-  std::ifstream file(server.log);
-  std::deque<std::string> last;
-  for (std::string line; std::getline(file, line);) {
-    last.push_back(line);
-    if (last.size() > 12) {
-      last.pop_front();
-    }
-  }
   Error::Context context{{"server", std::to_string(server.number)}, {"log", server.log}};
-  for (const std::string& line : last) {
+  std::ifstream file(server.log);
+  for (const std::string& line : last_lines(file)) {
     context.emplace_back("log line", line);
   }
-  return Error(ErrorCode::io, what, context, "see the server's log");
+  return Error(ErrorCode::io, what, context, "Read the end of the log for the reason.");
 }
 
 void wait_until_ready(const SandboxServer& server, pid_t pid) {
@@ -132,35 +135,39 @@ pid_t read_pid(const std::string& datadir) {
 
 Error not_a_sandbox(const std::string& dir) {
   return Error(ErrorCode::usage, "this directory is not a sandbox", {{"dir", dir}},
-               "name a sandbox's directory, or an empty or new one to create it with start");
+               "Name a sandbox's directory, or for start an empty or new one.");
 }
 
 Error disagreement(const std::string& dir, const char* what, const std::string& has, const std::string& wanted) {
   return Error(ErrorCode::usage, "the sandbox was created otherwise",
                {{"dir", dir}, {"option", what}, {"has", has}, {"wanted", wanted}},
-               "leave the option out, delete the sandbox first, or use another directory");
+               "Leave the option out, delete the sandbox first, or use another directory.");
 }
 
 }  // namespace
 
 Sandbox Sandbox::start(const SandboxOptions& options) {
-  Sandbox sandbox(resolve(options.dir));
-  if (!fs::exists(fs::path(sandbox.dir_) / marker_name)) {
-    sandbox.create(options);
-  }
-  const FileLock lock(sandbox.dir_ + "/lock");
-  sandbox.load();
-  sandbox.check(options);
-  sandbox.adopt(options);
-  sandbox.write_cluster_file();
-  sandbox.start_servers(sandbox.all());
-  return sandbox;
+  return with_file_errors([&] {
+    Sandbox sandbox(resolve(options.dir));
+    if (!fs::exists(fs::path(sandbox.dir_) / marker_name)) {
+      sandbox.create(options);
+    }
+    const FileLock lock(sandbox.dir_ + "/lock");
+    sandbox.load();
+    sandbox.check(options);
+    sandbox.adopt(options);
+    sandbox.write_cluster_file();
+    sandbox.start_servers(sandbox.all());
+    return sandbox;
+  });
 }
 
 Sandbox Sandbox::open(const std::string& dir) {
-  Sandbox sandbox(resolve(dir));
-  sandbox.load();
-  return sandbox;
+  return with_file_errors([&] {
+    Sandbox sandbox(resolve(dir));
+    sandbox.load();
+    return sandbox;
+  });
 }
 
 std::string Sandbox::cluster_file() const {
@@ -197,15 +204,17 @@ SandboxStop Sandbox::stop() {
 
 SandboxStop Sandbox::remove() {
   const FileLock lock(dir_ + "/lock");
-  SandboxStop result = stop_servers(all(), SIGTERM);
-  // The marker goes last: if removing is interrupted, the rest can still be recognised and removed.
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir_)) {
-    if (entry.path().filename() != marker_name) {
-      fs::remove_all(entry.path());
+  const SandboxStop result = stop_servers(all(), SIGTERM);
+  return with_file_errors([&] {
+    // The marker goes last: if removing is interrupted, the rest can still be recognised and removed.
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir_)) {
+      if (entry.path().filename() != marker_name) {
+        fs::remove_all(entry.path());
+      }
     }
-  }
-  fs::remove_all(dir_);
-  return result;
+    fs::remove_all(dir_);
+    return result;
+  });
 }
 
 void Sandbox::start_server(std::uint32_t number) {
@@ -238,14 +247,10 @@ void Sandbox::create(const SandboxOptions& options) {
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",
                 {{"socket", socket}, {"longest", std::to_string(longest_socket_path)}},
-                "use a directory with a shorter name, such as /tmp/looseleaf");
+                "Use a directory with a shorter name, such as /tmp/looseleaf.");
   }
   program_ = find_server(options.server);
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) {
-    throw Error(ErrorCode::io, "a directory cannot be created", {{"dir", dir_}, {"reason", error.message()}});
-  }
+  fs::create_directories(dir_);
   fs::permissions(dir_, fs::perms::owner_all);
   save();
 }

@@ -67,7 +67,7 @@ fs::path locate(const std::string& wanted) {
     }
     throw Error(
         ErrorCode::io, "no server program is installed", {{"looked for", "mariadbd, mysqld"}},
-        "install one (on Debian mariadb-server-core), or name a program or its folder in LOOSELEAF_TEST_SERVER");
+        "Install one (on Debian mariadb-server-core), or name a program or its folder in LOOSELEAF_TEST_SERVER.");
   }
   const fs::path path = fs::absolute(wanted);
   if (is_program(path)) {
@@ -77,7 +77,7 @@ fs::path locate(const std::string& wanted) {
     return *found;
   }
   throw Error(ErrorCode::io, "there is no server program here", {{"path", path.string()}},
-              "name a mariadbd or mysqld program, or a folder that holds one in bin/");
+              "Name a mariadbd or mysqld program, or a folder that holds one in bin/.");
 }
 
 // "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu ..." gives "10.11.14-MariaDB-0+deb12u2".
@@ -90,7 +90,8 @@ std::string version_of(const fs::path& program) {
     }
   }
   throw Error(ErrorCode::io, "the server program does not tell its version",
-              {{"program", program.string()}, {"status", std::to_string(result.status)}, {"output", result.err}});
+              {{"program", program.string()}, {"status", std::to_string(result.status)}},
+              "Run it with --version and see why.");
 }
 
 std::string read_file(const fs::path& path) {
@@ -116,21 +117,27 @@ std::string mariadb_bootstrap_sql(const ServerProgram& server) {
   }
   throw Error(ErrorCode::io, "the server's system table definitions cannot be found",
               {{"program", server.path}, {"looked for", "mariadb_system_tables.sql, mysql_system_tables.sql"}},
-              "install the server's share/ folder beside its program");
+              "Install the server's share/ folder beside its program.");
+}
+
+// Throws if the command failed, with the end of what it said.
+void check_success(const std::vector<std::string>& command, const ProcessResult& result, const char* what) {
+  if (result.status == 0) {
+    return;
+  }
+  Error::Context context{{"program", command.front()}, {"status", std::to_string(result.status)}};
+  std::istringstream said(result.err.empty() ? result.out : result.err);
+  for (const std::string& line : last_lines(said)) {
+    context.emplace_back("output", line);
+  }
+  throw Error(ErrorCode::io, what, context);
 }
 
 void run_bootstrap(std::vector<std::string> command, std::string_view input) {
   if (::geteuid() == 0) {
     command.insert(command.begin() + 2, "--user=root");
   }
-  const ProcessResult result = run_process(command, input);
-  if (result.status != 0) {
-    const std::string& said = result.err.empty() ? result.out : result.err;
-    throw Error(ErrorCode::io, "the server could not make a data directory",
-                {{"program", command.front()},
-                 {"status", std::to_string(result.status)},
-                 {"output", said.substr(said.size() > 1500 ? said.size() - 1500 : 0)}});
-  }
+  check_success(command, run_process(command, input), "the server could not make a data directory");
 }
 
 void bootstrap(const ServerProgram& server, const fs::path& datadir) {
@@ -145,12 +152,9 @@ void bootstrap(const ServerProgram& server, const fs::path& datadir) {
   fs::create_directories(datadir);
   const fs::path script = fs::path(server.path).parent_path() / "mariadb-bootstrap";
   if (is_program(script)) {
-    const ProcessResult result = run_process({script.string(), datadir.string()});
-    if (result.status == 0) {
-      return;
-    }
-    throw Error(ErrorCode::io, "the server could not make a data directory",
-                {{"program", script.string()}, {"output", result.err}});
+    const std::vector<std::string> command{script.string(), datadir.string()};
+    check_success(command, run_process(command), "the server could not make a data directory");
+    return;
   }
   run_bootstrap({server.path, "--no-defaults", "--bootstrap", "--innodb-log-file-size=10M", datadir_option},
                 mariadb_bootstrap_sql(server));
@@ -213,12 +217,8 @@ void create_data_directory(const ServerProgram& server, const std::string& datad
   const fs::path source = template_directory(server, fallback_cache);
   const std::string unfinished = datadir + ".new";
   fs::remove_all(unfinished);
-  const ProcessResult result =
-      run_process({"cp", "-a", "--sparse=always", "--reflink=auto", source.string(), unfinished});
-  if (result.status != 0) {
-    throw Error(ErrorCode::io, "the template data directory cannot be copied",
-                {{"from", source.string()}, {"to", datadir}, {"output", result.err}});
-  }
+  const std::vector<std::string> command{"cp", "-a", "--sparse=always", "--reflink=auto", source.string(), unfinished};
+  check_success(command, run_process(command), "the template data directory cannot be copied");
   fs::rename(unfinished, datadir);
 }
 

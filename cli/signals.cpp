@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <looseleaf/error.hpp>
 
 #include "cli/password.hpp"
 
@@ -63,9 +64,13 @@ void install_signal_handlers() {
   }
 }
 
-int stop_signal() { return received; }
+int stop_signal() {
+  return received;
+}
 
-int stop_descriptor() { return stop_pipe[0]; }
+int stop_descriptor() {
+  return stop_pipe[0];
+}
 
 Drain::Drain(JobControl* control) {
   job_stop = control != nullptr ? &control->stop : nullptr;

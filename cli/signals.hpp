@@ -10,7 +10,9 @@ void install_signal_handlers();
 
 // The signal that asked this process to stop; 0 if none did.
 [[nodiscard]] int stop_signal();
-[[nodiscard]] inline bool stop_requested() { return stop_signal() != 0; }
+[[nodiscard]] inline bool stop_requested() {
+  return stop_signal() != 0;
+}
 
 // Becomes readable when a signal asks to stop, so that whoever waits for input can wait for that too.
 [[nodiscard]] int stop_descriptor();

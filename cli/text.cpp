@@ -1,19 +1,18 @@
 // Escaping, one-line JSON, tables and nearest matches.
 #include "cli/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
-
-#include <fmt/format.h>
 
 namespace looseleaf::cli {
 namespace {
 
 // Displayed width, taken as the number of code points.
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

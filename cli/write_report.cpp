@@ -1,12 +1,12 @@
 // What put and delete say.
 #include "cli/write_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -17,6 +17,7 @@ namespace looseleaf::cli {
 namespace {
 
 constexpr std::size_t kinds_told_apart = 100;
+constexpr std::size_t most_put_off_bytes = 4 * 1024 * 1024;
 
 std::string_view name_of(WriteStatus status) {
   switch (status) {
@@ -130,22 +131,18 @@ void WriteReport::begin_input(const std::string& name, std::uint64_t first_seque
   inputs_.emplace_back(first_sequence, name == "-" ? "" : name);
 }
 
-void WriteReport::end_input(bool stopped_early) {
-  {
-    const Lock lock(mutex_);
-    if (in_long_piece_ && rejects_) {
-      rejects_->write({}, true);
-    }
-    in_long_piece_ = false;
-    if (stopped_early) {
-      status_ = stronger(status_, ExitStatus::negative);
-      print_error(Error(ErrorCode::bad_entity, "reading stopped inside an array that cannot be followed any more",
-                        inputs_.back().second.empty() ? Error::Context{}
-                                                      : Error::Context{{"file", inputs_.back().second}},
-                        "what comes after the last position reported was not read"));
-    }
+void WriteReport::end_input(bool stopped_early, std::uint64_t given) {
+  const Lock lock(mutex_);
+  if (reading_long_piece_) {
+    put_off(Piece{}, given);  // its end could not be read
   }
-  long_piece_ended_.notify_all();
+  if (stopped_early) {
+    const std::string& input = inputs_.back().second;
+    status_ = stronger(status_, ExitStatus::negative);
+    print_error(Error(ErrorCode::bad_entity, "reading stopped inside an array that cannot be followed any more",
+                      input.empty() ? Error::Context{} : Error::Context{{"file", input}},
+                      "what comes after its broken entity was not read"));
+  }
 }
 
 void WriteReport::input_failed(const Error& error) {
@@ -155,16 +152,18 @@ void WriteReport::input_failed(const Error& error) {
 }
 
 void WriteReport::take(const WriteResult& result) {
-  Lock lock(mutex_);
+  const Lock lock(mutex_);
   ++counts_[result.status];
   if (result.status == WriteStatus::stored) {
     print_result(result, nullptr);
   } else {
-    take_refused(result, lock);
+    take_refused(result);
   }
+  ++taken_;
+  report_due_pieces();
 }
 
-void WriteReport::take_refused(const WriteResult& result, Lock& lock) {
+void WriteReport::take_refused(const WriteResult& result) {
   Error error = result.error.value_or(Error(ErrorCode::bad_entity, "no such entity"));
   if (!inputs_.empty()) {
     error = placed(error, place(kind_, input_of(result.sequence), result.position));
@@ -186,30 +185,51 @@ void WriteReport::take_refused(const WriteResult& result, Lock& lock) {
     digest_.add(error);
   }
   if (rejects_ && kind_ == WriteKind::put) {
-    long_piece_ended_.wait(lock, [this] { return !in_long_piece_; });
     rejects_->write(result.text, true);
   }
 }
 
-void WriteReport::reject(const Piece& piece) {
-  {
-    const Lock lock(mutex_);
-    if (!in_long_piece_) {
-      const std::string& input = inputs_.back().second;
-      const Error error(ErrorCode::bad_entity, piece.reject, place(kind_, input, piece.reject_position));
-      ++counts_[WriteStatus::rejected];
-      status_ = stronger(status_, ExitStatus::negative);
-      if (globals_.json()) {
-        print_status({}, name_of(WriteStatus::rejected), &error);
-      }
-      print_error(error);
-    }
-    in_long_piece_ = piece.more;
-    if (rejects_) {
-      rejects_->write(piece.text, !piece.more);
-    }
+void WriteReport::reject(Piece piece, std::uint64_t given) {
+  Lock lock(mutex_);
+  put_off(std::move(piece), given);
+  if (put_off_bytes_ > most_put_off_bytes) {
+    caught_up_.wait(lock, [this] { return put_off_.empty(); });
   }
-  long_piece_ended_.notify_all();
+}
+
+void WriteReport::put_off(Piece piece, std::uint64_t results_before) {
+  reading_long_piece_ = piece.more;
+  put_off_bytes_ += sizeof(PutOff) + piece.text.size();
+  put_off_.push_back({results_before, inputs_.back().second, std::move(piece)});
+  report_due_pieces();
+}
+
+void WriteReport::report_due_pieces() {
+  while (!put_off_.empty() && put_off_.front().results_before <= taken_) {
+    report_piece(put_off_.front());
+    put_off_bytes_ -= sizeof(PutOff) + put_off_.front().piece.text.size();
+    put_off_.pop_front();
+  }
+  if (put_off_.empty()) {
+    caught_up_.notify_all();
+  }
+}
+
+void WriteReport::report_piece(const PutOff& late) {
+  const Piece& piece = late.piece;
+  if (!reporting_long_piece_) {
+    const Error error(ErrorCode::bad_entity, piece.reject, place(kind_, late.input, piece.reject_position));
+    ++counts_[WriteStatus::rejected];
+    status_ = stronger(status_, ExitStatus::negative);
+    if (globals_.json() && !globals_.quiet) {
+      print_status({}, name_of(WriteStatus::rejected), &error);
+    }
+    print_error(error);
+  }
+  reporting_long_piece_ = piece.more;
+  if (rejects_) {
+    rejects_->write(piece.text, !piece.more);
+  }
 }
 
 void WriteReport::reject(const IdLine& line) {

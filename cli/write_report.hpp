@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
+#include <looseleaf/datastore.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,8 +13,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/datastore.hpp>
 
 #include "cli/exit_status.hpp"
 #include "cli/files.hpp"
@@ -68,12 +68,13 @@ class WriteReport {
 
   // Results from `first_sequence` on belong to this input.
   void begin_input(const std::string& name, std::uint64_t first_sequence);
-  void end_input(bool stopped_early);
+  void end_input(bool stopped_early, std::uint64_t given);
   // An input that could not be read (on).
   void input_failed(const Error& error);
 
   void take(const WriteResult& result);
-  void reject(const Piece& piece);
+  // `given` texts came before the piece, which is reported when all of them are. Waits if much is put off so.
+  void reject(Piece piece, std::uint64_t given);
   void reject(const IdLine& line);
 
   // True once going on makes no sense: the cluster file is wrong.
@@ -86,18 +87,30 @@ class WriteReport {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  struct PutOff {
+    std::uint64_t results_before;
+    std::string input;
+    Piece piece;
+  };
+
   [[nodiscard]] std::string input_of(std::uint64_t sequence) const;
   void print_result(const WriteResult& result, const Error* error);
   void print_status(std::string_view id, std::string_view status, const Error* error);
-  void take_refused(const WriteResult& result, Lock& lock);
+  void take_refused(const WriteResult& result);
+  void put_off(Piece piece, std::uint64_t results_before);
+  void report_due_pieces();
+  void report_piece(const PutOff& late);
   void check_output();
   void print_summary() const;
 
   const WriteKind kind_;
   const Globals& globals_;
   mutable std::mutex mutex_;
-  std::condition_variable long_piece_ended_;
-  bool in_long_piece_ = false;  // rejects of the other thread must not come in between
+  std::condition_variable caught_up_;
+  std::deque<PutOff> put_off_;
+  std::size_t put_off_bytes_ = 0;
+  std::uint64_t taken_ = 0;
+  bool reading_long_piece_ = false, reporting_long_piece_ = false;
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
   std::unique_ptr<RejectsFile> rejects_;
   FailureDigest digest_;

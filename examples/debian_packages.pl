@@ -14,7 +14,7 @@ my %texts = (
 my @order = ('Package', 'Version', 'Architecture', 'Source', 'Maintainer', 'Section', 'Priority', 'Installed-Size',
     'Size', 'Homepage', 'Depends', 'Description', 'Tag');
 
-# A JSON string in UTF-8; bytes that are no UTF-8 are read as Latin-1.
+# A JSON string in UTF-8; a text that is no UTF-8 is read as Latin-1.
 sub json_string {
     my ($text) = @_;
     utf8::decode($text);
@@ -63,7 +63,7 @@ while (my $line = <STDIN>) {
     } elsif ($line =~ /^\s+(.*)$/) {
         # A line that is indented continues the field before it; a single dot stands for an empty line.
         $record{$field} .= "\n" . ($1 eq '.' ? '' : $1) if defined $field;
-    } elsif ($line =~ /^(Description)[^:]*:\s*(.*)$/ || $line =~ /^([^:]+):\s*(.*)$/) {
+    } elsif ($line =~ /^(Description)-[a-z][a-z]:\s*(.*)$/ || $line =~ /^([^:]+):\s*(.*)$/) {
         $field = $1;
         $record{$field} = $2;
     }

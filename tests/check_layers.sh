@@ -12,7 +12,7 @@ lib/src/codec          looseleaf/ base/ codec/ fmt/ zlib.h
 lib/src/model          looseleaf/ base/ model/ fmt/ nlohmann/
 lib/src/sql            looseleaf/ base/ sql/ fmt/ cppconn/ mysql/ mysql_driver.h mysql_connection.h
 lib/src/store          looseleaf/ base/ model/ codec/ sql/ store/ fmt/
-lib/src/ops            looseleaf/ base/ model/ codec/ sql/ store/ ops/ fmt/
+lib/src/ops            looseleaf/ base/ model/ codec/ sql/ store/ ops/ fmt/ nlohmann/
 cli                    looseleaf/ cli/ fmt/ nlohmann/ CLI/
 '
 
@@ -20,7 +20,7 @@ cli                    looseleaf/ cli/ fmt/ nlohmann/ CLI/
 violations() {
   local root=$1 folder allowed
   while read -r folder allowed; do
-    [ -n "$folder" ] && [ -d "$root/$folder" ] || continue
+    if [ -z "$folder" ] || [ ! -d "$root/$folder" ]; then continue; fi
     (cd "$root" && find "$folder" \( -name '*.hpp' -o -name '*.cpp' \) -exec grep -nHE '^[[:space:]]*#[[:space:]]*include' {} +) |
       awk -v allowed="$allowed" -v public="$([ "$folder" = lib/include/looseleaf ] && echo 1 || echo 0)" '
         BEGIN { count = split(allowed, prefix, " ") }

@@ -110,18 +110,14 @@ std::string TemporaryDirectory::write(const std::string& name, std::string_view 
   return path;
 }
 
-Watchdog::Watchdog(const std::string& directory) {
+Watchdog::Watchdog(const std::string& directory) : alive_(-1) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     fail("no pipe for the watchdog");
   }
-  alive_ = pipe[1];
-  spawn_in_new_session({"/bin/sh", "-c", watchdog_script, directory}, pipe[0]);
-  ::close(pipe[0]);
-}
-
-Watchdog::~Watchdog() {
-  ::close(alive_);
+  const cli::Descriptor watched(pipe[0]);
+  alive_ = cli::Descriptor(pipe[1]);
+  spawn_in_new_session({"/bin/sh", "-c", watchdog_script, directory}, watched.get());
 }
 
 class TestServers {

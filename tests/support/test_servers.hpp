@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/descriptor.hpp"
 #include "cli/processes.hpp"
 #include "cli/sandbox.hpp"
 
@@ -34,12 +35,9 @@ class TemporaryDirectory {
 class Watchdog {
  public:
   explicit Watchdog(const std::string& directory);
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
-  ~Watchdog();
 
  private:
-  int alive_;  // the writing end of a pipe, open as long as we live
+  cli::Descriptor alive_;  // the writing end of a pipe, open as long as we live
 };
 
 struct TestClusterOptions {

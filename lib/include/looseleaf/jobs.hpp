@@ -109,6 +109,7 @@ struct VerifyReport {
   std::uint64_t entities = 0;    // seen
   std::uint64_t looked_again = 0;  // differences looked at a second time, under the entity's lock
   std::vector<Finding> findings;   // what stands now; after a repair: what could not be mended
+  std::vector<Finding> mended;     // by a repair
   std::uint64_t repaired = 0;      // entities mended
 };
 

@@ -128,4 +128,42 @@ std::string ascii_lower(std::string_view text) {
   return out;
 }
 
+std::optional<std::string> utf8_successor(std::string_view text) {
+  constexpr std::string_view last_code_point = "\xF4\x8F\xBF\xBF";
+  std::string prefix(text);
+  while (prefix.ends_with(last_code_point)) {
+    prefix.resize(prefix.size() - last_code_point.size());
+  }
+  if (prefix.empty()) {
+    return std::nullopt;
+  }
+  // Counts up the last code point. Continuation bytes run from 80 to BF; the special cases keep the result valid.
+  std::size_t at = prefix.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(prefix[at]) & 0xC0U) == 0x80U) {
+    --at;
+  }
+  const std::string_view code_point = std::string_view(prefix).substr(at);
+  std::string next;
+  if (code_point == "\x7F") {
+    next = "\xC2\x80";
+  } else if (code_point == "\xDF\xBF") {
+    next = "\xE0\xA0\x80";
+  } else if (code_point == "\xED\x9F\xBF") {
+    next = "\xEE\x80\x80";  // over the surrogates
+  } else if (code_point == "\xEF\xBF\xBF") {
+    next = "\xF0\x90\x80\x80";
+  } else {
+    next = code_point;
+    for (std::size_t i = next.size(); i-- > 0;) {
+      if (i > 0 && static_cast<unsigned char>(next[i]) == 0xBFU) {
+        next[i] = static_cast<char>(0x80);
+        continue;
+      }
+      next[i] = static_cast<char>(next[i] + 1);
+      break;
+    }
+  }
+  return prefix.substr(0, at) + next;
+}
+
 }  // namespace looseleaf::base

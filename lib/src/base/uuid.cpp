@@ -1,35 +1,12 @@
 // UUIDs: reading, writing and making them.
-#include <sys/random.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <looseleaf/error.hpp>
 #include <looseleaf/uuid.hpp>
-#include <system_error>
 
 #include "base/hex.hpp"
+#include "base/random.hpp"
 
 namespace looseleaf {
-namespace {
-
-// The kernel's generator rather than one of our own: a forked process can never repeat ids.
-void fill_random(std::uint8_t* out, std::size_t size) {
-  while (size > 0) {
-    const ssize_t got = getrandom(out, size, 0);
-    if (got < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      throw Error(ErrorCode::io, "the system gave no random numbers",
-                  {{"reason", std::generic_category().message(errno)}});
-    }
-    out += got;
-    size -= static_cast<std::size_t>(got);
-  }
-}
-
-}  // namespace
 
 std::optional<Uuid> Uuid::parse(std::string_view text) {
   Uuid uuid;
@@ -56,15 +33,15 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
 }
 
 Uuid Uuid::make_v7() {
-  Uuid uuid;
-  fill_random(uuid.bytes.data() + 6, 10);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  auto millis = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  for (std::size_t i = 6; i-- > 0; millis >>= 8U) {
-    uuid.bytes[i] = static_cast<std::uint8_t>(millis & 0xFFU);
+  const auto millis = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  std::uint64_t high = millis << 16U | (base::random_u64() & 0x0FFFU) | 0x7000U;
+  std::uint64_t low = (base::random_u64() >> 2U) | (std::uint64_t{2} << 62U);
+  Uuid uuid;
+  for (std::size_t i = 8; i-- > 0; high >>= 8U, low >>= 8U) {
+    uuid.bytes[i] = static_cast<std::uint8_t>(high & 0xFFU);
+    uuid.bytes[i + 8] = static_cast<std::uint8_t>(low & 0xFFU);
   }
-  uuid.bytes[6] = static_cast<std::uint8_t>((uuid.bytes[6] & 0x0FU) | 0x70U);
-  uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3FU) | 0x80U);
   return uuid;
 }
 

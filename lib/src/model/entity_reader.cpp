@@ -96,9 +96,19 @@ std::string structure_of(std::string_view text) {
   return structure;
 }
 
-// Does the text follow JSON's grammar, whatever else may be wrong with it?
-bool is_well_formed(std::string_view text) {
-  return nlohmann::json::accept(text) || nlohmann::json::accept(structure_of(text));
+// Where the text breaks JSON's grammar; absent if it does not, whatever else may be wrong with it.
+std::optional<std::size_t> find_syntax_error(std::string_view text) {
+  if (nlohmann::json::accept(text)) {
+    return std::nullopt;
+  }
+  try {
+    static_cast<void>(model::parse_strict(structure_of(text)));
+  } catch (const model::JsonFault& fault) {
+    if (fault.kind == model::JsonFaultKind::syntax) {
+      return fault.offset;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -244,14 +254,9 @@ Piece EntityReader::Impl::complete_value() {
   if (reject_) {
     return end_reject();
   }
-  if (in_array() && !is_well_formed(text_)) {
-    Position position = start_;
-    try {
-      static_cast<void>(model::parse_strict(text_));
-    } catch (const model::JsonFault& fault) {
-      position = model::position_after(std::string_view(text_).substr(0, fault.offset), start_);
-    }
-    return stop("syntax error", position);
+  const std::optional<std::size_t> error = in_array() ? find_syntax_error(text_) : std::nullopt;
+  if (error) {
+    return stop("syntax error", model::position_after(std::string_view(text_).substr(0, *error), start_));
   }
   if (text_.front() != '{') {
     return begin_reject(Extent::known, "not a JSON object", start_);
@@ -318,7 +323,7 @@ void EntityReader::Impl::read_line() {
     text_ += input_.take();
   }
   if (reject_->reason.empty()) {
-    const bool is_json = text_.size() <= max_reject_piece && is_well_formed(text_);
+    const bool is_json = text_.size() <= max_reject_piece && nlohmann::json::accept(text_);
     reject_->reason = is_json ? "not a JSON object" : "text between entities";
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <looseleaf/uuid.hpp>
+#include <optional>
 #include <utility>
 
 namespace looseleaf::model {
@@ -69,8 +70,8 @@ std::optional<Value> typed_value(PropertyType type, const json& node) {
   return std::nullopt;
 }
 
-// The values of an `each` property as stored, one per element of the array on its path that has one of the type. A
-// path without an array on it gives none, not even if it ends at a scalar: a scalar is a value of another type.
+// One value per element, of the type, of the array on the path. A path without an array on it gives none, not even if
+// it ends at a scalar: a scalar is a value of another type.
 std::vector<Value> each_value(const Property& property, const json& entity) {
   std::vector<Value> values;
   const Reached reached = walk(entity, property.name);
@@ -79,9 +80,8 @@ std::vector<Value> each_value(const Property& property, const json& entity) {
   }
   for (const json& element : *reached.node) {
     const json* node = find_path(element, reached.rest);
-    std::optional<Value> value = node != nullptr ? typed_value(property.type, *node) : std::nullopt;
-    if (value) {
-      values.push_back(as_stored(property, *std::move(value)));
+    if (std::optional<Value> value = node != nullptr ? typed_value(property.type, *node) : std::nullopt) {
+      values.push_back(*std::move(value));
     }
   }
   return values;
@@ -107,31 +107,28 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const json& en
   }
   std::vector<Row> rows = {Row()};
   for (const Property& property : definition.properties) {
-    if (property.each) {
-      std::vector<Row> longer;
-      for (const Value& value : each_value(property, entity)) {
-        longer.push_back(rows.front());
-        longer.back().push_back(value);
+    std::vector<Row> longer;
+    for (Value& value : property_values(property, entity)) {
+      const Value stored = as_stored(property, std::move(value));
+      for (const Row& row : rows) {
+        longer.push_back(row);
+        longer.back().push_back(stored);
       }
-      rows = std::move(longer);
-    } else if (std::optional<Value> value = property_value(property, entity)) {
-      const Value stored = as_stored(property, *std::move(value));
-      std::for_each(rows.begin(), rows.end(), [&](Row& row) { row.push_back(stored); });
-    } else {
-      return {};
     }
-    if (rows.empty()) {
-      return rows;
-    }
+    rows = std::move(longer);
   }
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
-std::optional<Value> property_value(const Property& property, const json& entity) {
+std::vector<Value> property_values(const Property& property, const json& entity) {
+  if (property.each) {
+    return each_value(property, entity);
+  }
   const json* node = find_path(entity, property.name);
-  return node != nullptr ? typed_value(property.type, *node) : std::nullopt;
+  std::optional<Value> value = node != nullptr ? typed_value(property.type, *node) : std::nullopt;
+  return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
 }
 
 bool matches_where(const IndexDefinition& definition, const json& entity) {
@@ -147,11 +144,11 @@ bool change_allowed(const IndexDefinition& definition, const json& before, const
   }
   bool had_row = true;
   for (const Property& property : definition.properties) {
-    const std::optional<Value> value = property_value(property, before);
-    if (value && property_value(property, after) != value) {
+    const std::vector<Value> values = property_values(property, before);
+    if (!values.empty() && property_values(property, after) != values) {
       return false;
     }
-    had_row = had_row && value.has_value();
+    had_row = had_row && !values.empty();
   }
   return !had_row || matches_where(definition, after);
 }

@@ -3,7 +3,6 @@
 
 #include <looseleaf/index_definition.hpp>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <vector>
 
 #include "model/value.hpp"
@@ -14,8 +13,9 @@ namespace looseleaf::model {
 // does not match.
 [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition, const nlohmann::json& entity);
 
-// The value of one property before it is cut to max_length; absent if it gives no row. Not for `each` properties.
-[[nodiscard]] std::optional<Value> property_value(const Property& property, const nlohmann::json& entity);
+// The values of one property before they are cut to max_length, in the order of the array for `each`, else at most
+// one. None if it gives no row.
+[[nodiscard]] std::vector<Value> property_values(const Property& property, const nlohmann::json& entity);
 
 [[nodiscard]] bool matches_where(const IndexDefinition& definition, const nlohmann::json& entity);
 

@@ -8,7 +8,6 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "sql/retry.hpp"
 #include "store/entity_rows.hpp"
 #include "store/placement.hpp"
 
@@ -24,9 +23,8 @@ std::map<Uuid, std::string> read_texts(store::Shards& shards, std::uint32_t shar
     std::map<Uuid, std::string> texts;
     for (std::size_t from = 0; from < ids.size(); from += store::max_ids) {
       const auto part = std::span(ids).subspan(from, std::min(store::max_ids, ids.size() - from));
-      const auto rows = sql::with_retries(deadline, [&] {
-        const store::Lease lease = shards.connect(shard, deadline);
-        return store::read_entities(*lease, part, store::Lock::none);
+      const auto rows = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
+        return store::read_entities(connection, part, store::Lock::none);
       });
       for (const store::EntityRow& row : rows) {
         if (row.body) {

@@ -312,7 +312,7 @@ class BatchWriter {
           store::on_shard(shards_, shard, [&] {
             for (auto& [index, entries] : by_index) {
               std::sort(entries.begin(), entries.end());
-              insert_into(*leases.at(shard), catalog.indexes[index].definition, entries, in_the_way[n]);
+              in_the_way[n].merge(insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries));
             }
           });
         } catch (const sql::ServerError& error) {
@@ -328,26 +328,6 @@ class BatchWriter {
       }
     }
     return handle_failures(failures, items);
-  }
-
-  static void insert_into(sql::Connection& connection, const IndexDefinition& definition,
-                          const std::vector<store::IndexEntry>& entries, std::set<Uuid>& in_the_way) {
-    const std::uint64_t inserted = store::insert_entries(connection, definition, entries);
-    if (!definition.immutable || inserted == entries.size()) {
-      return;
-    }
-    std::vector<Uuid> ids;
-    for (const auto& entry : entries) {
-      ids.push_back(entry.entity_id);
-    }
-    std::sort(ids.begin(), ids.end());
-    auto there = store::read_entries(connection, definition, ids);
-    std::sort(there.begin(), there.end());
-    for (const auto& entry : entries) {
-      if (!std::binary_search(there.begin(), there.end(), entry)) {
-        in_the_way.insert(entry.entity_id);
-      }
-    }
   }
 
   bool handle_failures(const std::vector<std::optional<IndexShardFailure>>& failures, const Items& items) {

@@ -20,41 +20,6 @@ namespace {
 
 constexpr std::size_t batch_size = 200;  // entities locked at once
 
-std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {
-  std::vector<store::Lease> leases;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    leases.push_back(shards.connect(shard, deadline));
-  }
-  return leases;
-}
-
-// The rows of these entities in every maintained index on every shard, sorted.
-std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                 const store::Catalog& catalog, std::span<const Uuid> ids) {
-  std::vector<std::vector<PlacedRow>> found(leases.size());
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
-    tasks.emplace_back([&, shard] {
-      store::on_shard(shards, shard, [&] {
-        for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
-          if (catalog.indexes[index].maintained()) {
-            for (auto& entry : store::read_entries(*leases[shard], catalog.indexes[index].definition, ids)) {
-              found[shard].push_back({shard, index, std::move(entry)});
-            }
-          }
-        }
-      });
-    });
-  }
-  base::run_all(tasks);
-  std::vector<PlacedRow> rows;
-  for (auto& part : found) {
-    std::move(part.begin(), part.end(), std::back_inserter(rows));
-  }
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
 // Deletes and inserts on several index shards, in one transaction on each, all open until commit().
 class IndexTransactions {
  public:
@@ -92,29 +57,12 @@ class IndexTransactions {
     }
     if (const auto rows = inserts.find(shard); rows != inserts.end()) {
       for (const auto& [index, entries] : rows->second) {
-        if (!insert(connection, catalog_.indexes[index].definition, entries)) {
+        if (!insert_or_report(connection, catalog_.indexes[index].definition, entries).empty()) {
           return false;
         }
       }
     }
     return true;
-  }
-
-  static bool insert(sql::Connection& connection, const IndexDefinition& definition,
-                     const std::vector<store::IndexEntry>& entries) {
-    const std::uint64_t inserted = store::insert_entries(connection, definition, entries);
-    return !definition.immutable || inserted == entries.size() || all_there(connection, definition, entries);
-  }
-
-  static bool all_there(sql::Connection& connection, const IndexDefinition& definition,
-                        const std::vector<store::IndexEntry>& entries) {
-    std::vector<Uuid> ids;
-    for (const auto& entry : entries) {
-      ids.push_back(entry.entity_id);
-    }
-    const auto there = store::read_entries(connection, definition, ids);
-    return std::all_of(entries.begin(), entries.end(),
-                       [&](const auto& entry) { return std::find(there.begin(), there.end(), entry) != there.end(); });
   }
 
   store::Shards& shards_;

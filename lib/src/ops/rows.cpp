@@ -2,7 +2,10 @@
 #include "ops/rows.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
+#include "base/parallel.hpp"
 #include "model/expected_rows.hpp"
 #include "store/placement.hpp"
 
@@ -29,5 +32,59 @@ std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id
 }
 
 void add_row(RowsByShard& rows, const PlacedRow& row) { rows[row.shard][row.index].push_back(row.entry); }
+
+std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+                                std::span<const store::IndexEntry> entries) {
+  std::set<Uuid> blocked;
+  if (store::insert_entries(connection, definition, entries) == entries.size() || !definition.immutable) {
+    return blocked;
+  }
+  std::vector<Uuid> ids;
+  for (const auto& entry : entries) {
+    ids.push_back(entry.entity_id);
+  }
+  auto there = store::read_entries(connection, definition, ids);
+  std::sort(there.begin(), there.end());
+  for (const auto& entry : entries) {
+    if (!std::binary_search(there.begin(), there.end(), entry)) {
+      blocked.insert(entry.entity_id);
+    }
+  }
+  return blocked;
+}
+
+std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {
+  std::vector<store::Lease> leases;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    leases.push_back(shards.connect(shard, deadline));
+  }
+  return leases;
+}
+
+std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
+                                 const store::Catalog& catalog, std::span<const Uuid> ids) {
+  std::vector<std::vector<PlacedRow>> found(leases.size());
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
+    tasks.emplace_back([&, shard] {
+      store::on_shard(shards, shard, [&] {
+        for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
+          if (catalog.indexes[index].maintained()) {
+            for (auto& entry : store::read_entries(*leases[shard], catalog.indexes[index].definition, ids)) {
+              found[shard].push_back({shard, index, std::move(entry)});
+            }
+          }
+        }
+      });
+    });
+  }
+  base::run_all(tasks);
+  std::vector<PlacedRow> rows;
+  for (auto& part : found) {
+    std::move(part.begin(), part.end(), std::back_inserter(rows));
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
 
 }  // namespace looseleaf::ops

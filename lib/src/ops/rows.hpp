@@ -4,13 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <set>
+#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "store/catalog.hpp"
 #include "store/index_rows.hpp"
+#include "store/shards.hpp"
 
 namespace looseleaf::ops {
 
@@ -33,5 +35,17 @@ struct PlacedRow {
                                                  std::uint32_t shards);
 
 void add_row(RowsByShard& rows, const PlacedRow& row);
+
+// Inserts what is absent. In a table with UNIQUE (entity_id) another row can stand in the way, hidden by the no-op
+// duplicate clause: so when fewer rows were new than were sent, looks, and returns the entities it happened to.
+[[nodiscard]] std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+                                              std::span<const store::IndexEntry> entries);
+
+// A connection to every shard.
+[[nodiscard]] std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline);
+
+// The rows of these entities in every maintained index on every shard, sorted.
+[[nodiscard]] std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
+                                               const store::Catalog& catalog, std::span<const Uuid> ids);
 
 }  // namespace looseleaf::ops

@@ -28,7 +28,7 @@ struct Slot {
   WriteResult result;
   std::size_t cost = 0;  // bytes that count against the window
   bool is_put = false;
-  bool encoded = false;  // `write` is filled in, or the result is final
+  bool encoded = false;  // an encoder is through with it: `write` is complete, or the result is final
   bool done = false;     // the result is final
   ops::Write write;
 };
@@ -66,7 +66,6 @@ class WriteStream::Impl {
     slot->result.id = id;
     slot->result.position = position;
     slot->write.id = id;
-    slot->encoded = true;
     enter(std::move(slot));
   }
 
@@ -96,7 +95,6 @@ class WriteStream::Impl {
     bytes_ += slot->cost;
     window_.push_back(std::move(slot));
     to_encode_.notify_one();
-    dispatch();
   }
 
   // Hands every slot that is encoded, and whose predecessors all are, to its shard's writer: so writes of one id keep

@@ -192,6 +192,7 @@ class Connection::Impl {
   }
 
   void set_up(bool require_writable) {
+    execute(session_setup());
     const Result rows = query(session_query());
     Variables variables;
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -199,7 +200,7 @@ class Connection::Impl {
     }
     facts_ = session_facts(variables);
     check_server(variables, require_writable, server_);
-    execute(session_setup(variables));
+    execute(session_isolation(variables));
     set_up_ = true;
   }
 

@@ -1,5 +1,5 @@
 // The words that MySQL 9.7 or MariaDB 10.11 reserve, in lower case and sorted: MySQL's as INFORMATION_SCHEMA.KEYWORDS
-// lists them, and what either server refused as a bare table or column name among all its keywords.
+// lists them, and what either server refused as a bare table or column name in some statement among all its keywords.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace looseleaf::sql {
 
 // clang-format off
-inline constexpr std::array<std::string_view, 283> reserved_words = {
+inline constexpr std::array<std::string_view, 284> reserved_words = {
     "accessible", "add", "all", "alter", "analyze", "and", "as", "asc", "asensitive", "before", "between", "bigint",
     "binary", "blob", "both", "by", "call", "cascade", "case", "change", "char", "character", "check", "collate",
     "column", "condition", "constraint", "continue", "convert", "create", "cross", "cube", "cume_dist",
@@ -37,8 +37,8 @@ inline constexpr std::array<std::string_view, 283> reserved_words = {
     "starting", "stats_auto_recalc", "stats_persistent", "stats_sample_pages", "stored", "straight_join", "system",
     "table", "tablesample", "terminated", "then", "tinyblob", "tinyint", "tinytext", "to", "trailing", "trigger",
     "true", "undo", "union", "unique", "unlock", "unsigned", "update", "usage", "use", "using", "utc_date",
-    "utc_time", "utc_timestamp", "values", "varbinary", "varchar", "varcharacter", "varying", "virtual", "when",
-    "where", "while", "window", "with", "write", "xor", "year_month", "zerofill"};
+    "utc_time", "utc_timestamp", "value", "values", "varbinary", "varchar", "varcharacter", "varying", "virtual",
+    "when", "where", "while", "window", "with", "write", "xor", "year_month", "zerofill"};
 // clang-format on
 
 }  // namespace looseleaf::sql

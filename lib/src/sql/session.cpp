@@ -24,7 +24,6 @@ constexpr auto asked = std::to_array<std::string_view>({
     "innodb_flush_log_at_trx_commit",
     "innodb_snapshot_isolation",
     "transaction_isolation",
-    "transaction_read_only",
     "wsrep_on",
     "group_replication_single_primary_mode",
 });
@@ -89,21 +88,24 @@ SessionFacts session_facts(const Variables& variables) {
           number_of(variables, "pseudo_thread_id"), warnings_of(variables)};
 }
 
-std::string session_setup(const Variables& variables) {
-  // MariaDB before 11.1 has the old names only.
+std::string session_setup() {
+  return "SET autocommit=1,completion_type='NO_CHAIN',unique_checks=1,foreign_key_checks=1"
+         ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
+         ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
+         ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
+         ",sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0"
+         ",NAMES utf8mb4 COLLATE utf8mb4_bin";
+}
+
+std::string session_isolation(const Variables& variables) {
+  // MariaDB before 11.1 has the old names only, MySQL the new ones.
   const bool new_names = variables.contains("transaction_isolation");
   std::string sql = fmt::format("SET {}='READ-COMMITTED',{}=0", new_names ? "transaction_isolation" : "tx_isolation",
                                 new_names ? "transaction_read_only" : "tx_read_only");
-  sql +=
-      ",autocommit=1,completion_type='NO_CHAIN',unique_checks=1,foreign_key_checks=1"
-      ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
-      ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
-      ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
-      ",sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0";
   if (variables.contains("innodb_snapshot_isolation")) {
     sql += ",innodb_snapshot_isolation=0";
   }
-  return sql + ",NAMES utf8mb4 COLLATE utf8mb4_bin";
+  return sql;
 }
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {

@@ -21,13 +21,17 @@ struct SessionFacts {
   std::vector<std::string> warnings;
 };
 
+// One SET statement for all that the protocol relies on and every server has. It comes first: a server-wide
+// sql_select_limit cuts even SHOW VARIABLES short on MySQL.
+[[nodiscard]] std::string session_setup();
+
 // A SHOW VARIABLES statement for all that the functions below look at.
 [[nodiscard]] std::string session_query();
 
 [[nodiscard]] SessionFacts session_facts(const Variables& variables);
 
-// One SET statement for everything that the protocol relies on.
-[[nodiscard]] std::string session_setup(const Variables& variables);
+// A SET statement for READ COMMITTED, by the names that the server has.
+[[nodiscard]] std::string session_isolation(const Variables& variables);
 
 // Throws ServerError if the protocol cannot work on this server: read-only (if it has to be writable),
 // binlog_format=STATEMENT, Galera, multi-primary group replication.

@@ -25,6 +25,18 @@ std::string select_columns(const IndexDefinition& definition) {
                      sql::quote_identifier(definition.table));
 }
 
+template <typename Number>
+Number parse_number(const std::string& cell) {
+  Number number{};
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  if (error != std::errc() || end != cell.data() + cell.size()) {
+    throw Error(ErrorCode::corrupt, "an index row holds no number where one should be", {{"value", cell}});
+  }
+  return number;
+}
+
+}  // namespace
+
 std::vector<IndexEntry> to_entries(const IndexDefinition& definition, const sql::Result& result) {
   std::vector<IndexEntry> entries;
   entries.reserve(result.size());
@@ -40,18 +52,6 @@ std::vector<IndexEntry> to_entries(const IndexDefinition& definition, const sql:
   }
   return entries;
 }
-
-template <typename Number>
-Number parse_number(const std::string& cell) {
-  Number number{};
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  if (error != std::errc() || end != cell.data() + cell.size()) {
-    throw Error(ErrorCode::corrupt, "an index row holds no number where one should be", {{"value", cell}});
-  }
-  return number;
-}
-
-}  // namespace
 
 std::string value_literal(const model::Value& value) {
   struct Visitor {

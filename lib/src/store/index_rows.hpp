@@ -32,6 +32,9 @@ struct IndexEntry {
 // A value as a query returns it in a column of the property.
 [[nodiscard]] model::Value parse_cell(const Property& property, const std::string& cell);
 
+// Entries from the rows of a SELECT of column_names() and entity_id.
+[[nodiscard]] std::vector<IndexEntry> to_entries(const IndexDefinition& definition, const sql::Result& result);
+
 // Inserts what is absent and changes nothing that is there (strict: a value that does not fit is an error, not cut).
 // Returns how many rows were new. Entries should be sorted.
 std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,

@@ -46,6 +46,16 @@ std::string key(const std::string& job, const std::string& table) {
   return fmt::format("job = {} AND table_name = {}", sql::text_literal(job), sql::text_literal(table));
 }
 
+// The row that names who holds the lock of a job: its own, or, for changes of the catalog, the intent.
+std::optional<JobRow> holder_row(sql::Connection& connection, const std::string& job, const std::string& table) {
+  for (const JobRow& row : read_jobs(connection)) {
+    if (row.table == table && (row.job == job || (job == "catalog" && (row.job == "create" || row.job == "drop")))) {
+      return row;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<JobRow> read_job(sql::Connection& connection, const std::string& job, const std::string& table) {
@@ -126,7 +136,7 @@ void JobLock::acquire() {
       lease_.emplace(std::move(lease));
       return;
     }
-    const auto row = read_job(*lease, job_, table_);
+    const auto row = holder_row(*lease, job_, table_);
     lease.discard();
     Error::Context context = {{"job", job_}};
     if (!table_.empty()) {
@@ -144,7 +154,7 @@ void JobLock::acquire() {
 
 void JobLock::keep_alive() {
   try {
-    (*lease_)->query("SELECT 1");
+    static_cast<void>((*lease_)->query("SELECT 1"));
   } catch (const sql::ServerError& error) {
     if (!error.retryable()) {
       throw;

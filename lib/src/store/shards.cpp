@@ -7,7 +7,6 @@
 
 #include "base/parallel.hpp"
 #include "sql/option_files.hpp"
-#include "sql/retry.hpp"
 #include "store/schema.hpp"
 
 namespace looseleaf::store {
@@ -233,10 +232,8 @@ std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::
       return pools_[shard].catalog;
     }
   }
-  return sql::with_retries(deadline, [&] {
-    const Lease lease = connect(shard, deadline);
-    return reload_catalog(shard, *lease);
-  });
+  return with_shard(*this, shard, deadline,
+                    [&](sql::Connection& connection) { return reload_catalog(shard, connection); });
 }
 
 std::shared_ptr<const Catalog> Shards::reload_catalog(std::uint32_t shard, sql::Connection& connection) {

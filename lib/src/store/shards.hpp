@@ -8,12 +8,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <looseleaf/datastore.hpp>
 
 #include "base/deadline.hpp"
 #include "sql/connection.hpp"
+#include "sql/retry.hpp"
 #include "store/catalog.hpp"
 
 namespace looseleaf::store {
@@ -118,6 +120,16 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
     }
     throw;
   }
+}
+
+// Runs `work` on a connection to a shard, again after transient errors until the deadline.
+template <typename Function>
+auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work)
+    -> decltype(work(std::declval<sql::Connection&>())) {
+  return sql::with_retries(deadline, [&] {
+    const Lease lease = shards.connect(shard, deadline);
+    return on_shard(shards, shard, [&] { return work(*lease); });
+  });
 }
 
 }  // namespace looseleaf::store

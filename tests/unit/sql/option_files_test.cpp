@@ -83,11 +83,11 @@ TEST_CASE("values are read as the servers' own clients read them") {
       {"loose-password=x", "x"},
       {"loose_password=x", "x"},
   };
-  for (const auto& [line, expected] : cases) {
-    CAPTURE(line);
-    const auto values = read_option_files(files.write("my.cnf", "[client]\n" + line + "\n"), "");
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    const auto values = read_option_files(files.write("my.cnf", "[client]\n" + c.first + "\n"), "");
     CHECK(values.password_given);
-    CHECK(values.password == expected);
+    CHECK(values.password == c.second);
   }
 }
 
@@ -134,9 +134,9 @@ TEST_CASE("tls settings come in the words of either vendor") {
       {"ssl-verify-server-cert=OFF", SslMode::required},
       {"ssl-ca=x", std::nullopt},
   };
-  for (const auto& [lines, expected] : cases) {
-    CAPTURE(lines);
-    CHECK(read_option_files(files.write("my.cnf", "[client]\n" + lines + "\n"), "").tls.mode == expected);
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    CHECK(read_option_files(files.write("my.cnf", "[client]\n" + c.first + "\n"), "").tls.mode == c.second);
   }
   const auto values =
       read_option_files(files.write("my.cnf", "[client]\nssl-ca=1\nssl_capath=2\nssl-cert=3\nssl-key=4\n"), "");
@@ -168,9 +168,9 @@ TEST_CASE("what cannot be understood is refused with its line") {
       {"[client]\n!includedir absent\n", "2"},
       {"!include my.cnf\n", "1"},
   };
-  for (const auto& [text, line] : cases) {
-    CAPTURE(text);
-    CHECK(failing_line(files.write("my.cnf", text)) == line);
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    CHECK(failing_line(files.write("my.cnf", c.first)) == c.second);
   }
 }
 
@@ -253,13 +253,14 @@ TEST_CASE("without any mode the place of the server decides") {
       {"127.evil.example", SslMode::verify_identity},
   };
   ShardConfig shard;
-  for (const auto& [host, expected] : cases) {
-    CAPTURE(host);
-    shard.address.host = host;
-    CHECK(resolve_connection({}, shard, {}).tls.mode == expected);
+  const Overrides no_options{files.write("empty.cnf", ""), {}};
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    shard.address.host = c.first;
+    CHECK(resolve_connection({}, shard, no_options).tls.mode == c.second);
   }
   shard.address = {"", 0, "/run/mysqld/a.sock"};
-  CHECK(resolve_connection({}, shard, {}).tls.mode == SslMode::disabled);
+  CHECK(resolve_connection({}, shard, no_options).tls.mode == SslMode::disabled);
 }
 
 TEST_CASE("the first line of the password file beats the option files") {
@@ -281,7 +282,7 @@ TEST_CASE("the first line of the password file beats the option files") {
 
 TEST_CASE("without a password nothing pretends that one was given") {
   const Files files;
-  const auto options = resolve_connection({}, {}, {});
+  const auto options = resolve_connection({}, {}, {files.write("empty.cnf", ""), {}});
   CHECK_FALSE(options.password_given);
   CHECK_FALSE(options.user.empty());
 }

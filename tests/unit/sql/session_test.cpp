@@ -89,13 +89,13 @@ TEST_CASE("a read-only server is worth another try, and good enough for whoever 
   }
 }
 
-TEST_CASE("the setup uses the names that the server has") {
+TEST_CASE("read committed is set by the names that the server has") {
   const auto has = [](const std::string& sql, const std::string& part) { return sql.find(part) != std::string::npos; };
-  const std::string old_names = session_setup(healthy());
+  const std::string old_names = session_isolation(healthy());
   CHECK(has(old_names, "tx_isolation='READ-COMMITTED'"));
   CHECK_FALSE(has(old_names, "snapshot_isolation"));
   const std::string new_names =
-      session_setup(healthy({{"transaction_isolation", "REPEATABLE-READ"}, {"innodb_snapshot_isolation", "ON"}}));
+      session_isolation(healthy({{"transaction_isolation", "REPEATABLE-READ"}, {"innodb_snapshot_isolation", "ON"}}));
   CHECK(has(new_names, "transaction_isolation='READ-COMMITTED'"));
   CHECK(has(new_names, "innodb_snapshot_isolation=0"));
 }

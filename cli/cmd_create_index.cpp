@@ -1,0 +1,118 @@
+// looseleaf create-index: create what index definitions declare.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/backfill_job.hpp"
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  bool dry_run = false;
+  bool backfill = false;
+};
+
+std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
+  std::vector<IndexDefinition> definitions;
+  for (const auto& file : files) {
+    definitions.push_back(IndexDefinition::load(file));
+  }
+  return definitions;
+}
+
+void print_step(const std::string& table, const CreatePlan::Step& step, const Globals& globals) {
+  if (globals.json()) {
+    print_json({{"table", table}, {"shards", step.shards}, {"sql", step.sql}, {"note", step.note}});
+    return;
+  }
+  const std::string shards =
+      fmt::format("-- {} {}", step.shards.size() == 1 ? "shard" : "shards", comma_separated(step.shards));
+  if (step.sql.empty()) {
+    print_line(fmt::format("{}: {}, {}", shards, table, step.note));
+  } else {
+    print_line(shards);
+    print_line(step.sql);
+  }
+}
+
+ExitStatus print_plans(const Datastore& store, const std::vector<IndexDefinition>& definitions,
+                       const Globals& globals) {
+  const auto plans = store.plan_indexes(definitions);
+  for (const auto& plan : plans) {
+    for (const auto& step : plan.steps) {
+      print_step(plan.table, step, globals);
+    }
+  }
+  if (globals.json()) {
+    print_json({{"indexes", plans.size()}});
+  }
+  return ExitStatus::done;
+}
+
+void print_report(const CreateReport& report, bool to_be_filled, const Globals& globals) {
+  if (globals.json()) {
+    print_json({{"table", report.table}, {"created", report.created}, {"state", to_string(report.state)}});
+  }
+  if (globals.quiet) {
+    return;
+  }
+  const bool hint = report.state == IndexState::building && !to_be_filled;
+  print_note(fmt::format("{} {}: {}{}", report.created ? "created" : "in force already", report.table,
+                         to_string(report.state),
+                         hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  if (options.dry_run && options.backfill) {
+    throw Error(ErrorCode::usage, "--dry-run and --backfill exclude each other");
+  }
+  const std::vector<IndexDefinition> definitions = load(options.files);
+  Datastore store = open_store(globals);
+  if (options.dry_run) {
+    return print_plans(store, definitions, globals);
+  }
+  const std::vector<CreateReport> reports = store.create_indexes(definitions);
+  BackfillOptions filling;
+  for (const auto& report : reports) {
+    print_report(report, options.backfill, globals);
+    if (report.state == IndexState::building) {
+      filling.tables.push_back(report.table);
+    }
+  }
+  if (options.backfill && !filling.tables.empty()) {
+    backfill(store, filling, globals);
+  } else if (globals.json()) {
+    print_json({{"indexes", reports.size()}, {"building", filling.tables}});
+  }
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Command create_index_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "create-index";
+  command.summary = "create the index tables that definition files declare, on every shard";
+  command.parameters = {
+      {.name = "FILE", .value = "", .help = "index definitions", .target = &options->files, .required = true},
+      {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
+      {"--backfill", "", "fill the indexes at once", &options->backfill},
+  };
+  command.details = {
+      "May be repeated: what is in force already is left alone. On a store without entities an index is ready at once, "
+      "else it is building until it was filled."};
+  command.examples = {"looseleaf create-index --dry-run index_user_id.json",
+                      "looseleaf create-index index_user_id.json index_link.json --backfill"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

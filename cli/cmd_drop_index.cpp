@@ -1,0 +1,76 @@
+// looseleaf drop-index: drop index tables on every shard.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> tables;
+  bool yes = false;
+  bool keep_table = false;
+};
+
+bool agreed(const Options& options) {
+  if (options.yes) {
+    return true;
+  }
+  if (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal()) {
+    throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
+                "give --yes");
+  }
+  print_plain(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", ")));
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  Datastore store = open_store(globals);
+  if (!agreed(options)) {
+    print_note("nothing was dropped");
+    return ExitStatus::negative;
+  }
+  for (const auto& table : options.tables) {
+    store.drop_index(table, {options.keep_table});
+    if (globals.json()) {
+      print_json({{"table", table}, {"dropped", true}, {"table_kept", options.keep_table}});
+    }
+    if (!globals.quiet) {
+      print_note(
+          fmt::format("dropped {}{}", table, options.keep_table ? "; its tables are kept under another name" : ""));
+    }
+  }
+  if (globals.json()) {
+    print_json({{"indexes", options.tables.size()}});
+  }
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Command drop_index_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "drop-index";
+  command.summary = "drop indexes and their tables on every shard";
+  command.parameters = {
+      {.name = "TABLE", .value = "", .help = "the indexes to drop", .target = &options->tables, .required = true},
+      {"--yes", "", "do not ask", &options->yes},
+      {"--keep-table", "", "stop maintaining the tables and leave them under another name", &options->keep_table},
+  };
+  command.details = {"Asks on a terminal; elsewhere --yes is needed. Entities are not touched."};
+  command.examples = {"looseleaf drop-index index_user_id", "looseleaf drop-index index_user_id --yes --keep-table"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,149 @@
+// looseleaf sandbox: private servers for trying and testing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/sandbox.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+struct Options {
+  std::string action;
+  std::string dir;
+  std::optional<std::uint64_t> shards, servers;
+};
+
+std::uint32_t number_of(const char* option, const std::optional<std::uint64_t>& number) {
+  if (number && (*number == 0 || *number > std::numeric_limits<std::uint16_t>::max())) {
+    throw Error(ErrorCode::usage, "not a possible number", {{"option", option}, {"value", std::to_string(*number)}});
+  }
+  return static_cast<std::uint32_t>(number.value_or(0));
+}
+
+ExitStatus start(const Options& options, const Globals& globals) {
+  SandboxOptions how;
+  how.dir = options.dir;
+  how.shards = number_of("--shards", options.shards);
+  how.servers = number_of("--servers", options.servers);
+  const Sandbox sandbox = Sandbox::start(how);
+  if (globals.json()) {
+    print_json({{"cluster_file", sandbox.cluster_file()}});
+  } else {
+    print_line(sandbox.cluster_file());
+  }
+  if (!globals.quiet) {
+    print_note(fmt::format("{} on {} in {}", counted(sandbox.shards(), "shard", "shards"),
+                           counted(sandbox.servers(), "server", "servers"), sandbox.dir()));
+  }
+  return ExitStatus::done;
+}
+
+void report_stop(const SandboxStop& stop, const Globals& globals) {
+  for (const auto number : stop.killed) {
+    print_warning("a server did not end in time and was killed", {{"server", std::to_string(number)}});
+  }
+  if (globals.json()) {
+    print_json({{"stopped", stop.stopped}});
+  }
+}
+
+ExitStatus stop(const Options& options, const Globals& globals) {
+  const SandboxStop report = Sandbox::open(options.dir).stop();
+  report_stop(report, globals);
+  if (!globals.quiet) {
+    print_note(fmt::format("stopped {}; the data is kept", counted(report.stopped, "server", "servers")));
+  }
+  return ExitStatus::done;
+}
+
+ExitStatus remove(const Options& options, const Globals& globals) {
+  Sandbox sandbox = Sandbox::open(options.dir);
+  report_stop(sandbox.remove(), globals);
+  if (!globals.quiet) {
+    print_note(fmt::format("deleted {}", sandbox.dir()));
+  }
+  return ExitStatus::done;
+}
+
+void print_servers(const SandboxStatus& status) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& server : status.servers) {
+    rows.push_back({std::to_string(server.number), server.running ? "running" : "stopped",
+                    server.running ? std::to_string(server.pid) : "", server.socket});
+  }
+  for (const auto& line : format_table({{"server", true}, {"state"}, {"pid", true}, {"socket"}}, rows)) {
+    print_line(line);
+  }
+}
+
+void print_servers_as_json(const SandboxStatus& status) {
+  for (const auto& server : status.servers) {
+    print_json({{"server", server.number},
+                {"running", server.running},
+                {"pid", server.running ? Json(server.pid) : Json(nullptr)},
+                {"socket", server.socket},
+                {"log", server.log}});
+  }
+  print_json({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
+}
+
+ExitStatus show_status(const Options& options, const Globals& globals) {
+  const SandboxStatus status = Sandbox::open(options.dir).status();
+  if (globals.json()) {
+    print_servers_as_json(status);
+  } else {
+    print_servers(status);
+  }
+  const bool all_run = std::all_of(status.servers.begin(), status.servers.end(),
+                                   [](const SandboxServer& server) { return server.running; });
+  return all_run ? ExitStatus::done : ExitStatus::failed;
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  if (options.action == "start") {
+    return start(options, globals);
+  }
+  if (options.shards || options.servers) {
+    throw Error(ErrorCode::usage, "--shards and --servers are for `sandbox start` only");
+  }
+  if (options.action == "stop") {
+    return stop(options, globals);
+  }
+  return options.action == "status" ? show_status(options, globals) : remove(options, globals);
+}
+
+}  // namespace
+
+Command sandbox_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "sandbox";
+  command.summary = "private servers on sockets, for trying and testing";
+  command.parameters = {
+      {.name = "ACTION",
+       .value = "",
+       .help = "what to do",
+       .target = &options->action,
+       .choices = {"start", "stop", "status", "delete"},
+       .required = true},
+      {"--shards", "N", "how many shards a new sandbox gets; 2 if not given", &options->shards},
+      {"--servers", "N", "how many servers they share; one each if not given", &options->servers},
+      {"--dir", "D", "where the sandbox is; .sandbox if not given", &options->dir},
+  };
+  command.details = {
+      "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "
+      "everything."};
+  command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
+                      "looseleaf sandbox delete"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,170 @@
+// looseleaf status: shards, servers, indexes and jobs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/connect.hpp"
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+void print_table(const std::vector<Column>& columns, const Rows& rows) {
+  if (rows.empty()) {
+    return;
+  }
+  print_line("");
+  for (const auto& line : format_table(columns, rows)) {
+    print_line(line);
+  }
+}
+
+void print_shards(const Status& status) {
+  Rows rows;
+  for (const auto& shard : status.shards) {
+    rows.push_back({std::to_string(shard.shard), shard.address, shard.database, shard.error ? "down" : "up",
+                    shard.server, shard.error ? "" : std::to_string(shard.entities)});
+  }
+  print_table({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}}, rows);
+}
+
+// One line for the shards that agree about an index.
+void print_indexes(const Status& status) {
+  struct Group {
+    std::vector<std::uint32_t> shards;
+    std::string since;
+  };
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, Group> groups;
+  for (const auto& shard : status.shards) {
+    for (const auto& index : shard.indexes) {
+      Group& group = groups[{index.table, index.generation, to_string(index.state)}];
+      group.shards.push_back(shard.shard);
+      group.since = std::max(group.since, index.since);
+    }
+  }
+  Rows rows;
+  for (const auto& [index, group] : groups) {
+    const auto& [table, generation, state] = index;
+    rows.push_back({table, state, std::to_string(generation), group.since, comma_separated(group.shards)});
+  }
+  print_table({{"index"}, {"state"}, {"generation", true}, {"since (UTC)"}, {"shards"}}, rows);
+}
+
+std::string progress_of(const JobStatus& job) {
+  if (job.estimate == 0) {
+    return grouped(job.done);
+  }
+  const double part = static_cast<double>(job.done) / static_cast<double>(job.estimate);
+  return fmt::format("{} of about {} ({:.0f} %)", grouped(job.done), grouped(std::max(job.estimate, job.done)),
+                     std::min(part, 1.0) * 100.0);
+}
+
+void print_jobs(const Status& status) {
+  Rows rows;
+  for (const auto& shard : status.shards) {
+    for (const auto& job : shard.jobs) {
+      rows.push_back({job.job, job.table, std::to_string(shard.shard), progress_of(job),
+                      job.holder.empty() ? "nobody" : job.holder, job.since, job.heartbeat});
+    }
+  }
+  print_table({{"job"}, {"index"}, {"shard", true}, {"done"}, {"holder"}, {"since (UTC)"}, {"heartbeat (UTC)"}}, rows);
+}
+
+Json json_of(const Error& error) {
+  Json context = Json::object();
+  for (const auto& [key, value] : error.context()) {
+    context[key] = value;
+  }
+  return {{"what", error.what()}, {"context", std::move(context)}, {"hint", error.hint()}};
+}
+
+Json json_of(const ShardStatus& shard) {
+  Json indexes = Json::array();
+  for (const auto& index : shard.indexes) {
+    indexes.push_back({{"table", index.table},
+                       {"state", to_string(index.state)},
+                       {"generation", index.generation},
+                       {"since", index.since},
+                       {"definition", Json::parse(index.definition, nullptr, false)}});
+  }
+  Json jobs = Json::array();
+  for (const auto& job : shard.jobs) {
+    jobs.push_back({{"job", job.job},
+                    {"table", job.table},
+                    {"holder", job.holder.empty() ? Json(nullptr) : Json(job.holder)},
+                    {"since", job.since},
+                    {"heartbeat", job.heartbeat},
+                    {"done", job.done},
+                    {"estimate", job.estimate}});
+  }
+  return {{"shard", shard.shard},
+          {"address", shard.address},
+          {"database", shard.database},
+          {"state", shard.error ? "down" : "up"},
+          {"error", shard.error ? json_of(*shard.error) : Json(nullptr)},
+          {"server", shard.server},
+          {"entities", shard.entities},
+          {"indexes", std::move(indexes)},
+          {"jobs", std::move(jobs)}};
+}
+
+std::size_t shards_down(const Status& status) {
+  return static_cast<std::size_t>(std::count_if(status.shards.begin(), status.shards.end(),
+                                                [](const ShardStatus& shard) { return shard.error.has_value(); }));
+}
+
+void print_as_json(const Status& status) {
+  for (const auto& shard : status.shards) {
+    print_json(json_of(shard));
+  }
+  print_json({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
+              {"shards", status.shards.size()},
+              {"down", shards_down(status)}});
+}
+
+void print_as_text(const Status& status) {
+  print_line("cluster " + (status.cluster_id ? to_string(*status.cluster_id) : std::string("unknown")));
+  print_shards(status);
+  print_indexes(status);
+  print_jobs(status);
+}
+
+ExitStatus run(const Globals& globals) {
+  const Datastore store = open_store(globals);
+  const Status status = store.status();
+  if (globals.json()) {
+    print_as_json(status);
+  } else {
+    print_as_text(status);
+  }
+  for (const auto& shard : status.shards) {
+    if (shard.error) {
+      Error error = *shard.error;
+      print_error(error.with("shard", std::to_string(shard.shard)));
+    }
+  }
+  return shards_down(status) == 0 ? ExitStatus::done : ExitStatus::failed;
+}
+
+}  // namespace
+
+Command status_command() {
+  Command command;
+  command.name = "status";
+  command.summary = "show shards, servers, indexes, and jobs with their progress";
+  command.details = {"A shard that is down is shown as such, and makes the status 3."};
+  command.examples = {"looseleaf status", "looseleaf status --output json"};
+  command.run = run;
+  return command;
+}
+
+}  // namespace looseleaf::cli

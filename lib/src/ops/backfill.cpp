@@ -1,0 +1,442 @@
+// backfill: newest entities first, one scan for all indexes, a cursor for each index on every entity shard.
+#include "ops/backfill.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+
+#include "base/parallel.hpp"
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+#include "ops/changes.hpp"
+#include "ops/index_tables.hpp"
+#include "ops/reconcile.hpp"
+#include "ops/rows.hpp"
+#include "ops/verify.hpp"
+#include "sql/literals.hpp"
+#include "sql/transaction.hpp"
+#include "store/entity_rows.hpp"
+#include "store/fence.hpp"
+#include "store/jobs.hpp"
+#include "store/placement.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
+constexpr auto chunk_time = std::chrono::milliseconds(500);
+constexpr int most_verify_passes = 3;
+
+// One index being filled.
+struct Target {
+  IndexDefinition definition;
+  std::uint64_t generation = 0;
+  std::unique_ptr<store::JobLock> lock;
+};
+
+void stop_if_asked(const JobControl& control) {
+  if (control.stop.load()) {
+    throw Error(ErrorCode::interrupted, "stopped; what was done is kept", {},
+                "run the command again to go on from there");
+  }
+}
+
+// The scan of one entity shard.
+class ShardFill {
+ public:
+  ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<Target>& targets, bool restart)
+      : shards_(shards), shard_(shard), targets_(targets) {
+    const base::Deadline deadline = shards_.deadline();
+    store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+      rows_.clear();
+      for (const Target& target : targets_) {
+        rows_.push_back(store::read_job(connection, "backfill", target.definition.table).value_or(store::JobRow{}));
+      }
+    });
+    base::Stamp barrier;
+    std::uint64_t top = 0, estimate = 0;
+    bool all_resume = !restart;
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      all_resume = all_resume && resumes(i);
+    }
+    if (!all_resume) {
+      barrier = store::take_barrier(shards_, shard_, deadline);
+      store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+        top = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
+        estimate = connection
+                       .query("SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
+                              "WHERE table_schema = DATABASE() AND table_name = 'entities'")
+                       .unsigned_integer(0, 0);
+      });
+    }
+    store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+      for (std::size_t i = 0; i < targets_.size(); ++i) {
+        take_over(i, restart, barrier, top, estimate);
+        store::write_job(connection, rows_[i]);
+      }
+    });
+  }
+
+  // Scans to the end. Returns how many index rows were sent.
+  std::uint64_t run(JobControl& control, const std::function<void(const Progress&)>& report) {
+    std::uint64_t sent = 0;
+    while (true) {
+      stop_if_asked(control);
+      const auto start = std::chrono::steady_clock::now();
+      const auto entities = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+        return store::read_before(connection, position(), chunk_);
+      });
+      if (entities.empty()) {
+        return sent;
+      }
+      sent += store_chunk(entities);
+      entities_ += entities.size();
+      report({"backfill", shard_, rows_.front().done, rows_.front().estimate});
+      adapt(std::chrono::steady_clock::now() - start);
+    }
+  }
+
+  [[nodiscard]] base::Stamp barrier() const {
+    base::Stamp earliest = *rows_.front().barrier;
+    for (const store::JobRow& row : rows_) {
+      earliest = std::min(earliest, *row.barrier);
+    }
+    return earliest;
+  }
+  [[nodiscard]] std::uint64_t entities() const { return entities_; }
+
+ private:
+  // A cursor counts only for the generation it was stored for.
+  [[nodiscard]] bool resumes(std::size_t i) const {
+    return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
+  }
+
+  void take_over(std::size_t i, bool restart, base::Stamp barrier, std::uint64_t top, std::uint64_t estimate) {
+    store::JobRow& row = rows_[i];
+    if (restart || !resumes(i)) {
+      row = {};
+      row.position = top;
+      row.barrier = barrier;
+      row.estimate = estimate;
+    }
+    row.job = "backfill";
+    row.table = targets_[i].definition.table;
+    row.generation = targets_[i].generation;
+    row.token = targets_[i].lock->token();
+    row.holder = store::this_process();
+  }
+
+  // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
+  [[nodiscard]] std::uint64_t position() const {
+    std::uint64_t highest = 0;
+    for (const store::JobRow& row : rows_) {
+      highest = std::max(highest, *row.position);
+    }
+    return highest;
+  }
+
+  // Inserts the rows of one chunk and moves the cursors, under the shared fence.
+  std::uint64_t store_chunk(const std::vector<store::EntityRow>& entities) {
+    std::uint64_t sent = 0;
+    RowsByShard rows;
+    for (const store::EntityRow& entity : entities) {
+      const auto json = read(entity);
+      for (std::size_t i = 0; json && i < targets_.size(); ++i) {
+        if (entity.added_id >= *rows_[i].position) {
+          continue;
+        }
+        for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
+          const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
+          rows[to][i].push_back({std::move(row), entity.id});
+          ++sent;
+        }
+      }
+    }
+    for (auto& [to, by_index] : rows) {
+      for (auto& [index, entries] : by_index) {
+        std::sort(entries.begin(), entries.end());
+      }
+    }
+    const base::Deadline deadline = shards_.deadline();
+    const std::set<Uuid> blocked =
+        sql::with_retries(deadline, [&] { return transact(entities, rows, deadline); });
+    for (store::JobRow& row : rows_) {
+      row.position = std::min(*row.position, entities.back().added_id);
+      row.done += entities.size();
+    }
+    if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
+      reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()), ReconcileMode::repair, deadline);
+    }
+    return sent;
+  }
+
+  std::set<Uuid> transact(const std::vector<store::EntityRow>& entities, const RowsByShard& rows,
+                          const base::Deadline& deadline) {
+    std::map<std::uint32_t, store::Lease> leases;
+    for (const auto& [to, by_index] : rows) {
+      leases.emplace(to, shards_.connect(to, deadline));
+    }
+    const store::Lease lease = shards_.connect(shard_, deadline);
+    return store::on_shard(shards_, shard_, [&] {
+      sql::Transaction transaction(*lease);
+      const store::Fence fence = store::lock_fence_shared(*lease);
+      check_generations(*lease, fence);
+      std::set<Uuid> blocked = insert(leases, rows);
+      for (store::JobRow row : rows_) {
+        row.position = std::min(*row.position, entities.back().added_id);
+        row.done += entities.size();
+        if (!store::advance_job(*lease, row)) {
+          throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
+                      "`looseleaf status` names it; nothing is wrong with the index");
+        }
+      }
+      transaction.commit();
+      return blocked;
+    });
+  }
+
+  std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows) {
+    std::vector<std::set<Uuid>> blocked(rows.size());
+    std::vector<std::function<void()>> tasks;
+    for (const auto& [to, by_index] : rows) {
+      tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
+        store::on_shard(shards_, to, [&] {
+          for (const auto& [index, entries] : by_index) {
+            blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries));
+          }
+        });
+      });
+    }
+    base::run_all(tasks);
+    std::set<Uuid> all;
+    for (auto& part : blocked) {
+      all.merge(part);
+    }
+    return all;
+  }
+
+  void check_generations(sql::Connection& connection, const store::Fence& fence) {
+    if (fence.epoch == epoch_) {
+      return;
+    }
+    const auto catalog = shards_.reload_catalog(shard_, connection);
+    for (const Target& target : targets_) {
+      const store::CatalogIndex* index = catalog->find(target.definition.table);
+      if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
+          index->state == IndexState::dropped) {
+        throw Error(ErrorCode::bad_index, "index was dropped during the backfill",
+                    {{"index", target.definition.table}});
+      }
+    }
+    epoch_ = fence.epoch;
+  }
+
+  std::optional<nlohmann::json> read(const store::EntityRow& entity) {
+    if (!entity.body) {
+      return std::nullopt;
+    }
+    try {
+      return model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+    } catch (const Error& error) {
+      Error::Context context = error.context();
+      context.emplace_back("id", to_string(entity.id));
+      shards_.warn({"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
+      return std::nullopt;
+    }
+  }
+
+  void adapt(std::chrono::steady_clock::duration took) {
+    if (took < chunk_time / 2) {
+      chunk_ = std::min(largest_chunk, chunk_ * 2);
+    } else if (took > chunk_time * 2) {
+      chunk_ = std::max(smallest_chunk, chunk_ / 2);
+    }
+  }
+
+  store::Shards& shards_;
+  const std::uint32_t shard_;
+  const std::vector<Target>& targets_;
+  std::vector<store::JobRow> rows_;  // one for each target, as stored
+  std::uint64_t epoch_ = 0;          // of the catalog that was last checked
+  std::size_t chunk_ = 500;          // entities
+  std::uint64_t entities_ = 0;
+};
+
+class Backfill {
+ public:
+  Backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control)
+      : shards_(shards), options_(options), control_(control) {}
+
+  BackfillReport run() {
+    find_targets();
+    if (!targets_.empty()) {
+      fill();
+      reconcile_changed();
+      prove();
+      publish();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void find_targets() {
+    const base::Deadline deadline = shards_.deadline();
+    std::vector<std::string> tables = options_.tables;
+    if (tables.empty()) {
+      tables = all_indexes(shards_, deadline);
+    }
+    std::sort(tables.begin(), tables.end());
+    tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+    for (const std::string& table : tables) {
+      const IndexEverywhere everywhere = look_up_index(shards_, table, deadline);
+      check(table, everywhere, deadline);
+      const bool ready = std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                                     [](const auto& index) { return index->state == IndexState::ready; });
+      if (ready) {
+        if (!options_.tables.empty()) {
+          report_.ready.push_back(table);
+        }
+        continue;
+      }
+      targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation(),
+                          std::make_unique<store::JobLock>(shards_, "backfill", table)});
+    }
+  }
+
+  void check(const std::string& table, const IndexEverywhere& everywhere, const base::Deadline& deadline) const {
+    if (!everywhere.in_any_catalog()) {
+      throw no_such_index(shards_, table, deadline);
+    }
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const auto& index = everywhere.on_shard[shard];
+      Error::Context context = shards_.where(shard);
+      context.emplace(context.begin(), "index", table);
+      if (!index || index->generation != everywhere.generation()) {
+        throw Error(ErrorCode::bad_index, "index is not created on every shard", context,
+                    "run `looseleaf create-index` with its definition again");
+      }
+      if (index->state == IndexState::dropping || index->state == IndexState::dropped) {
+        throw Error(ErrorCode::bad_index, "index is being dropped", context,
+                    fmt::format("run `looseleaf drop-index {}` to finish that", table));
+      }
+    }
+  }
+
+  void fill() {
+    std::mutex mutex;
+    std::exception_ptr failure;  // the first; it stops the scans of the other shards too
+    const auto report = [&](const Progress& progress) {
+      const std::lock_guard lock(mutex);
+      if (failure) {
+        std::rethrow_exception(failure);
+      }
+      keep_alive();
+      if (control_.on_progress) {
+        control_.on_progress(progress);
+      }
+    };
+    std::vector<std::function<void()>> tasks;
+    barriers_.resize(shards_.count());
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      tasks.emplace_back([&, shard] {
+        try {
+          ShardFill fill(shards_, shard, targets_, options_.restart);
+          const std::uint64_t rows = fill.run(control_, report);
+          const std::lock_guard lock(mutex);
+          report_.rows += rows;
+          report_.entities += fill.entities();
+          barriers_[shard] = fill.barrier();
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          failure = failure ? failure : std::current_exception();
+        }
+      });
+    }
+    base::run_all(tasks);
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
+
+  void keep_alive() {
+    for (const Target& target : targets_) {
+      target.lock->keep_alive();
+    }
+  }
+
+  // What changed since the barrier was taken may have been read by the scan before it changed.
+  void reconcile_changed() {
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
+      for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
+        stop_if_asked(control_);
+        keep_alive();
+        reconcile(shards_, shard, ids, ReconcileMode::repair, shards_.deadline());
+        report_.reconciled += ids.size();
+      });
+    }
+  }
+
+  // Only a pass that finds nothing missing makes an index ready.
+  void prove() {
+    VerifyOptions options;
+    options.grace_seconds = 0;
+    for (const Target& target : targets_) {
+      options.tables.push_back(target.definition.table);
+    }
+    for (int pass = 0; pass < most_verify_passes; ++pass) {
+      keep_alive();
+      options.repair = false;
+      const VerifyReport found = verify(shards_, options, control_);
+      const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
+        return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
+      });
+      if (missing == found.findings.end()) {
+        return;
+      }
+      if (pass + 1 == most_verify_passes || missing->kind == FindingKind::table_differs) {
+        throw Error(ErrorCode::corrupt, "index is not complete after its backfill",
+                    {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
+                    "run `looseleaf verify`, and report this as a bug if its cause is not plain");
+      }
+      options.repair = true;
+      verify(shards_, options, control_);
+    }
+  }
+
+  void publish() {
+    const base::Deadline deadline = shards_.deadline();
+    for (const Target& target : targets_) {
+      set_state_everywhere(shards_, target.definition.table, target.generation, IndexState::ready, deadline);
+      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        store::with_shard(shards_, shard, deadline, [&](sql::Connection& connection) {
+          store::remove_job(connection, "backfill", target.definition.table, target.generation);
+        });
+      }
+      report_.ready.push_back(target.definition.table);
+    }
+  }
+
+  store::Shards& shards_;
+  const BackfillOptions& options_;
+  JobControl& control_;
+  std::vector<Target> targets_;
+  std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
+  BackfillReport report_;
+};
+
+}  // namespace
+
+BackfillReport backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control) {
+  shards.check_identities();
+  return Backfill(shards, options, control).run();
+}
+
+}  // namespace looseleaf::ops

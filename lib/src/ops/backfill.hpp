@@ -1,0 +1,14 @@
+// Filling new indexes from the existing entities while traffic goes on.
+#pragma once
+
+#include <looseleaf/jobs.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// See Datastore::backfill. Throws Error(interrupted) if asked to stop; what was done is kept, and the next run goes on
+// from there.
+BackfillReport backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control);
+
+}  // namespace looseleaf::ops

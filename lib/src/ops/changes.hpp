@@ -1,0 +1,19 @@
+// Walking the entities that changed in a span of stamps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/stamp.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// Calls `work` with the ids of one shard's entities whose stamps are in [from, until), most recent first, in batches of
+// a few hundred. With `until` a barrier, none is passed over.
+void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
+                 const std::function<void(const std::vector<Uuid>&)>& work);
+
+}  // namespace looseleaf::ops

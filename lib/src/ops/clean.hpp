@@ -1,0 +1,13 @@
+// The continuous repair: reconcile what changed since the last pass, and purge settled tombstones.
+#pragma once
+
+#include <looseleaf/jobs.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// See Datastore::clean. One cleaner at a time for each cluster.
+CleanReport clean(store::Shards& shards, const CleanOptions& options, JobControl& control);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,17 @@
+// Creating indexes, and showing what that would do.
+#pragma once
+
+#include <vector>
+
+#include <looseleaf/jobs.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// See Datastore::create_indexes and Datastore::plan_indexes.
+std::vector<CreateReport> create_indexes(store::Shards& shards, const std::vector<IndexDefinition>& definitions);
+[[nodiscard]] std::vector<CreatePlan> plan_indexes(store::Shards& shards,
+                                                   const std::vector<IndexDefinition>& definitions);
+
+}  // namespace looseleaf::ops

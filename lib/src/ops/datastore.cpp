@@ -1,0 +1,86 @@
+// The public class Datastore: each member hands over to its operation.
+#include <looseleaf/datastore.hpp>
+
+#include "ops/backfill.hpp"
+#include "ops/clean.hpp"
+#include "ops/create_index.hpp"
+#include "ops/drop_index.hpp"
+#include "ops/get.hpp"
+#include "ops/init.hpp"
+#include "ops/query.hpp"
+#include "ops/status.hpp"
+#include "ops/verify.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf {
+
+Datastore::Datastore(std::shared_ptr<store::Shards> shards) : shards_(std::move(shards)) {}
+Datastore::Datastore(Datastore&&) noexcept = default;
+Datastore& Datastore::operator=(Datastore&&) noexcept = default;
+Datastore::~Datastore() = default;
+
+Datastore Datastore::open(Cluster cluster, Options options) {
+  return Datastore(std::make_shared<store::Shards>(std::move(cluster), std::move(options)));
+}
+
+std::uint32_t Datastore::shard_count() const { return shards_->count(); }
+
+InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
+  return ops::init(*shards_, accept_empty_shard);
+}
+
+std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {
+  return ops::get(*shards_, ids);
+}
+
+std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts) {
+  std::vector<WriteResult> results;
+  WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
+  for (const std::string& text : texts) {
+    stream.put(text);
+  }
+  stream.finish();
+  return results;
+}
+
+std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids) {
+  std::vector<WriteResult> results;
+  WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
+  for (const Uuid& id : ids) {
+    stream.remove(id);
+  }
+  stream.finish();
+  return results;
+}
+
+QueryReport Datastore::query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const {
+  return ops::query(*shards_, query, on_entity);
+}
+
+std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {
+  return ops::create_indexes(*shards_, definitions);
+}
+
+std::vector<CreatePlan> Datastore::plan_indexes(const std::vector<IndexDefinition>& definitions) const {
+  return ops::plan_indexes(*shards_, definitions);
+}
+
+void Datastore::drop_index(const std::string& table, const DropOptions& options) {
+  ops::drop_index(*shards_, table, options);
+}
+
+BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {
+  return ops::backfill(*shards_, options, control);
+}
+
+VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
+  return ops::verify(*shards_, options, control);
+}
+
+CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
+  return ops::clean(*shards_, options, control);
+}
+
+Status Datastore::status() const { return ops::status(*shards_); }
+
+}  // namespace looseleaf

@@ -1,0 +1,16 @@
+// Dropping an index.
+#pragma once
+
+#include <string>
+
+#include <looseleaf/jobs.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// Queries stop first, then writers, then the tables go, then the catalog rows; may be repeated at any point.
+// Throws Error(bad_index) if nothing is known of such an index.
+void drop_index(store::Shards& shards, const std::string& table, const DropOptions& options);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,90 @@
+// Purging tombstones.
+#include "ops/purge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "ops/reconcile.hpp"
+#include "sql/literals.hpp"
+#include "sql/transaction.hpp"
+#include "store/entity_rows.hpp"
+#include "store/fence.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr std::size_t batch_size = 200;
+
+// Locks the tombstones among `ids` and removes those that no index row refers to. The rows are looked for with the
+// tombstone locked: nobody can put the entity meanwhile.
+std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, const std::vector<Uuid>& ids,
+                          const base::Deadline& deadline) {
+  return sql::with_retries(deadline, [&]() -> std::uint64_t {
+    const auto leases = connect_all(shards, deadline);
+    const store::Lease lease = shards.connect(shard, deadline);
+    return store::on_shard(shards, shard, [&]() -> std::uint64_t {
+      sql::Transaction transaction(*lease);
+      static_cast<void>(store::lock_fence_shared(*lease));
+      const store::Catalog catalog = store::load_catalog(*lease);
+      std::vector<Uuid> tombstones;
+      for (const store::EntityRow& row : store::read_entities(*lease, ids, store::Lock::exclusive)) {
+        if (!row.body) {
+          tombstones.push_back(row.id);
+        }
+      }
+      for (const PlacedRow& row : read_rows(shards, leases, catalog, tombstones)) {
+        std::erase(tombstones, row.entry.entity_id);
+      }
+      if (tombstones.empty()) {
+        return 0;
+      }
+      const std::uint64_t removed = lease->execute("DELETE FROM entities WHERE id IN (" +
+                                                   store::id_list(tombstones) + ") AND body IS NULL");
+      transaction.commit();
+      return removed;
+    });
+  });
+}
+
+}  // namespace
+
+std::uint64_t purge(store::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp before,
+                    base::Stamp& settled) {
+  settled = from;
+  std::uint64_t removed = 0;
+  bool all_removed = true;
+  std::string above = fmt::format("updated >= {}", sql::stamp_literal(from));
+  while (from < before) {
+    const base::Deadline deadline = shards.deadline();
+    const sql::Result rows = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
+      return connection.query(fmt::format(
+          "SELECT id, updated, added_id FROM entities WHERE {} AND updated < {} AND body IS NULL "
+          "ORDER BY updated, added_id LIMIT {}",
+          above, sql::stamp_literal(before), batch_size));
+    });
+    if (rows.empty()) {
+      break;
+    }
+    std::vector<Uuid> ids;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ids.push_back(store::require_uuid(rows.text(i, 0)));
+    }
+    std::sort(ids.begin(), ids.end());
+    reconcile(shards, shard, ids, ReconcileMode::repair, deadline);
+    const std::uint64_t gone = purge_batch(shards, shard, ids, deadline);
+    removed += gone;
+    all_removed = all_removed && gone == ids.size();
+    const base::Stamp last = base::parse_stamp(rows.text(rows.size() - 1, 1));
+    settled = all_removed ? last : settled;
+    above = fmt::format("updated >= {0} AND (updated > {0} OR added_id > {1})", sql::stamp_literal(last),
+                        rows.unsigned_integer(rows.size() - 1, 2));
+  }
+  settled = all_removed ? std::max(settled, before) : settled;
+  return removed;
+}
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,16 @@
+// Queries by index.
+#pragma once
+
+#include <functional>
+
+#include <looseleaf/datastore.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// See Datastore::query. Throws Error(usage) for conditions that the index cannot use, Error(bad_index) if the index is
+// unknown, building, or dropped meanwhile.
+QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity);
+
+}  // namespace looseleaf::ops

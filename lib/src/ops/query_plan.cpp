@@ -1,0 +1,204 @@
+// From conditions to SQL and to a filter.
+#include "ops/query_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <looseleaf/error.hpp>
+
+#include "base/text.hpp"
+#include "model/expected_rows.hpp"
+#include "sql/literals.hpp"
+#include "store/placement.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+std::vector<std::string> property_names(const IndexDefinition& definition) {
+  std::vector<std::string> names;
+  for (const Property& property : definition.properties) {
+    names.push_back(property.name);
+  }
+  return names;
+}
+
+std::size_t position_of(const IndexDefinition& definition, const std::string& name) {
+  const auto names = property_names(definition);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
+                fmt::format("its properties are {}", fmt::join(names, ", ")));
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+bool holds(Operator op, const model::Value& value, const model::Value& bound) {
+  switch (op) {
+    case Operator::equal:
+      return value == bound;
+    case Operator::less:
+      return value < bound;
+    case Operator::less_equal:
+      return value <= bound;
+    case Operator::greater:
+      return value > bound;
+    case Operator::greater_equal:
+      return value >= bound;
+    case Operator::prefix:
+      return std::get<std::string>(value).starts_with(std::get<std::string>(bound));
+  }
+  return false;
+}
+
+bool is_lower(Operator op) { return op == Operator::greater || op == Operator::greater_equal; }
+
+}  // namespace
+
+QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
+    : definition_(definition), descending_(query.descending) {
+  for (const Condition& condition : query.conditions) {
+    const std::size_t position = position_of(definition, condition.property);
+    if (condition.op != Operator::equal) {
+      continue;
+    }
+    if (std::any_of(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == position; })) {
+      throw Error(ErrorCode::usage, "property is given twice", {{"property", condition.property}});
+    }
+    bounds_.push_back({position, condition.op, model::parse_value(definition.properties[position], condition.value)});
+  }
+  std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) { return a.property < b.property; });
+  const std::size_t equal = bounds_.size();
+  for (std::size_t i = 0; i < equal; ++i) {
+    if (bounds_[i].property != i) {
+      throw Error(ErrorCode::usage, "index cannot use this condition",
+                  {{"index", definition.table}, {"property", definition.properties[bounds_[i].property].name}},
+                  fmt::format("give {} with = first", definition.properties[i].name));
+    }
+  }
+  for (const Condition& condition : query.conditions) {
+    if (condition.op != Operator::equal) {
+      add_range(condition, equal);
+    }
+  }
+}
+
+void QueryPlan::add_range(const Condition& condition, std::size_t position) {
+  const std::size_t given = position_of(definition_, condition.property);
+  if (given != position) {
+    throw Error(ErrorCode::usage, "index cannot use this condition",
+                {{"index", definition_.table}, {"property", condition.property}},
+                position < definition_.properties.size()
+                    ? fmt::format("a range can only be on {} here", definition_.properties[position].name)
+                    : std::string("every property of the index has a value already"));
+  }
+  const Property& property = definition_.properties[position];
+  if (condition.op == Operator::prefix && property.type != PropertyType::string) {
+    throw Error(ErrorCode::usage, "only a string can have a prefix",
+                {{"property", property.name}, {"type", to_string(property.type)}});
+  }
+  for (const Bound& bound : bounds_) {
+    if (bound.property == position && (bound.op == Operator::prefix || condition.op == Operator::prefix ||
+                                       is_lower(bound.op) == is_lower(condition.op))) {
+      throw Error(ErrorCode::usage, "conditions on one property contradict or repeat each other",
+                  {{"property", property.name}}, "give at most one lower and one upper bound, or one prefix");
+    }
+  }
+  bounds_.push_back({position, condition.op, model::parse_value(property, condition.value)});
+}
+
+std::optional<std::uint32_t> QueryPlan::only_shard(std::uint32_t shards) const {
+  for (const Bound& bound : bounds_) {
+    if (definition_.shard_on == bound.property && bound.op == Operator::equal) {
+      return store::shard_of(model::as_stored(definition_.properties[bound.property], bound.value), shards);
+    }
+  }
+  return std::nullopt;
+}
+
+// Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it.
+std::string QueryPlan::to_sql(const Bound& bound) const {
+  const Property& property = definition_.properties[bound.property];
+  const model::Value stored = model::as_stored(property, bound.value);
+  const bool cut = stored != bound.value && property.type == PropertyType::string;
+  const std::string column = sql::quote_identifier(property.name);
+  const std::string literal = store::value_literal(stored);
+  switch (bound.op) {
+    case Operator::equal:
+      return fmt::format("{} = {}", column, literal);
+    case Operator::less:
+      return fmt::format("{} {} {}", column, cut ? "<=" : "<", literal);
+    case Operator::less_equal:
+      return fmt::format("{} <= {}", column, literal);
+    case Operator::greater:
+      return fmt::format("{} {} {}", column, cut ? ">=" : ">", literal);
+    case Operator::greater_equal:
+      return fmt::format("{} >= {}", column, literal);
+    case Operator::prefix:
+      break;
+  }
+  const auto end = base::utf8_successor(std::get<std::string>(stored));
+  return fmt::format("{} >= {}", column, literal) +
+         (end ? fmt::format(" AND {} < {}", column, sql::text_literal(*end)) : std::string());
+}
+
+std::vector<std::string> QueryPlan::sql_conditions() const {
+  std::vector<std::string> conditions;
+  for (const Bound& bound : bounds_) {
+    conditions.push_back(to_sql(bound));
+  }
+  return conditions;
+}
+
+std::string QueryPlan::select(const std::optional<store::IndexEntry>& after, std::size_t limit) const {
+  std::vector<std::string> columns = store::column_names(definition_);
+  columns.emplace_back("entity_id");
+  std::vector<std::string> conditions = sql_conditions();
+  if (after) {
+    std::vector<std::string> literals;
+    for (const model::Value& value : after->values) {
+      literals.push_back(store::value_literal(value));
+    }
+    literals.push_back(store::id_literal(after->entity_id));
+    conditions.push_back(store::beyond(columns, literals, descending_ ? "<" : ">"));
+  }
+  const std::string where =
+      conditions.empty() ? std::string() : fmt::format(" WHERE {}", fmt::join(conditions, " AND "));
+  const char* direction = descending_ ? " DESC" : "";
+  return fmt::format("SELECT {} FROM {}{} ORDER BY {}{} LIMIT {}", fmt::join(columns, ", "),
+                     sql::quote_identifier(definition_.table), where,
+                     fmt::join(columns, fmt::format("{}, ", direction)), direction, limit);
+}
+
+bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const {
+  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    const Property& property = definition_.properties[i];
+    const auto values = model::property_values(property, entity);
+    const bool any = std::any_of(values.begin(), values.end(), [&](const model::Value& value) {
+      return model::as_stored(property, value) == row[i] &&
+             std::all_of(bounds_.begin(), bounds_.end(),
+                         [&](const Bound& bound) { return bound.property != i || holds(bound.op, value, bound.value); });
+    });
+    if (!any) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool QueryPlan::gives(const store::IndexEntry& entry, const nlohmann::json& entity) const {
+  std::vector<model::Row> rows = model::expected_rows(definition_, entity);
+  std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
+  if (rows.empty()) {
+    return false;
+  }
+  return entry.values == (descending_ ? rows.back() : rows.front());
+}
+
+bool QueryPlan::before(const store::IndexEntry& a, const store::IndexEntry& b) const {
+  return descending_ ? b < a : a < b;
+}
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,51 @@
+// From the conditions of a query to the span of an index that has to be read, and to the filter of what is found there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/query.hpp>
+#include <nlohmann/json.hpp>
+
+#include "store/index_rows.hpp"
+
+namespace looseleaf::ops {
+
+class QueryPlan {
+ public:
+  // Equality on the first properties, then a range on the next. Throws Error(usage) for anything else.
+  QueryPlan(const IndexDefinition& definition, const Query& query);
+
+  // The only shard that can have matching rows; absent: all of them have to be asked.
+  [[nodiscard]] std::optional<std::uint32_t> only_shard(std::uint32_t shards) const;
+
+  // SELECT of up to `limit` index rows in the order of the query, from after `after`.
+  [[nodiscard]] std::string select(const std::optional<store::IndexEntry>& after, std::size_t limit) const;
+
+  // True if the entity calls for this row, its whole values meet the conditions, and no other matching row of the same
+  // entity comes before this one: so an entity with several is given once, at the first, without any memory.
+  [[nodiscard]] bool gives(const store::IndexEntry& entry, const nlohmann::json& entity) const;
+
+  // Does `a` come before `b` in the order of the query?
+  [[nodiscard]] bool before(const store::IndexEntry& a, const store::IndexEntry& b) const;
+
+ private:
+  struct Bound {  // one condition on one property
+    std::size_t property;
+    Operator op;
+    model::Value value;  // whole, not cut to max_length
+  };
+
+  void add_range(const Condition& condition, std::size_t position);
+  [[nodiscard]] std::vector<std::string> sql_conditions() const;
+  [[nodiscard]] std::string to_sql(const Bound& bound) const;
+  [[nodiscard]] bool meets(const model::Row& row, const nlohmann::json& entity) const;
+
+  const IndexDefinition& definition_;
+  const bool descending_;
+  std::vector<Bound> bounds_;  // in order of property
+};
+
+}  // namespace looseleaf::ops

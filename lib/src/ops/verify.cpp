@@ -1,0 +1,263 @@
+// verify: walks everything, then looks at each suspicion again, under locks.
+#include "ops/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "model/value.hpp"
+#include "ops/index_tables.hpp"
+#include "ops/reconcile.hpp"
+#include "ops/walk.hpp"
+#include "store/placement.hpp"
+#include "store/table_check.hpp"
+
+namespace looseleaf {
+
+std::string to_string(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::missing:
+      return "missing";
+    case FindingKind::stale:
+      return "stale";
+    case FindingKind::orphan:
+      return "orphan";
+    case FindingKind::misplaced:
+      return "misplaced";
+    case FindingKind::unreadable:
+      return "unreadable";
+    case FindingKind::wrong_id:
+      return "wrong_id";
+    case FindingKind::wrong_shard:
+      return "wrong_shard";
+    case FindingKind::table_differs:
+      return "table_differs";
+    case FindingKind::catalog_differs:
+      return "catalog_differs";
+  }
+  return {};
+}
+
+namespace ops {
+namespace {
+
+constexpr std::size_t most_suspects = 10'000;  // looked at again at once
+
+using Clock = std::chrono::steady_clock;
+
+class Verification {
+ public:
+  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control)
+      : shards_(shards), options_(options), control_(control) {}
+
+  VerifyReport run() {
+    choose_indexes();
+    walk_all();
+    look_again();
+    confirm_after_grace();
+    report_.findings.insert(report_.findings.end(), broken_entities_.begin(), broken_entities_.end());
+    if (options_.repair && !confirmed_.empty()) {
+      repair();
+    } else {
+      for (const Difference& difference : confirmed_) {
+        report_.findings.push_back(to_finding(difference));
+      }
+    }
+    for (const Finding& finding : report_.findings) {
+      ++report_.counts[{finding.index, finding.shard}].findings[finding.kind];
+    }
+    return std::move(report_);
+  }
+
+ private:
+  // The indexes asked for whose catalogs and tables are in order; what is not in order is a finding.
+  void choose_indexes() {
+    const base::Deadline deadline = shards_.deadline();
+    std::vector<std::string> tables = options_.tables.empty() ? all_indexes(shards_, deadline) : options_.tables;
+    for (const std::string& table : tables) {
+      const IndexEverywhere everywhere = look_up_index(shards_, table, deadline);
+      if (!everywhere.in_any_catalog()) {
+        throw no_such_index(shards_, table, deadline);
+      }
+      if (check_catalogs(table, everywhere) && check_tables(*everywhere.on_shard.front())) {
+        indexes_.push_back(*everywhere.on_shard.front());
+        names_.insert(table);
+      }
+    }
+  }
+
+  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
+    const auto& first = everywhere.on_shard.front();
+    bool equal = true;
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const auto& other = everywhere.on_shard[shard];
+      std::string what;
+      if (!other || !first) {
+        what = other || !first ? std::string() : "this shard's catalog lacks the index";
+        what = !first && other ? "shard 0's catalog lacks the index" : what;
+      } else if (other->generation != first->generation || other->definition != first->definition) {
+        what = "this shard's catalog has another definition or generation than shard 0's";
+      } else if (other->state == IndexState::dropping || other->state == IndexState::dropped) {
+        return false;  // on its way out: nothing to prove
+      } else if (other->state != first->state) {
+        what = fmt::format("its state is {}, but {} on shard 0", to_string(other->state), to_string(first->state));
+      }
+      if (!what.empty()) {
+        report_.findings.push_back({FindingKind::catalog_differs, table, shard, {}, what});
+        equal = false;
+      }
+    }
+    return equal && first;
+  }
+
+  bool check_tables(const store::CatalogIndex& index) {
+    bool in_order = true;
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const auto differences =
+          store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+            return store::table_differences(connection, index.definition);
+          });
+      for (const std::string& difference : differences) {
+        report_.findings.push_back({FindingKind::table_differs, index.definition.table, shard, {}, difference});
+        in_order = false;
+      }
+    }
+    return in_order;
+  }
+
+  void walk_all() {
+    WalkVisitor visitor;
+    visitor.suspect = [this](const Uuid& id) {
+      suspects_[store::shard_of(id, shards_.count())].push_back(id);
+      if (++suspect_count_ >= most_suspects) {
+        look_again();
+      }
+    };
+    visitor.broken_entity = [this](Finding finding) { broken_entities_.push_back(std::move(finding)); };
+    visitor.progress = [this](std::uint32_t shard, std::uint64_t entities) {
+      if (control_.stop.load()) {
+        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+      }
+      if (control_.on_progress) {
+        control_.on_progress({"verify", shard, entities, 0});
+      }
+    };
+    const WalkCounts counts = walk(shards_, indexes_, visitor);
+    report_.entities = counts.entities;
+    for (const auto& [key, rows] : counts.rows) {
+      report_.counts[key].rows = rows;
+    }
+  }
+
+  // First locked look. Missing rows are findings now; others must stand a second look after the grace period.
+  void look_again() {
+    for (const auto& [shard, ids] : suspects_) {
+      report_.looked_again += ids.size();
+      for (Difference& difference : examine(shard, ids)) {
+        if (difference.kind == FindingKind::missing) {
+          confirmed_.insert(std::move(difference));
+        } else {
+          standing_.insert(std::move(difference));
+          first_look_ = Clock::now();
+        }
+      }
+    }
+    suspects_.clear();
+    suspect_count_ = 0;
+  }
+
+  void confirm_after_grace() {
+    if (standing_.empty()) {
+      return;
+    }
+    const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
+    while (Clock::now() < until) {
+      if (control_.stop.load()) {
+        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    for (const auto& [shard, ids] : by_entity_shard(standing_)) {
+      for (Difference& difference : examine(shard, ids)) {
+        if (difference.kind == FindingKind::missing || standing_.contains(difference)) {
+          confirmed_.insert(std::move(difference));
+        }
+      }
+    }
+  }
+
+  // Differences of these entities in the indexes that are being verified, as seen under their locks.
+  std::vector<Difference> examine(std::uint32_t shard, const std::vector<Uuid>& ids) {
+    return apply(shard, ids, ReconcileMode::examine);
+  }
+
+  std::vector<Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids, ReconcileMode mode) {
+    const base::Deadline deadline = shards_.deadline();
+    ReconcileReport report = reconcile(shards_, shard, ids, mode, deadline);
+    std::vector<Difference> found = std::move(report.differences);
+    for (Difference& orphan : sweep_orphans(shards_, shard, report.absent, mode, deadline)) {
+      found.push_back(std::move(orphan));
+    }
+    std::erase_if(found, [&](const Difference& difference) {
+      return difference.kind == FindingKind::unreadable || !names_.contains(difference.table);
+    });
+    return found;
+  }
+
+  std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Difference>& differences) const {
+    std::map<std::uint32_t, std::vector<Uuid>> ids;
+    for (const Difference& difference : differences) {
+      ids[store::shard_of(difference.entry.entity_id, shards_.count())].push_back(difference.entry.entity_id);
+    }
+    return ids;
+  }
+
+  // Mends what was confirmed, then looks again: what still differs is what is reported.
+  void repair() {
+    for (const auto& [shard, ids] : by_entity_shard(confirmed_)) {
+      apply(shard, ids, ReconcileMode::repair);
+      for (const Difference& difference : examine(shard, ids)) {
+        if (confirmed_.erase(difference) > 0) {
+          report_.findings.push_back(to_finding(difference));
+        }
+      }
+    }
+    std::set<Uuid> mended;
+    for (const Difference& difference : confirmed_) {
+      report_.mended.push_back(to_finding(difference));
+      mended.insert(difference.entry.entity_id);
+    }
+    report_.repaired = mended.size();
+  }
+
+  static Finding to_finding(const Difference& difference) {
+    return {difference.kind, difference.table, difference.shard, difference.entry.entity_id,
+            model::to_json(difference.entry.values)};
+  }
+
+  store::Shards& shards_;
+  const VerifyOptions& options_;
+  JobControl& control_;
+  std::vector<store::CatalogIndex> indexes_;
+  std::set<std::string> names_;
+  std::map<std::uint32_t, std::vector<Uuid>> suspects_;  // by entity shard
+  std::size_t suspect_count_ = 0;
+  std::set<Difference> standing_, confirmed_;
+  std::vector<Finding> broken_entities_;
+  Clock::time_point first_look_;  // the latest
+  VerifyReport report_;
+};
+
+}  // namespace
+
+VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control) {
+  shards.check_identities();
+  return Verification(shards, options, control).run();
+}
+
+}  // namespace ops
+}  // namespace looseleaf

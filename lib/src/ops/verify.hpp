@@ -1,0 +1,14 @@
+// Proving, or disproving with a list, that index tables and entities agree.
+#pragma once
+
+#include <looseleaf/jobs.hpp>
+
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// See Datastore::verify. A difference seen while walking is only a suspicion: it becomes a finding when it still stands
+// under the entity's lock, and, unless it is a missing row, under a second lock after the grace period.
+VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,17 @@
+// Is an index table as its definition declares?
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <looseleaf/index_definition.hpp>
+
+#include "sql/connection.hpp"
+
+namespace looseleaf::store {
+
+// One sentence for each difference in columns, types, collations and keys; empty if there is none.
+[[nodiscard]] std::vector<std::string> table_differences(sql::Connection& connection,
+                                                         const IndexDefinition& definition);
+
+}  // namespace looseleaf::store

@@ -1,0 +1,339 @@
+// The sql layer against a real server: the session as set up, errors as they arrive, and what quoting relies on.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <looseleaf/error.hpp>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "sql/connection.hpp"
+#include "sql/literals.hpp"
+#include "sql/option_files.hpp"
+#include "sql/transaction.hpp"
+#include "tests/support/test_servers.hpp"
+
+namespace looseleaf::sql {
+namespace {
+
+using namespace std::string_literals;
+using test::TestCluster;
+
+// A cluster of one shard with its database, and ways to connect to it.
+struct Fixture {
+  TestCluster cluster = TestCluster::shared(1);
+
+  Fixture() { cluster.create_databases(); }
+
+  [[nodiscard]] ConnectOptions options() const {
+    ShardConfig shard;
+    shard.address.socket = cluster.socket(0);
+    shard.database = cluster.database(0);
+    return resolve_connection({}, shard, {cluster.defaults_file(), SslMode::disabled});
+  }
+  [[nodiscard]] std::unique_ptr<Connection> connect() const { return std::make_unique<Connection>(options()); }
+};
+
+// A transient server-wide setting, put back at the end.
+class GlobalSetting {
+ public:
+  GlobalSetting(const TestCluster& cluster, const std::string& name, const std::string& value)
+      : cluster_(cluster), name_(name), before_(cluster.server_sql(0, "SELECT @@global." + name)) {
+    before_.erase(before_.find_last_not_of(" \n") + 1);
+    const bool is_number = !before_.empty() && before_.find_first_not_of("0123456789") == std::string::npos;
+    before_ = is_number ? before_ : "'" + before_ + "'";
+    set(value);
+  }
+  ~GlobalSetting() { set(before_); }
+  GlobalSetting(const GlobalSetting&) = delete;
+  GlobalSetting& operator=(const GlobalSetting&) = delete;
+
+ private:
+  void set(const std::string& value) const { cluster_.server_sql(0, "SET GLOBAL " + name_ + "=" + value); }
+
+  const TestCluster& cluster_;
+  std::string name_;
+  std::string before_;
+};
+
+template <typename Action>
+ServerError failure_of(Action&& action) {
+  try {
+    action();
+  } catch (const ServerError& error) {
+    return error;
+  }
+  FAIL("nothing was thrown");
+  throw std::logic_error("unreachable");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a session has everything set that the protocol relies on") {
+  const auto connection = connect();
+  const bool mariadb = connection->flavour() == Flavour::mariadb;
+  const std::pair<std::string, std::string> expected[] = {
+      {mariadb ? "tx_isolation" : "transaction_isolation", "READ-COMMITTED"},
+      {"autocommit", "1"},
+      {"completion_type", "NO_CHAIN"},
+      {"unique_checks", "1"},
+      {"foreign_key_checks", "1"},
+      {"time_zone", "+00:00"},
+      {"wait_timeout", "30"},
+      {"innodb_lock_wait_timeout", "2"},
+      {"lock_wait_timeout", "2"},
+      {"character_set_client", "utf8mb4"},
+      {"character_set_connection", "utf8mb4"},
+      {"character_set_results", "utf8mb4"},
+      {"collation_connection", "utf8mb4_bin"},
+      {"sql_mode", "STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"},
+  };
+  for (const auto& c : expected) {
+    CAPTURE(c.first);
+    CHECK(connection->query("SELECT @@session." + c.first).text(0, 0) == c.second);
+  }
+}
+
+// sql_select_limit=1 once cut short what SHOW VARIABLES says on MySQL, and with it the checks of the server.
+TEST_CASE_FIXTURE(Fixture, "settings that the server imposes on new sessions do not get through") {
+  const GlobalSetting autocommit(cluster, "autocommit", "0");
+  const GlobalSetting select_limit(cluster, "sql_select_limit", "1");
+  const GlobalSetting mode(cluster, "sql_mode", "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'");
+  const auto connection = connect();
+  CHECK(connection->query("SELECT @@autocommit").text(0, 0) == "1");
+  CHECK(connection->query("SELECT 1 UNION SELECT 2").size() == 2);
+  CHECK(connection->query("SELECT \"text\"").text(0, 0) == "text");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a connection knows its server") {
+  const auto connection = connect();
+  CHECK(connection->server_version().starts_with(connection->flavour() == Flavour::mariadb ? "MariaDB " : "MySQL "));
+  CHECK(connection->flavour() == (test::looseleaf_flavour() == "mariadb" ? Flavour::mariadb : Flavour::mysql));
+  const Result facts = connection->query("SELECT CONNECTION_ID(), @@max_allowed_packet");
+  CHECK(connection->id() == facts.unsigned_integer(0, 0));
+  CHECK(connection->max_allowed_packet() == facts.unsigned_integer(0, 1));
+}
+
+TEST_CASE_FIXTURE(Fixture, "values come back byte for byte, and null is not empty") {
+  const auto connection = connect();
+  std::string all_bytes;
+  for (int byte = 0; byte < 256; ++byte) {
+    all_bytes += static_cast<char>(byte);
+  }
+  const std::string text = "\xf0\x9f\x8d\x82 '\"\\\n";
+  Result result = connection->query("SELECT " + bytes_literal(all_bytes) + ", " + text_literal(text) + ", NULL, " +
+                                    bytes_literal("") + ", " + integer_literal(-5) + ", " + double_literal(-0.0));
+  REQUIRE(result.size() == 1);
+  CHECK(result.text(0, 0) == all_bytes);
+  CHECK(result.text(0, 1) == text);
+  CHECK_FALSE(result.cell(0, 2).has_value());
+  CHECK_THROWS_AS(static_cast<void>(result.text(0, 2)), Error);
+  CHECK(result.text(0, 3).empty());
+  CHECK(result.integer(0, 4) == -5);
+  CHECK(result.text(0, 5) == "0");
+  CHECK(result.take(0, 0) == all_bytes);
+  CHECK_THROWS_AS(static_cast<void>(result.integer(0, 1)), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a statement that changes nothing counts no row") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a BINARY(2) PRIMARY KEY) ENGINE=InnoDB");
+  CHECK(connection->execute("INSERT INTO t VALUES (x'4100'), (x'4200')") == 2);
+  const std::string again = "INSERT INTO t VALUES (x'4100'), (x'4300') ON DUPLICATE KEY UPDATE a = a";
+  CHECK(connection->execute(again) == 1);
+  CHECK(connection->execute("UPDATE t SET a = x'4100' WHERE a = x'4100'") == 0);
+  CHECK(connection->query("SELECT a FROM t WHERE a = x'4100'").text(0, 0) == "A\0"s);
+  CHECK(connection->query("SELECT a FROM t WHERE a = x'0000'").empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a transaction that was not committed leaves nothing") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+  {
+    const Transaction transaction(*connection);
+    connection->execute("INSERT INTO t VALUES (1)");
+  }
+  CHECK(connection->query("SELECT * FROM t").empty());
+  Transaction transaction(*connection);
+  connection->execute("INSERT INTO t VALUES (2)");
+  transaction.commit();
+  transaction.roll_back();
+  CHECK(connect()->query("SELECT a FROM t").integer(0, 0) == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a lock wait ends after two seconds as a conflict, and the connection goes on") {
+  const auto holder = connect();
+  const auto waiter = connect();
+  holder->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+  const Transaction holding(*holder);
+  holder->execute("INSERT INTO t VALUES (1)");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto error = failure_of([&] { waiter->execute("INSERT INTO t VALUES (1)"); });
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  CHECK(error.error_class() == ErrorClass::conflict);
+  CHECK(error.number() == 1205);
+  CHECK(waited < std::chrono::seconds(5));
+  CHECK_FALSE(waiter->broken());
+  CHECK(waiter->query("SELECT 1").size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "errors of the server arrive with their class") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(2)) ENGINE=InnoDB");
+  connection->execute("INSERT INTO t VALUES (1, '')");
+  const std::pair<std::string, ErrorClass> cases[] = {
+      {"INSERT INTO t VALUES (1, '')", ErrorClass::duplicate_key},
+      {"SELECT * FROM absent", ErrorClass::table_gone},
+      {"INSERT INTO t VALUES (2, 'too long')", ErrorClass::permanent},
+      {"SELECT nonsense nonsense nonsense", ErrorClass::permanent},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    CHECK(failure_of([&] { connection->execute(c.first); }).error_class() == c.second);
+  }
+  CHECK_FALSE(connection->broken());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a killed session is a lost connection, also inside a transaction") {
+  const auto killed = connect();
+  const auto killer = connect();
+  const Transaction transaction(*killed);
+  killer->execute("KILL " + std::to_string(killed->id()));
+  const auto error = failure_of([&] {
+    while (true) {
+      static_cast<void>(killed->query("SELECT 1"));
+    }
+  });
+  CHECK((error.error_class() == ErrorClass::connection_lost || error.error_class() == ErrorClass::statement_killed));
+  static_cast<void>(failure_of([&] { killed->commit(); }));
+  CHECK(killed->broken());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a statement larger than the server accepts says what to raise") {
+  const auto connection = connect();
+  const std::string large(connection->max_allowed_packet() + 1024, 'x');
+  const auto error = failure_of([&] { static_cast<void>(connection->query("SELECT '" + large + "'")); });
+  CHECK((error.error_class() == ErrorClass::too_large || error.error_class() == ErrorClass::connection_lost));
+}
+
+TEST_CASE_FIXTURE(Fixture, "the server never gets a local file") {
+  const GlobalSetting allowed(cluster, "local_infile", "1");
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a TEXT) ENGINE=InnoDB");
+  const std::string file = cluster.directory().write("secret", "secret\n");
+  CHECK_THROWS_AS(connection->execute("LOAD DATA LOCAL INFILE '" + file + "' INTO TABLE t"), ServerError);
+  CHECK(connect()->query("SELECT * FROM t").empty());
+}
+
+// Whether the server has TLS depends on its vendor; what must never happen is plain text where TLS is required.
+TEST_CASE_FIXTURE(Fixture, "where tls is required a connection is encrypted or refused") {
+  auto changed = options();
+  const auto cipher = [&](SslMode mode) {
+    changed.tls.mode = mode;
+    return Connection(changed).query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").text(0, 1);
+  };
+  CHECK(cipher(SslMode::disabled).empty());
+  if (cipher(SslMode::preferred).empty()) {
+    const auto error = failure_of([&] { static_cast<void>(cipher(SslMode::required)); });
+    CHECK(std::string(error.what()) == "the connection is not encrypted");
+    CHECK_FALSE(error.retryable());
+  } else {
+    CHECK_FALSE(cipher(SslMode::required).empty());
+  }
+  for (const SslMode mode : {SslMode::verify_ca, SslMode::verify_identity}) {
+    CHECK_FALSE(failure_of([&] { static_cast<void>(cipher(mode)); }).retryable());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a read-only server is refused to writers alone") {
+  const GlobalSetting read_only(cluster, "read_only", "1");
+  auto refused = options();
+  CHECK(failure_of([&] { const Connection connection(refused); }).error_class() == ErrorClass::failing_over);
+  refused.require_writable = false;
+  CHECK(Connection(refused).query("SELECT 1").size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "unsafe durability settings come as warnings") {
+  CHECK(connect()->warnings().empty());
+  const GlobalSetting unsafe(cluster, "innodb_flush_log_at_trx_commit", "2");
+  CHECK(connect()->warnings().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a connection that cannot be made says why") {
+  auto changed = options();
+  changed.database = "no_such_database";
+  CHECK(failure_of([&] { const Connection connection(changed); }).number() == 1049);
+
+  changed = options();
+  changed.user = "no_such_user";
+  changed.password = "hunter2";
+  const auto denied = failure_of([&] { const Connection connection(changed); });
+  CHECK(denied.code() == ErrorCode::server);
+  for (const auto& [key, value] : denied.context()) {
+    CHECK(value.find("hunter2") == std::string::npos);
+  }
+
+  changed = options();
+  changed.address.socket += ".absent";
+  const auto absent = failure_of([&] { const Connection connection(changed); });
+  CHECK(absent.error_class() == ErrorClass::refused);
+  CHECK(absent.code() == ErrorCode::unavailable);
+}
+
+std::string with_name(const std::string& statement, const std::string& name) {
+  std::string sql;
+  for (const char c : statement) {
+    sql += c == '#' ? name : std::string(1, c);
+  }
+  return sql;
+}
+
+TEST_CASE_FIXTURE(Fixture, "a word that is left bare is a word that the server takes bare") {
+  const auto connection = connect();
+  const Result words = connection->query("SELECT LOWER(word) FROM information_schema.keywords");
+  REQUIRE(words.size() > 200);
+  for (std::size_t row = 0; row < words.size(); ++row) {
+    const std::string word = words.text(row, 0);
+    const std::string name = quote_identifier(word);
+    if (name != word) {
+      continue;
+    }
+    CAPTURE(word);
+    for (const std::string statement :
+         {"CREATE TEMPORARY TABLE # (# INT, UNIQUE KEY (#))",
+          "INSERT INTO # (#) VALUES (1) ON DUPLICATE KEY UPDATE # = #",
+          "SELECT #, #.# FROM # WHERE # > 0 AND #.# IN (1) ORDER BY #", "SELECT #.# AS # FROM # #",
+          "UPDATE # SET # = 2 WHERE # = 1", "ALTER TABLE # ADD KEY (#)", "DELETE FROM # WHERE # = 2",
+          "DROP TEMPORARY TABLE #"}) {
+      CAPTURE(statement);
+      CHECK_NOTHROW(connection->execute(with_name(statement, name)));
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a quoted name is the name, whatever is in it") {
+  const auto connection = connect();
+  for (const std::string name :
+       {"a`b", "x`; DROP TABLE t; --", "author.id", "select", "User", "caf\xc3\xa9", "a'\"\\"}) {
+    CAPTURE(name);
+    const std::string quoted = quote_identifier(name);
+    connection->execute("CREATE TABLE t (" + quoted + " INT) ENGINE=InnoDB");
+    const Result columns = connection->query(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'");
+    REQUIRE(columns.size() == 1);
+    CHECK(columns.text(0, 0) == name);
+    connection->execute("DROP TABLE t");
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "doubles survive the way to the server and back") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a DOUBLE PRIMARY KEY) ENGINE=InnoDB");
+  for (const double value : {0.1, -1.0 / 3, 1.7976931348623157e308, 2.2250738585072014e-308, 9007199254740993.0}) {
+    connection->execute("INSERT INTO t VALUES (" + double_literal(value) + ")");
+    CHECK(connection->query("SELECT a FROM t WHERE a = " + double_literal(value)).size() == 1);
+    CHECK(std::stod(connection->query("SELECT a FROM t").text(0, 0)) == value);
+    connection->execute("DELETE FROM t");
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::sql

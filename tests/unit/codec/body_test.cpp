@@ -1,0 +1,121 @@
+// The body column's format.
+#include "codec/body.hpp"
+
+#include <doctest/doctest.h>
+
+#include <looseleaf/error.hpp>
+#include <random>
+#include <string>
+
+using namespace looseleaf;
+using codec::decode_body;
+using codec::encode_body;
+
+namespace {
+
+constexpr std::size_t limit = 16 * 1024 * 1024;
+
+std::string unhex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(static_cast<unsigned char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+void check_corrupt(const std::string& body, std::size_t max_size = limit) {
+  try {
+    static_cast<void>(decode_body(body, max_size));
+    FAIL_CHECK("decoded what is corrupt");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::corrupt);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the format is the one of MySQL's COMPRESS()") {
+  const std::string body = encode_body(R"({"id":"a"})");
+  CHECK(body.substr(0, 4) == std::string("\x0a\0\0\0", 4));
+  CHECK(body[4] == '\x78');
+  // SELECT HEX(COMPRESS('hello hello hello'))
+  CHECK(decode_body(unhex("11000000789ccb48cdc9c957c84090003a2e067d"), limit) == "hello hello hello");
+}
+
+TEST_CASE("what was encoded is decoded to the same bytes") {
+  std::mt19937 random(2);
+  for (std::size_t size = 1; size < 300'000; size = size * 3 / 2 + 1) {
+    for (const unsigned alphabet : {1U, 4U, 256U}) {
+      std::string text(size, ' ');
+      for (char& c : text) {
+        c = static_cast<char>(static_cast<unsigned char>(random() % alphabet + (alphabet < 256 ? 'a' : 0)));
+      }
+      CHECK(decode_body(encode_body(text), size) == text);
+    }
+  }
+}
+
+TEST_CASE("an empty text is no body") {
+  CHECK_THROWS_AS(static_cast<void>(encode_body("")), Error);
+  check_corrupt("");
+  check_corrupt(std::string(4, '\0'));
+}
+
+TEST_CASE("every truncation is corrupt") {
+  const std::string body =
+      encode_body("{\"a\": [1, 2, 3, \"some text that is worth compressing, worth compressing\"]}");
+  for (std::size_t size = 0; size < body.size(); ++size) {
+    CAPTURE(size);
+    check_corrupt(body.substr(0, size));
+  }
+}
+
+TEST_CASE("a flipped byte is corrupt or, in the checksum's blind spots, never another text") {
+  const std::string text = "{\"a\": [1, 2, 3, \"some text that is worth compressing, worth compressing\"]}";
+  const std::string body = encode_body(text);
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string changed = body;
+      changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
+      try {
+        const std::string decoded = decode_body(changed, limit);
+        CHECK(decoded == text);
+      } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::corrupt);
+      }
+    }
+  }
+}
+
+TEST_CASE("the recorded length bounds what is inflated") {
+  std::string bomb = encode_body(std::string(1'000'000, 'x'));
+  check_corrupt(bomb, 999'999);
+  CHECK(decode_body(bomb, 1'000'000).size() == 1'000'000);
+  bomb[0] = 10;
+  bomb[1] = bomb[2] = 0;
+  check_corrupt(bomb);
+}
+
+TEST_CASE("a recorded length longer than the stream is corrupt") {
+  std::string body = encode_body("hello");
+  body[0] = 6;
+  check_corrupt(body);
+}
+
+TEST_CASE("bytes behind the stream are corrupt, but for the dot after a space") {
+  const std::string body = encode_body("hello");
+  for (const char* tail : {".", " ", "..", " .", "x"}) {
+    CAPTURE(tail);
+    check_corrupt(body + tail);
+  }
+  std::string text = "{\"n\":0}";
+  std::string spaced;
+  for (int i = 0; spaced.empty() || spaced.back() != ' '; ++i) {
+    text = "{\"n\":" + std::to_string(i) + "}";
+    spaced = encode_body(text);
+  }
+  CHECK(decode_body(spaced, limit) == text);
+  CHECK(decode_body(spaced + ".", limit) == text);
+  check_corrupt(spaced + "..");
+  check_corrupt(spaced + "x");
+}

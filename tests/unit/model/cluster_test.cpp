@@ -1,0 +1,203 @@
+// The cluster file.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <looseleaf/cluster.hpp>
+#include <looseleaf/error.hpp>
+#include <string>
+#include <vector>
+
+using namespace looseleaf;
+
+namespace {
+
+Cluster parse(const std::string& text) {
+  return Cluster::parse(text, "/etc/looseleaf/cluster.json");
+}
+
+ShardConfig first_shard(const std::string& shard) {
+  return parse("{\"shards\":[" + shard + "]}").shards.at(0);
+}
+
+std::string context_of(const Error& error, const std::string& key) {
+  for (const auto& [name, value] : error.context()) {
+    if (name == key) {
+      return value;
+    }
+  }
+  return "-";
+}
+
+// "line:column key: what"
+std::string complaint_about(const std::string& text, std::string* hint = nullptr) {
+  try {
+    static_cast<void>(parse(text));
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::bad_cluster);
+    CHECK(context_of(error, "file") == "/etc/looseleaf/cluster.json");
+    if (hint != nullptr) {
+      *hint = error.hint();
+    }
+    return context_of(error, "line") + ":" + context_of(error, "column") + " " + context_of(error, "key") + ": " +
+           error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("the documented example is read") {
+  setenv("HOME", "/home/app", 1);
+  const Cluster cluster = parse(R"({
+    "$schema": "schemas/cluster.schema.json",
+    "cluster_id": "f48b0440ca0c4d34b0f50123456789ab",
+    "shards": ["127.0.0.1:3306", "127.0.0.1:3307/looseleaf_1",
+               {"socket": "/run/mysqld/a.sock", "database": "looseleaf_2", "option_group": "shard2"}],
+    "user": "app", "defaults_file": "~/.my.cnf", "ssl_mode": "verify-identity"
+  })");
+  CHECK(cluster.file == "/etc/looseleaf/cluster.json");
+  CHECK(cluster.cluster_id == Uuid::parse("f48b0440ca0c4d34b0f50123456789ab"));
+  CHECK(cluster.user == "app");
+  CHECK(cluster.defaults_file == "/home/app/.my.cnf");
+  CHECK(cluster.tls.mode == SslMode::verify_identity);
+  REQUIRE(cluster.shards.size() == 3);
+  CHECK(cluster.shards[0].address == Address{"127.0.0.1", 3306, ""});
+  CHECK(cluster.shards[0].database == "looseleaf");
+  CHECK(cluster.shards[1].address == Address{"127.0.0.1", 3307, ""});
+  CHECK(cluster.shards[1].database == "looseleaf_1");
+  CHECK(cluster.shards[2].address == Address{"", 3306, "/run/mysqld/a.sock"});
+  CHECK(cluster.shards[2].database == "looseleaf_2");
+  CHECK(cluster.shards[2].option_group == "shard2");
+}
+
+TEST_CASE("a shard's string is host, port and database") {
+  struct Case {
+    const char* text;
+    Address address;
+    const char* database;
+  };
+  const std::vector<Case> cases = {
+      {"db1:3307", {"db1", 3307, ""}, "looseleaf"},
+      {"db1", {"db1", 3306, ""}, "looseleaf"},
+      {"db1/x", {"db1", 3306, ""}, "x"},
+      {"[::1]:3307/x", {"::1", 3307, ""}, "x"},
+      {"[fe80::2]", {"fe80::2", 3306, ""}, "looseleaf"},
+      {"db1:65535/a/b", {"db1", 65535, ""}, "a/b"},
+  };
+  for (const Case& expected : cases) {
+    CAPTURE(expected.text);
+    const ShardConfig shard = first_shard("\"" + std::string(expected.text) + "\"");
+    CHECK(shard.address == expected.address);
+    CHECK(shard.database == expected.database);
+  }
+}
+
+TEST_CASE("a shard's object may give everything of its own") {
+  const ShardConfig shard = first_shard(R"({"host": "db1", "port": 3307, "database": "d", "user": "u",
+      "option_group": "g", "ssl_mode": "required", "ssl_ca": "ca.pem", "ssl_capath": "../ca", "ssl_cert": "/c.pem",
+      "ssl_key": "keys/k.pem", "replicas": ["db2:3308", "[::1]:3309", "/run/r.sock"]})");
+  ShardConfig expected;
+  expected.address = {"db1", 3307, ""};
+  expected.database = "d";
+  expected.user = "u";
+  expected.option_group = "g";
+  expected.tls = {SslMode::required, "/etc/looseleaf/ca.pem", "/etc/ca", "/c.pem", "/etc/looseleaf/keys/k.pem"};
+  expected.replicas = {{"db2", 3308, ""}, {"::1", 3309, ""}, {"", 3306, "/run/r.sock"}};
+  CHECK(shard == expected);
+}
+
+TEST_CASE("relative paths are relative to the cluster file's folder") {
+  CHECK(first_shard(R"({"socket": "run/a.sock"})").address.socket == "/etc/looseleaf/run/a.sock");
+  CHECK(parse(R"({"shards":["a"],"defaults_file":"my.cnf"})").defaults_file == "/etc/looseleaf/my.cnf");
+}
+
+TEST_CASE("shards may share a server with distinct databases, or a database name on distinct servers") {
+  CHECK(parse(R"({"shards":["a/x","a/y","a:3307/x","b/x",{"socket":"/s"},{"socket":"/t"}]})").shards.size() == 6);
+}
+
+TEST_CASE("what is wrong is named with its place") {
+  struct Case {
+    std::string text;
+    const char* complaint;
+  };
+  const std::vector<Case> cases = {
+      {"", "1:1 -: syntax error"},
+      {"[]", "1:1 -: not a JSON object"},
+      {"{\n\"shards\": [\"a\"],\n\"user\": \"x\", \"user\": \"y\"}", "3:14 user: duplicate key"},
+      {"{}", "1:1 -: no shards"},
+      {R"({"shards": []})", "1:12 shards: a number of shards out of range"},
+      {R"({"shards": "a"})", "1:12 shards: a value of the wrong type"},
+      {R"({"shards": [7]})", "1:13 -: not a JSON object"},
+      {"{\"shards\": [\"a\"],\n  \"shard\": 1}", "2:3 shard: unknown key"},
+      {R"({"shards": [{"host": "a", "hots": 1}]})", "1:27 hots: unknown key"},
+      {R"({"shards": ["a"], "user": 7})", "1:27 user: a value of the wrong type"},
+      {R"({"shards": ["a"], "$schema": 7})", "1:30 $schema: a value of the wrong type"},
+      {R"({"shards": ["a"], "cluster_id": "x"})", "1:33 cluster_id: cluster_id is not a UUID"},
+      {R"({"shards": ["a"], "ssl_mode": "on"})", "1:31 ssl_mode: unknown ssl_mode"},
+      {R"({"shards": ["a"], "password": "x"})", "1:19 password: a password in the cluster file"},
+      {R"({"shards": [{"host": "a", "password": "x"}]})", "1:27 password: a password in the cluster file"},
+      {R"({"shards": ["b", "a", "A:3306/looseleaf"]})", "1:23 -: the same database twice"},
+      {R"({"shards": [{"socket": "/s"}, {"socket": "/s"}]})", "1:31 -: the same database twice"},
+      {R"({"shards": [""]})", "1:13 -: not an address"},
+      {R"({"shards": [":3306"]})", "1:13 -: not an address"},
+      {R"({"shards": ["::1:3306"]})", "1:13 -: not an address"},
+      {R"({"shards": ["[::1"]})", "1:13 -: not an address"},
+      {R"({"shards": ["[::1]x"]})", "1:13 -: not an address"},
+      {R"({"shards": ["/run/s.sock"]})", "1:13 -: not an address"},
+      {R"({"shards": ["a:"]})", "1:13 -: not a port number"},
+      {R"({"shards": ["a:0"]})", "1:13 -: not a port number"},
+      {R"({"shards": ["a:65536"]})", "1:13 -: not a port number"},
+      {R"({"shards": ["a:-1"]})", "1:13 -: not a port number"},
+      {R"({"shards": [{"host": "a", "port": 65536}]})", "1:35 port: not a port number"},
+      {R"({"shards": [{"host": "a", "port": 18446744073709551615}]})", "1:35 port: not a port number"},
+      {R"({"shards": [{"host": "a", "port": "1"}]})", "1:35 port: a value of the wrong type"},
+      {R"({"shards": [{"database": "x"}]})", "1:13 -: a shard without an address"},
+      {R"({"shards": [{"socket": "/s", "host": "a"}]})",
+       "1:14 socket: a socket that is empty or stands beside host or port"},
+      {R"({"shards": ["a/"]})", "1:13 -: not a database name"},
+      {R"({"shards": [{"host": "a", "database": ""}]})", "1:39 database: not a database name"},
+      {R"({"shards": [{"host": "a", "database": "x\n"}]})", "1:39 database: not a database name"},
+      {R"({"shards": ["a/)" + std::string(65, 'x') + R"("]})", "1:13 -: not a database name"},
+      {R"({"shards": [{"host": "a", "replicas": ["b", 7]}]})", "1:45 -: a value of the wrong type"},
+      {R"({"shards": [{"host": "a", "replicas": ["b:x"]}]})", "1:40 -: not a port number"},
+  };
+  for (const Case& expected : cases) {
+    CAPTURE(expected.text);
+    CHECK(complaint_about(expected.text) == expected.complaint);
+  }
+}
+
+TEST_CASE("hints say what to do") {
+  std::string hint;
+  complaint_about(R"({"shrads": ["a"]})", &hint);
+  CHECK(hint == "Did you mean \"shards\"?");
+  complaint_about(R"({"timeout": 1, "shards": ["a"]})", &hint);
+  CHECK(hint.rfind("Valid keys are $schema, cluster_id, shards", 0) == 0);
+  complaint_about(R"({"shards": ["a"], "password": "hunter2"})", &hint);
+  CHECK(hint.find("LOOSELEAF_PASSWORD_FILE") != std::string::npos);
+  CHECK(hint.find("hunter2") == std::string::npos);
+}
+
+TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
+  CHECK(complaint_about(R"({"shards": ["a/)" + std::string(64, 'x') + R"("]})") == "accepted");
+  const auto shards = [](int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) {
+      list += (i == 0 ? "\"a/" : ",\"a/") + std::to_string(i) + "\"";
+    }
+    return "{\"shards\":[" + list + "]}";
+  };
+  CHECK(parse(shards(4096)).shards.size() == 4096);
+  CHECK(complaint_about(shards(4097)) == "1:11 shards: a number of shards out of range");
+}
+
+TEST_CASE("a file that is not there is named") {
+  try {
+    static_cast<void>(Cluster::load("/nonexistent/cluster.json"));
+    FAIL_CHECK("read");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::bad_cluster);
+    CHECK(context_of(error, "file") == "/nonexistent/cluster.json");
+    CHECK(context_of(error, "reason") == "No such file or directory");
+  }
+}

@@ -1,0 +1,212 @@
+// Which rows an entity calls for.
+#include "model/expected_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace looseleaf;
+using model::expected_rows;
+using nlohmann::json;
+
+namespace {
+
+IndexDefinition definition_of(const std::string& properties, const std::string& rest = "") {
+  return IndexDefinition::parse(R"({"table":"t","properties":[)" + properties + "]" + rest + "}", "test");
+}
+
+// The rows as JSON, one after another.
+std::string rows_of(const IndexDefinition& definition, const std::string& entity) {
+  std::string rows;
+  for (const model::Row& row : expected_rows(definition, json::parse(entity))) {
+    rows += model::to_json(row);
+  }
+  return rows;
+}
+
+struct Case {
+  const char* entity;
+  const char* rows;
+};
+
+void check_rows(const IndexDefinition& definition, const std::vector<Case>& cases) {
+  for (const Case& expected : cases) {
+    CAPTURE(expected.entity);
+    CHECK(rows_of(definition, expected.entity) == expected.rows);
+  }
+}
+
+constexpr const char* uuid_text = "\"f48b0440ca0c4d34b0f50123456789ab\"";
+
+}  // namespace
+
+TEST_CASE("an int is a literal without fraction or exponent in the BIGINT range") {
+  check_rows(definition_of(R"({"name":"p","type":"int"})"),
+             {
+                 {R"({"p":7})", "[7]"},
+                 {R"({"p":-0})", "[0]"},
+                 {R"({"p":9223372036854775807})", "[9223372036854775807]"},
+                 {R"({"p":-9223372036854775808})", "[-9223372036854775808]"},
+                 {R"({"p":9223372036854775808})", ""},
+                 {R"({"p":-9223372036854775809})", ""},
+                 {R"({"p":18446744073709551616})", ""},
+                 {R"({"p":7.0})", ""},
+                 {R"({"p":7e0})", ""},
+                 {R"({"p":"7"})", ""},
+                 {R"({"p":true})", ""},
+                 {R"({"p":null})", ""},
+                 {R"({})", ""},
+             });
+}
+
+TEST_CASE("a double is any number") {
+  check_rows(definition_of(R"({"name":"p","type":"double"})"),
+             {
+                 {R"({"p":7})", "[7.0]"},
+                 {R"({"p":-7})", "[-7.0]"},
+                 {R"({"p":1.5e2})", "[150.0]"},
+                 {R"({"p":-0.0})", "[0.0]"},
+                 {R"({"p":-0})", "[0.0]"},
+                 {R"({"p":18446744073709551615})", "[1.8446744073709552e+19]"},
+                 {R"({"p":"7"})", ""},
+                 {R"({"p":false})", ""},
+             });
+}
+
+TEST_CASE("uuids, strings and bools take their own JSON type only") {
+  const std::string row = std::string("[") + uuid_text + "]";
+  check_rows(definition_of(R"({"name":"p","type":"uuid"})"),
+             {{R"({"p":"F48B0440-CA0C-4D34-B0F5-0123456789AB"})", row.c_str()},
+              {R"({"p":"f48b0440ca0c4d34b0f50123456789ab"})", row.c_str()},
+              {R"({"p":"f48b"})", ""},
+              {R"({"p":7})", ""}});
+  check_rows(definition_of(R"({"name":"p","type":"string"})"),
+             {{R"({"p":"x"})", R"(["x"])"}, {R"({"p":""})", R"([""])"}, {R"({"p":7})", ""}, {R"({"p":["x"]})", ""}});
+  check_rows(definition_of(R"({"name":"p","type":"bool"})"),
+             {{R"({"p":true})", "[true]"}, {R"({"p":false})", "[false]"}, {R"({"p":1})", ""}, {R"({"p":"true"})", ""}});
+}
+
+TEST_CASE("a string is cut to its first code points") {
+  check_rows(definition_of(R"({"name":"p","type":"string","max_length":2})"),
+             {{R"({"p":"éßx"})", R"(["éß"])"}, {R"({"p":"ab"})", R"(["ab"])"}});
+}
+
+TEST_CASE("a dotted path walks through objects, not arrays") {
+  check_rows(definition_of(R"({"name":"a.b.c","type":"int"})"), {{R"({"a":{"b":{"c":1}}})", "[1]"},
+                                                                 {R"({"a":{"b":[{"c":1}]}})", ""},
+                                                                 {R"({"a":{"b":1}})", ""},
+                                                                 {R"({"a":{"b":{"c":{"d":1}}}})", ""},
+                                                                 {R"({"a.b.c":1})", ""},
+                                                                 {R"({"a":null})", ""}});
+}
+
+TEST_CASE("a compound index gives a row only if every property is there") {
+  check_rows(
+      definition_of(R"({"name":"a","type":"int"},{"name":"b","type":"string"})"),
+      {{R"({"b":"x","a":1})", R"([1,"x"])"}, {R"({"a":1})", ""}, {R"({"a":1,"b":2})", ""}, {R"({"b":"x"})", ""}});
+}
+
+TEST_CASE("each gives one row per distinct stored value, sorted") {
+  check_rows(definition_of(R"({"name":"tags","type":"string","max_length":3,"each":true})"),
+             {{R"({"tags":["red","blue","red","blues"]})", R"(["blu"]["red"])"},
+              {R"({"tags":["a",1,null,["b"],{"c":"d"},true,"e"]})", R"(["a"]["e"])"},
+              {R"({"tags":[]})", ""},
+              {R"({"tags":[[["a"]]]})", ""},
+              {R"({"tags":"red"})", ""},
+              {R"({"tags":null})", ""},
+              {R"({})", ""}});
+}
+
+TEST_CASE("each follows its path before and inside the array") {
+  check_rows(definition_of(R"({"name":"a.list.id.n","type":"int","each":true})"),
+             {{R"({"a":{"list":[{"id":{"n":2}},{"id":{"n":1}},{"id":{"n":2}},{"id":3},{},4,null]}})", "[1][2]"},
+              {R"({"a":[{"list":{"id":{"n":5}}}]})", "[5]"},
+              {R"({"a":{"list":[{"id":[{"n":1}]}]}})", ""},
+              {R"({"a":{"list":[1,2]}})", ""},
+              {R"({"a":{"list":{"id":{"n":1}}}})", ""}});
+}
+
+TEST_CASE("each is combined with the other properties in their order") {
+  check_rows(
+      definition_of(R"({"name":"a","type":"int"},{"name":"t","type":"int","each":true},{"name":"b","type":"bool"})"),
+      {{R"({"a":1,"t":[3,2,3],"b":true})", "[1,2,true][1,3,true]"},
+       {R"({"a":1,"t":[3,2,3]})", ""},
+       {R"({"t":[3],"b":true})", ""}});
+}
+
+TEST_CASE("doubles that differ in the sign of zero make one row") {
+  const auto rows =
+      expected_rows(definition_of(R"({"name":"t","type":"double","each":true})"), json::parse(R"({"t":[-0.0,0.0]})"));
+  REQUIRE(rows.size() == 1);
+  CHECK_FALSE(std::signbit(std::get<double>(rows[0][0])));
+}
+
+TEST_CASE("strings sort by their bytes") {
+  CHECK(rows_of(definition_of(R"({"name":"t","type":"string","each":true})"), R"({"t":["é","z","a","Z",""]})") ==
+        R"([""]["Z"]["a"]["z"]["é"])");
+}
+
+TEST_CASE("where compares JSON values without coercion") {
+  struct WhereCase {
+    const char* where;
+    const char* entity;
+    bool matches;
+  };
+  const std::vector<WhereCase> cases = {
+      {R"({"k":1})", R"({"k":1})", true},        {R"({"k":1})", R"({"k":1.0})", false},
+      {R"({"k":1})", R"({"k":"1"})", false},     {R"({"k":1})", R"({"k":true})", false},
+      {R"({"k":-1})", R"({"k":-1})", true},      {R"({"k":-1})", R"({"k":18446744073709551615})", false},
+      {R"({"k":1.0})", R"({"k":1e0})", true},    {R"({"k":1.0})", R"({"k":1})", false},
+      {R"({"k":-0.0})", R"({"k":0.0})", true},   {R"({"k":"a"})", R"({"k":"a"})", true},
+      {R"({"k":"a"})", R"({"k":"A"})", false},   {R"({"k":"a"})", R"({"k":["a"]})", false},
+      {R"({"k":true})", R"({"k":true})", true},  {R"({"k":false})", R"({"k":true})", false},
+      {R"({"k":false})", R"({"k":0})", false},   {R"({"k":null})", R"({"k":null})", true},
+      {R"({"k":null})", R"({})", false},         {R"({"k.l":1})", R"({"k":{"l":1}})", true},
+      {R"({"k":1,"m":2})", R"({"k":1})", false}, {R"({})", R"({})", true},
+  };
+  for (const WhereCase& expected : cases) {
+    CAPTURE(expected.where);
+    CAPTURE(expected.entity);
+    const auto definition = definition_of(R"({"name":"p","type":"int"})", std::string(R"(,"where":)") + expected.where);
+    json entity = json::parse(expected.entity);
+    CHECK(model::matches_where(definition, entity) == expected.matches);
+    entity["p"] = 1;
+    CHECK(expected_rows(definition, entity).size() == (expected.matches ? 1 : 0));
+  }
+}
+
+TEST_CASE("an immutable property may appear but not change") {
+  const auto definition = definition_of(R"({"name":"a","type":"string","max_length":2},{"name":"b","type":"double"})",
+                                        R"(,"where":{"k":1},"immutable":true)");
+  struct ChangeCase {
+    const char* before;
+    const char* after;
+    bool allowed;
+  };
+  const std::vector<ChangeCase> cases = {
+      {R"({"k":1})", R"({"k":1,"a":"x","b":1})", true},
+      {R"({"k":1,"a":"x"})", R"({"k":1,"a":"x","b":1})", true},
+      {R"({"k":1,"a":"x","b":1})", R"({"k":1,"a":"x","b":1.0,"c":2})", true},
+      {R"({"k":1,"a":"x","b":1})", R"({"k":1,"a":"y","b":1})", false},
+      {R"({"k":1,"a":"x","b":1})", R"({"k":1,"a":"x"})", false},
+      {R"({"k":1,"a":"x","b":1})", R"({"k":1,"a":null,"b":1})", false},
+      {R"({"k":1,"a":"x","b":1})", R"({"a":"x","b":1})", false},
+      {R"({"k":1,"a":"abc","b":1})", R"({"k":1,"a":"abd","b":1})", false},
+      {R"({"k":1,"a":"x"})", R"({"k":1,"a":"y"})", false},
+      {R"({"k":1,"a":"x"})", R"({"k":2,"a":"x"})", true},
+      {R"({"k":1,"a":5})", R"({"k":1,"a":"x"})", true},
+      {R"({"k":2,"a":"x","b":1})", R"({"k":1,"a":"y","b":2})", true},
+  };
+  for (const ChangeCase& expected : cases) {
+    CAPTURE(expected.before);
+    CAPTURE(expected.after);
+    const json before = json::parse(expected.before);
+    const json after = json::parse(expected.after);
+    CHECK(model::change_allowed(definition, before, after) == expected.allowed);
+    IndexDefinition free = definition;
+    free.immutable = false;
+    CHECK(model::change_allowed(free, before, after));
+  }
+}
