@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <sstream>
+#include <string>
 
 #include "cli/backfill_job.hpp"
 #include "cli/commands.hpp"
@@ -27,6 +29,14 @@ std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
   return definitions;
 }
 
+// Line by line: a terminal would show a line break within a line escaped.
+void print_lines(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    print_line(line);
+  }
+}
+
 void print_step(const std::string& table, const CreatePlan::Step& step, const Globals& globals) {
   if (globals.json()) {
     print_json({{"table", table}, {"shards", step.shards}, {"sql", step.sql}, {"note", step.note}});
@@ -38,7 +48,7 @@ void print_step(const std::string& table, const CreatePlan::Step& step, const Gl
     print_line(fmt::format("{}: {}, {}", shards, table, step.note));
   } else {
     print_line(shards);
-    print_line(step.sql);
+    print_lines(step.sql);
   }
 }
 

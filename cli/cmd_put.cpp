@@ -31,15 +31,11 @@ Globals progress_settings(Globals globals) {
 std::optional<std::uint64_t> total_size(const std::vector<std::string>& files) {
   std::uint64_t total = 0;
   for (const auto& file : files) {
-    try {
-      const auto size = Input(file).size();
-      if (!size) {
-        return std::nullopt;
-      }
-      total += *size;
-    } catch (const Error&) {
-      return std::nullopt;  // reported when its turn comes
+    const auto size = size_of_input(file);
+    if (!size) {
+      return std::nullopt;
     }
+    total += *size;
   }
   return total;
 }
@@ -51,19 +47,20 @@ class PutProgress {
       : display_(progress_settings(globals)), total_(total_size(files)) {}
 
   void add_bytes(std::size_t size) { consumed_ += size; }
+  void add_entity() { ++given_; }
 
   void update(std::uint64_t done) {
     const std::uint64_t consumed = consumed_;
-    const bool known = total_ && consumed > 0 && done > 0;
+    const bool known = total_ && consumed > 0;
     const double estimate =
-        known ? static_cast<double>(done) * static_cast<double>(*total_) / static_cast<double>(consumed) : 0;
+        known ? static_cast<double>(given_) * static_cast<double>(*total_) / static_cast<double>(consumed) : 0;
     display_.update({"put", 0, done, static_cast<std::uint64_t>(estimate)});
   }
 
  private:
   ProgressDisplay display_;
   std::optional<std::uint64_t> total_;
-  std::atomic<std::uint64_t> consumed_{0};
+  std::atomic<std::uint64_t> consumed_{0}, given_{0};
 };
 
 class Putter {
@@ -115,6 +112,7 @@ class Putter {
         continue;
       }
       ++given_;
+      progress_.add_entity();
       stream_.put(std::move(piece->text), piece->position);
     }
     return reader.stopped_early() && !stop_requested();

@@ -37,6 +37,11 @@ void print_shards(const Status& status) {
   print_table({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}}, rows);
 }
 
+// A time without its fraction of a second.
+std::string to_seconds(const std::string& time) {
+  return time.substr(0, time.find('.'));
+}
+
 // One line for the shards that agree about an index.
 void print_indexes(const Status& status) {
   struct Group {
@@ -48,7 +53,7 @@ void print_indexes(const Status& status) {
     for (const auto& index : shard.indexes) {
       Group& group = groups[{index.table, index.generation, to_string(index.state)}];
       group.shards.push_back(shard.shard);
-      group.since = std::max(group.since, index.since);
+      group.since = std::max(group.since, to_seconds(index.since));
     }
   }
   Rows rows;
@@ -73,7 +78,7 @@ void print_jobs(const Status& status) {
   for (const auto& shard : status.shards) {
     for (const auto& job : shard.jobs) {
       rows.push_back({job.job, job.table, std::to_string(shard.shard), progress_of(job),
-                      job.holder.empty() ? "nobody" : job.holder, job.since, job.heartbeat});
+                      job.holder.empty() ? "nobody" : job.holder, to_seconds(job.since), to_seconds(job.heartbeat)});
     }
   }
   print_table({{"job"}, {"index"}, {"shard", true}, {"done"}, {"holder"}, {"since (UTC)"}, {"heartbeat (UTC)"}}, rows);

@@ -59,9 +59,10 @@ bool Input::is_terminal() const {
   return ::isatty(fd_) == 1;
 }
 
-std::optional<std::uint64_t> Input::size() const {
+std::optional<std::uint64_t> size_of_input(const std::string& name) {
   struct stat info {};
-  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+  const int failed = name == "-" ? ::fstat(STDIN_FILENO, &info) : ::stat(name.c_str(), &info);
+  if (failed != 0 || !S_ISREG(info.st_mode)) {
     return std::nullopt;
   }
   return static_cast<std::uint64_t>(info.st_size);

@@ -26,13 +26,14 @@ class Input {
   std::size_t read(char* buffer, std::size_t size);
 
   [[nodiscard]] bool is_terminal() const;
-  // Of a regular file in bytes.
-  [[nodiscard]] std::optional<std::uint64_t> size() const;
 
  private:
   std::string name_;
   int fd_;
 };
+
+// Bytes of a regular file, or of one that standard input comes from; absent for anything else. Opens nothing.
+[[nodiscard]] std::optional<std::uint64_t> size_of_input(const std::string& name);
 
 // One line that should hold an id.
 struct IdLine {

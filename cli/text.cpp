@@ -119,7 +119,7 @@ std::vector<std::string> format_table(const std::vector<Column>& columns,
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  std::size_t best_distance = std::max<std::size_t>((word.size() + 1) / 3, 1) + 1;
   for (const auto& candidate : candidates) {
     const bool abbreviated = word.size() >= 3 && candidate.compare(0, word.size(), word) == 0;
     const std::size_t distance = abbreviated ? 1 : edit_distance(word, candidate);

@@ -35,6 +35,11 @@ std::string_view name_of(WriteStatus status) {
   return "unknown";
 }
 
+Json number_or_text(const std::string& text) {
+  const bool number = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
+  return number ? Json(std::stoull(text)) : Json(text);
+}
+
 bool about_one_entity(const std::string& key) {
   static constexpr std::array<std::string_view, 4> keys{"file", "line", "column", "id"};
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -136,12 +141,8 @@ void WriteReport::end_input(bool stopped_early, std::uint64_t given) {
   if (reading_long_piece_) {
     put_off(Piece{}, given);  // its end could not be read
   }
-  if (stopped_early) {
-    const std::string& input = inputs_.back().second;
+  if (stopped_early) {  // the reader's last piece says so
     status_ = stronger(status_, ExitStatus::negative);
-    print_error(Error(ErrorCode::bad_entity, "reading stopped inside an array that cannot be followed any more",
-                      input.empty() ? Error::Context{} : Error::Context{{"file", input}},
-                      "what comes after its broken entity was not read"));
   }
 }
 
@@ -278,7 +279,7 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
     line["error"] = error->what();
     for (const auto& [key, value] : error->context()) {
       if (key != "id") {
-        line[key] = value;
+        line[key] = number_or_text(value);
       }
     }
   }

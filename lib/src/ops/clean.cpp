@@ -29,6 +29,14 @@ class Cleaner {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       purge_settled(shard);
     }
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      for (const char* job : {"clean", "purge"}) {
+        store::JobRow row = read_watermark(shard, job);
+        if (row.barrier) {
+          write_watermark(shard, job, *row.barrier, "");
+        }
+      }
+    }
     return report_;
   }
 
@@ -50,18 +58,20 @@ class Cleaner {
   }
 
   // The watermark is written only now that everything below it was looked at; a crash repeats some of it.
-  void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark) {
+  void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
+                       const std::string& holder = store::this_process()) {
     store::JobRow row;
     row.job = job;
     row.barrier = watermark;
     row.token = lock_.token();
-    row.holder = store::this_process();
+    row.holder = holder;
     store::with_shard(shards_, shard, shards_.deadline(),
                       [&](sql::Connection& connection) { store::write_job(connection, row); });
   }
 
   void clean_changed(std::uint32_t shard) {
     const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
+    write_watermark(shard, "clean", from);  // names us to a second cleaner
     const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
     for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
       breathe(shard);

@@ -1,0 +1,228 @@
+// looseleaf put: what cannot be stored is reported with its place, and everything else is stored.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::size_t largest_body = 16 * 1024 * 1024 - 5;
+
+// {"id":"…","deep":[[…]]} with `depth` objects and arrays open at once.
+std::string nested(std::uint64_t number, std::size_t depth) {
+  return entity(number, "\"deep\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']'));
+}
+
+// An entity of exactly so many bytes.
+std::string of_size(std::uint64_t number, std::size_t size) {
+  const std::size_t frame = entity(number, R"("fill":"")").size();
+  return entity(number, "\"fill\":\"" + std::string(size - frame, 'x') + "\"");
+}
+
+// Six random bits a byte: compression saves a quarter of it.
+std::string incompressible(std::uint64_t number, std::size_t size) {
+  static constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::mt19937 random(7);
+  std::string fill(size, ' ');
+  for (char& c : fill) {
+    c = alphabet[random() % alphabet.size()];
+  }
+  return entity(number, "\"fill\":\"" + fill + "\"");
+}
+
+TEST_CASE("an entity that cannot be stored is reported with line and column, and its neighbours are stored") {
+  struct Case {
+    const char* name;
+    std::string text;  // on line 2
+    const char* what;
+    int column;
+    const char* more = "";
+  };
+  const std::vector<Case> cases = {
+      {"id null", R"({"id":null})", "id is not a UUID", 7, "hint: "},
+      {"id a number", R"({"a":1,"id": 7})", "id is not a UUID", 14, "hint: "},
+      {"id a boolean", R"({"id":true})", "id is not a UUID", 7, "hint: "},
+      {"id empty", R"({"id":""})", "id is not a UUID", 7, "hint: "},
+      {"id too short", R"({"id":"018f2c4e1a2b7c3d8e4f5a6b7c8d9e0"})", "id is not a UUID", 7, "hint: "},
+      {"id not hexadecimal", R"({"id":"018f2c4e1a2b7c3d8e4f5a6b7c8d9e0g"})", "id is not a UUID", 7, "hint: "},
+      {"duplicate key", R"({"a":1,"a":1})", "duplicate key", 8, "a\n"},
+      {"duplicate key, nested", R"({"a":[{"b":1,"c":2,"b":3}]})", "duplicate key", 20, "b\n"},
+      {"duplicate key, escaped", "{\"a\":1,\"\\u0061\":2}", "duplicate key", 8, "a\n"},
+      {"two ids", R"({"id":"018f2c4e1a2b7c3d8e4f5a6b7c8d9e0f","id":1})", "duplicate key", 42, "id\n"},
+      {"invalid UTF-8", "{\"a\":\"\xff\"}", "invalid UTF-8", 7},
+      {"UTF-8 cut short", "{\"a\":\"\xe4\xb8\"}", "invalid UTF-8", 9},
+      {"overlong UTF-8", "{\"a\":\"\xc0\xaf\"}", "invalid UTF-8", 7},
+      {"surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}", "invalid UTF-8", 8},
+      {"Latin-1", "{\"a\":\"caf\xe9\"}", "invalid UTF-8", 11},
+      {"lone high surrogate", R"({"a":"\ud800"})", "lone surrogate", 13},
+      {"lone low surrogate", R"({"a":"\udc00"})", "lone surrogate", 12},
+      {"number", "17", "not a JSON object", 1},
+      {"string", R"("text")", "not a JSON object", 1},
+      {"null", "null", "not a JSON object", 1},
+      {"no JSON at all", "hello world", "text between entities", 1},
+      {"a value is missing", R"({"a":})", "syntax error", 6},
+      {"a colon is missing", R"({"a" 1})", "syntax error", 6},
+      {"a comma too many", R"({"a":1,})", "syntax error", 8},
+      {"single quotes", "{'a':1}", "syntax error", 2},
+      {"a control character", "{\"a\":\"\x01\"}", "syntax error", 7},
+      {"depth 129", nested(9, 129), "nested too deeply", 47 + 8 + 127, "128"},
+  };
+  const TestCluster cluster = initialised();
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    check_run(cluster.looseleaf({"put", "--rejects", rejects}, entity(1) + "\n" + test.text + "\n" + entity(2) + "\n"),
+              1, id_of(1) + "\n" + id_of(2) + "\n",
+              {fmt::format("looseleaf: error: {}", test.what), "  line: 2\n",
+               fmt::format("  column: {}\n", test.column), test.more, "looseleaf: stored 2 entities, rejected 1\n"});
+    CHECK(read_text(rejects) == test.text + "\n");
+  }
+}
+
+TEST_CASE("depth 128 is stored, and a million is refused without harm") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put"}, nested(1, 128) + "\n" + nested(2, 1'000'000) + "\n" + entity(3) + "\n"), 1,
+            id_of(1) + "\n" + id_of(3) + "\n", {"error: nested too deeply\n", "line: 2\n", "stored 2 entities"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, nested(1, 128) + "\n");
+}
+
+TEST_CASE("the largest body is stored and read back, and one byte more is rejected") {
+  const TestCluster cluster = initialised();
+  const std::string largest = of_size(1, largest_body);
+  REQUIRE(largest.size() == largest_body);
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  const std::string too_large = of_size(2, largest_body + 1);
+  check_run(cluster.looseleaf({"put", "--rejects", rejects}, largest + "\n" + too_large + "\n" + entity(3) + "\n"), 1,
+            id_of(1) + "\n" + id_of(3) + "\n",
+            {"error: body too large\n", "line: 2\n", "column: ", "stored 2 entities, rejected 1\n"});
+  const bool rejected_as_it_came = read_text(rejects) == too_large + "\n";
+  CHECK(rejected_as_it_came);
+  const cli::ProcessResult got = cluster.looseleaf({"get", id_of(1)});
+  CHECK(got.status == 0);
+  const bool unchanged = got.out == largest + "\n";
+  CHECK(unchanged);
+}
+
+TEST_CASE("an id that has to be made counts towards the largest body") {
+  const TestCluster cluster = initialised();
+  const std::string text = "{\"fill\":\"" + std::string(largest_body - 11, 'x') + "\"}";
+  REQUIRE(text.size() == largest_body);
+  check_run(cluster.looseleaf({"put"}, text), 1, "", {"error: body too large\n", "line: 1\n", "stored 0 entities"});
+}
+
+TEST_CASE("a body beyond the servers' max_allowed_packet is rejected with a hint and the rest is stored") {
+  const TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {"--max-allowed-packet=1M"}});
+  REQUIRE(cluster.looseleaf({"init"}).status == 0);
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  const std::string large = incompressible(2, 2 * 1024 * 1024);
+  check_run(cluster.looseleaf({"put", "--rejects", rejects}, entity(1) + "\n" + large + "\n" + entity(3) + "\n"), 1,
+            id_of(1) + "\n" + id_of(3) + "\n",
+            {"error: body does not fit the server's max_allowed_packet\n", "line: 2\n", "max_allowed_packet: 1048576",
+             "hint: raise max_allowed_packet", "stored 2 entities, rejected 1\n"});
+  const bool rejected_as_it_came = read_text(rejects) == large + "\n";
+  CHECK(rejected_as_it_came);
+}
+
+TEST_CASE("after a syntax error reading resumes at the next line that starts with a brace") {
+  struct Case {
+    const char* name;
+    std::string input, rejected;
+    int line;
+  };
+  const std::string one = entity(1), two = entity(2);
+  const std::vector<Case> cases = {
+      {"a line that is not closed", one + "\n{\"a\":1\n" + two + "\n", "{\"a\":1", 3},
+      {"a broken pretty-printed entity", one + "\n{\n  \"a\": 1,\n  \"b\": ]\n}\n" + two + "\n",
+       "{\n  \"a\": 1,\n  \"b\": ]\n}", 4},
+      {"a bracket too many", one + "}\n" + two + "\n", "}", 1},
+      {"a string that is not closed", one + "\n{\"a\":\"x}\n" + two + "\n", "{\"a\":\"x}", 2},
+      {"lines of another format", one + "\na,b,c\n" + two + "\n", "a,b,c", 2},
+  };
+  const TestCluster cluster = initialised();
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    const cli::ProcessResult result = cluster.looseleaf({"put", "--rejects", rejects}, test.input);
+    check_run(result, 1, id_of(1) + "\n" + id_of(2) + "\n",
+              {"looseleaf: error: ", fmt::format("  line: {}\n", test.line), "stored 2 entities, rejected 1\n"});
+    CHECK(read_text(rejects) == test.rejected + "\n");
+  }
+}
+
+TEST_CASE("inside an array reading stops at a syntax error and says so") {
+  struct Case {
+    const char* name;
+    std::string input;
+    const char* what;
+  };
+  const std::vector<Case> cases = {
+      {"a broken entity", "[" + entity(1) + ",\n{\"b\":},\n" + entity(2) + "]\n", "syntax error"},
+      {"a comma is missing", "[" + entity(1) + "\n" + entity(2) + "]\n", "syntax error"},
+      {"the array is not closed", "[" + entity(1) + ",\n", "array is not closed"},
+      {"two commas", "[" + entity(1) + ",\n," + entity(2) + "]\n", "syntax error"},
+  };
+  const TestCluster cluster = initialised();
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    const cli::ProcessResult result = cluster.looseleaf({"put"}, test.input);
+    check_run(result, 1, id_of(1) + "\n", {"looseleaf: ", "stored 1 entity, rejected 1\n"});
+    CHECK(times(fmt::format("error: {}", test.what), result.err) == 1);
+    CHECK(times("  line: 2\n", result.err) == 1);
+    CHECK(times("error: reading stopped inside an array", result.err) == 1);
+    CHECK(times("was not read", result.err) == 1);
+  }
+}
+
+TEST_CASE("a well-formed array element that is no entity is rejected alone") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put"}, "[" + entity(1) + ",7,{\"id\":8}," + entity(2) + "]"), 1,
+            id_of(1) + "\n" + id_of(2) + "\n",
+            {"error: not a JSON object\n", "error: id is not a UUID\n", "stored 2 entities, rejected 2\n"});
+}
+
+TEST_CASE("a file is named beside the line, which counts anew in every file") {
+  const TestCluster cluster = initialised();
+  const std::string first = cluster.directory().write("first", entity(1) + "\n{\"id\":1}\n");
+  const std::string second = cluster.directory().write("second", "{\"id\":1}\n");
+  check_run(cluster.looseleaf({"put", first, second}), 1, id_of(1) + "\n",
+            {"file: " + first + "\n", "line: 2\n", "file: " + second + "\n", "line: 1\n", "rejected 2\n"});
+}
+
+TEST_CASE("control characters of the input do not reach the messages") {
+  const TestCluster cluster = initialised();
+  const cli::ProcessResult result = cluster.looseleaf({"put"}, "{\"\\u001b[31m\":1,\"\\u001b[31m\":2}\n");
+  check_status(result, 1, {"error: duplicate key\n"});
+  CHECK(result.err.find('\033') == std::string::npos);
+}
+
+TEST_CASE("an entity's values do not reach the messages") {
+  const TestCluster cluster = initialised();
+  for (const char* text : {R"({"id":7,"a":"secret"})", R"({"a":"secret","b":})", R"({"a":"secret","b":1,"b":2})",
+                           R"({"a":"secret" "b":2})", R"({"a":"secret)"}) {
+    CAPTURE(text);
+    const cli::ProcessResult result = cluster.looseleaf({"put"}, text);
+    check_status(result, 1, {"error: "});
+    CHECK(result.err.find("secret") == std::string::npos);
+  }
+}
+
+TEST_CASE("a rejects file that cannot be written is refused before anything is stored") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--rejects", "/nonexistent/rejects"}, entity(1)), 3, "",
+            {"error: cannot open the rejects file\n", "file: /nonexistent/rejects\n"});
+  CHECK(rows_of(cluster, "entities") == 0);
+}
+
+TEST_CASE("a full disk under the rejects file is reported, and what can be stored is") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--rejects", "/dev/full"}, "{\"id\":1}\n" + entity(1) + "\n"), 3, id_of(1) + "\n",
+            {"error: id is not a UUID\n", "error: cannot write to the rejects file\n"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test

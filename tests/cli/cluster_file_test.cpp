@@ -1,0 +1,229 @@
+// Cluster files that are wrong, and servers that are not the ones they name: nothing is read or written.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+std::string shard_object(const TestCluster& cluster, std::uint32_t shard) {
+  return fmt::format(R"({{"socket": "{}", "database": "{}"}})", cluster.socket(shard), cluster.database(shard));
+}
+
+// A cluster file beside the right one, which logs in as that does.
+std::string write_cluster(const TestCluster& cluster, const std::vector<std::string>& shards,
+                          const std::string& more = {}) {
+  return cluster.directory().write("other.json",
+                                   fmt::format(R"({{"shards": [{}], {}"user": "root", "defaults_file": "{}"}})",
+                                               fmt::join(shards, ", "), more, cluster.defaults_file()));
+}
+
+cli::ProcessResult looseleaf_with(const std::string& cluster_file, std::vector<std::string> arguments,
+                                  std::string_view input = {}) {
+  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", cluster_file});
+  return run(std::move(arguments), input);
+}
+
+// Every command that touches entities or indexes refuses the file, and nothing changes.
+void check_refused(const TestCluster& cluster, const std::string& file, const std::vector<std::string>& err) {
+  const std::string definition =
+      cluster.directory().write("by_n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  const std::vector<std::vector<std::string>> commands = {{"put"},
+                                                          {"get", id_of(0), id_of(1)},
+                                                          {"delete", id_of(0), id_of(1)},
+                                                          {"query", "by_id"},
+                                                          {"backfill"},
+                                                          {"verify"},
+                                                          {"clean"},
+                                                          {"create-index", definition},
+                                                          {"init"},
+                                                          {"drop-index", "by_id", "--yes"}};
+  for (const auto& command : commands) {
+    CAPTURE(command[0]);
+    const std::size_t before = rows_of(cluster, "entities");
+    check_run(looseleaf_with(file, command, entity(10) + "\n" + entity(11) + "\n"), 2, "", err);
+    CHECK(rows_of(cluster, "entities") == before);
+  }
+}
+
+TestCluster with_index() {
+  TestCluster cluster = initialised(2);
+  create_index(cluster, R"({"table": "by_id", "properties": [{"name": "id", "type": "uuid"}]})");
+  put_all(cluster, entity(0) + entity(1));
+  return cluster;
+}
+
+TEST_CASE("shards in another order are refused") {
+  const TestCluster cluster = with_index();
+  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)}),
+                {"looseleaf: error: shard is at another place in the cluster file\n", "shard: ", "hint: "});
+}
+
+TEST_CASE("one shard too few is refused") {
+  const TestCluster cluster = with_index();
+  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0)}),
+                {"error: cluster file has another number of shards than the cluster\n", "2 shards\n", "hint: "});
+}
+
+TEST_CASE("one shard too many is refused") {
+  const TestCluster cluster = with_index();
+  const std::string more =
+      fmt::format(R"({{"socket": "{}", "database": "{}_new"}})", cluster.socket(0), cluster.database(0));
+  const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(cluster, 1), more});
+  for (const char* command : {"get", "delete"}) {
+    check_run(looseleaf_with(file, {command, id_of(0), id_of(1)}), 2, "", {"looseleaf: error: ", "shard", "hint: "});
+  }
+  check_run(looseleaf_with(file, {"put"}, entity(10) + entity(11)), 2, "", {"looseleaf: error: ", "shard", "hint: "});
+  check_run(looseleaf_with(file, {"init"}), 2, "", {"looseleaf: error: ", "hint: "});
+  CHECK(rows_of(cluster, "entities") == 2);
+  CHECK(cluster.server_sql(0, fmt::format("SHOW DATABASES LIKE '{}\\_new'", cluster.database(0))).empty());
+}
+
+TEST_CASE("a shard of another cluster is refused") {
+  const TestCluster cluster = with_index();
+  const TestCluster foreign = initialised(2);
+  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0), shard_object(foreign, 1)}),
+                {"error: shard belongs to another cluster\n", "expected: ", "found: "});
+  CHECK(rows_of(foreign, "entities") == 0);
+}
+
+TEST_CASE("a cluster id in the file must match") {
+  const TestCluster cluster = with_index();
+  const std::vector<std::string> shards{shard_object(cluster, 0), shard_object(cluster, 1)};
+  const std::string id = lines_of(cluster.looseleaf({"init"}).out).at(0);
+  const std::string right = write_cluster(cluster, shards, fmt::format(R"("cluster_id": "{}", )", id));
+  check_run(looseleaf_with(right, {"get", id_of(0)}), 0, entity(0) + "\n");
+  check_refused(cluster, write_cluster(cluster, shards, fmt::format(R"("cluster_id": "{}", )", id_of(1))),
+                {"error: shard belongs to another cluster\n", id_of(1)});
+}
+
+TEST_CASE("shards that were never initialised are refused with a hint") {
+  const TestCluster cluster = TestCluster::shared(2);
+  for (const bool databases : {false, true}) {
+    CAPTURE(databases);
+    if (databases) {
+      cluster.create_databases();
+    }
+    const std::vector<std::string> err = {"error: shard is not initialised\n", "hint: run `looseleaf init` first\n"};
+    check_run(cluster.looseleaf({"get", id_of(0)}), 2, "", err);
+    check_run(cluster.looseleaf({"put"}, entity(0)), 2, "", err);
+    check_run(cluster.looseleaf({"query", "by_id"}), 2, "", err);
+    check_run(cluster.looseleaf({"verify"}), 2, "", err);
+  }
+}
+
+TEST_CASE("init prints the cluster's id, again and again the same") {
+  const TestCluster cluster = TestCluster::shared(3);
+  const cli::ProcessResult first = cluster.looseleaf({"init"});
+  check_status(first, 0, {"created the tables of 3 shards\n"});
+  REQUIRE(first.out.size() == 33);
+  check_run(cluster.looseleaf({"init"}), 0, first.out, {"everything was there already on 3 shards\n"});
+  check_run(cluster.looseleaf({"init", "--quiet"}), 0, first.out);
+  check_run(cluster.looseleaf({"init", "--output", "json", "--quiet"}), 0,
+            "{\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
+}
+
+TEST_CASE("init finishes what it could not finish before") {
+  const TestCluster cluster = initialised();
+  const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
+  cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
+  check_run(cluster.looseleaf({"init"}), 0, id, {"created the tables"});
+  put_all(cluster, entity(0) + entity(1));
+}
+
+TEST_CASE("init refuses an empty shard beside shards that hold entities unless it is told to accept it") {
+  const TestCluster cluster = with_index();
+  const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
+  cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
+  check_run(cluster.looseleaf({"init"}), 2, "",
+            {"error: shard is empty although its siblings hold entities\n", "shard: 1\n", "--accept-empty-shard 1"});
+  check_run(cluster.looseleaf({"init", "--accept-empty-shard", "0"}), 2, "", {"error: shard is empty", "shard: 1\n"});
+  check_run(cluster.looseleaf({"init", "--accept-empty-shard", "2"}), 2, "", {"error: no such shard\n", "shard: 2\n"});
+  check_run(cluster.looseleaf({"init", "--accept-empty-shard", "1"}), 0, id, {"created the tables"});
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 1, entity(0) + "\n", {"no such entity\n", id_of(1)});
+}
+
+TEST_CASE("init leaves a foreign table called entities alone") {
+  const TestCluster cluster = TestCluster::shared(1);
+  cluster.create_databases();
+  cluster.sql(0, "CREATE TABLE entities (a INT); INSERT INTO entities VALUES (1)");
+  check_run(cluster.looseleaf({"init"}), 2, "", {"error: ", "entities", "hint: choose another database"});
+  CHECK(cluster.sql(0, "SHOW TABLES") == "entities\n");
+}
+
+TEST_CASE("a cluster file that is wrong is refused with its place") {
+  struct Case {
+    const char* name;
+    std::string text;
+    const char* what;
+    const char* place;
+    const char* hint;
+  };
+  const std::vector<Case> cases = {
+      {"unknown key", "{\n  \"shards\": [\"h\"],\n  \"usr\": \"x\"\n}", "unknown key", "line: 3\n  column: 3\n",
+       "\"user\""},
+      {"unknown key of a shard", "{\"shards\": [\n{\"host\": \"h\", \"databse\": \"x\"}]}", "unknown key",
+       "line: 2\n  column: 15\n", "\"database\""},
+      {"shards is no array", "{\"shards\": 7}", "a value of the wrong type", "line: 1\n  column: 12\n", "array"},
+      {"user is a number", "{\"shards\": [\"h\"], \"user\": 7}", "a value of the wrong type", "line: 1\n  column: 28\n",
+       "string"},
+      {"port is a string", "{\"shards\": [{\"host\": \"h\", \"port\": \"3306\"}]}", "a value of the wrong type",
+       "line: 1\n  column: 36\n", "number"},
+      {"a shard is a number", "{\"shards\": [7]}", "not a JSON object", "line: 1\n  column: 13\n",
+       "string or an object"},
+      {"no shards", "{\"shards\": []}", "a number of shards out of range", "line: 1\n  column: 12\n", "1 to"},
+      {"shards missing", "{\"user\": \"x\"}", "no shards", "line: 1\n  column: 1\n", "shards"},
+      {"the same shard twice", "{\"shards\": [\"h:1/a\", \"h:1/a\"]}", "the same database twice",
+       "line: 1\n  column: 22\n", "database"},
+      {"port out of range", "{\"shards\": [\"h:65536\"]}", "not a port number", "line: 1\n  column: 13\n", "65535"},
+      {"socket beside host", "{\"shards\": [{\"socket\": \"/s\", \"host\": \"h\"}]}",
+       "a socket that is empty or stands", "line: 1\n", "either"},
+      {"ssl_mode", "{\"shards\": [\"h\"], \"ssl_mode\": \"REQUIRED\"}", "unknown ssl_mode", "line: 1\n", "verify-ca"},
+      {"cluster_id", "{\"shards\": [\"h\"], \"cluster_id\": \"x\"}", "cluster_id is not a UUID", "line: 1\n", "init"},
+      {"password", "{\"shards\": [\"h\"], \"password\": \"hunter2\"}", "a password in the cluster file",
+       "line: 1\n  column: 20\n", "LOOSELEAF_PASSWORD_FILE"},
+      {"password of a shard", "{\"shards\": [{\"host\": \"h\", \"password\": \"hunter2\"}]}",
+       "a password in the cluster file", "line: 1\n  column: 28\n", "option file"},
+      {"duplicate key", "{\"shards\": [\"h\"],\n\"shards\": [\"i\"]}", "duplicate key", "line: 2\n  column: 1\n",
+       "one"},
+      {"malformed", "{\"shards\": [\"h\",]}", "syntax error", "line: 1\n  column: 17\n", "unexpected"},
+      {"cut short", "{\"shards\": [", "syntax error", "line: 1\n  column: 13\n", "end of input"},
+      {"no object", "[]", "not a JSON object", "line: 1\n  column: 1\n", "object"},
+      {"empty", "", "syntax error", "line: 1\n  column: 1\n", ""},
+  };
+  const TemporaryDirectory directory;
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    const std::string file = directory.write("cluster.json", test.text);
+    const cli::ProcessResult result = looseleaf_with(file, {"status"});
+    check_run(
+        result, 2, "",
+        {fmt::format("looseleaf: error: {}", test.what), "  file: " + file + "\n", test.place, "hint: ", test.hint});
+    CHECK(result.err.find("hunter2") == std::string::npos);
+  }
+}
+
+TEST_CASE("a cluster file that is not there is named, and without one the places are") {
+  check_run(looseleaf_with("/nonexistent.json", {"status"}), 2, "",
+            {"error: the file cannot be read\n", "file: /nonexistent.json\n", "reason: "});
+  check_run(run({"sh", "-c", "cd / && unset LOOSELEAF_CLUSTER && \"$LOOSELEAF_BIN\" status"}), 2, "",
+            {"error: no cluster file\n", "hint: ", "--cluster", "LOOSELEAF_CLUSTER", "./looseleaf.json",
+             "/etc/looseleaf/cluster.json"});
+}
+
+TEST_CASE("the cluster file is found by the variable and in the working directory") {
+  const TestCluster cluster = with_index();
+  const char* by_variable = R"(cd / && LOOSELEAF_CLUSTER="$0" "$LOOSELEAF_BIN" get "$1")";
+  check_run(run({"sh", "-c", by_variable, cluster.file(), id_of(1)}), 0, entity(1) + "\n");
+  const char* by_place = R"(unset LOOSELEAF_CLUSTER; cd "$0" && "$LOOSELEAF_BIN" get "$1")";
+  check_run(run({"sh", "-c", by_place, cluster.directory().path(), id_of(1)}), 0, entity(1) + "\n");
+  const char* beaten = R"(LOOSELEAF_CLUSTER=/nonexistent "$LOOSELEAF_BIN" --cluster "$0" get "$1")";
+  check_run(run({"sh", "-c", beaten, cluster.file(), id_of(1)}), 0, entity(1) + "\n");
+}
+
+}  // namespace
+}  // namespace looseleaf::test

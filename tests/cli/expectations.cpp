@@ -1,0 +1,98 @@
+// What the tests of the command line share.
+#include "tests/cli/expectations.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace looseleaf::test {
+
+TestCluster initialised(std::uint32_t shards) {
+  TestCluster cluster = TestCluster::shared(shards);
+  const cli::ProcessResult result = cluster.looseleaf({"init"});
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  return cluster;
+}
+
+void check_run(const cli::ProcessResult& result, int status, std::string_view out,
+               const std::vector<std::string>& err) {
+  check_status(result, status, err);
+  CHECK(result.out == out);
+}
+
+void check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err) {
+  INFO("standard error: ", result.err);
+  INFO("expected there: ", fmt::format("{}", fmt::join(err, " … ")));
+  CHECK(result.status == status);
+  CHECK(holds_in_order(result.err, err));
+  CHECK(result.err.empty() == err.empty());
+}
+
+bool holds_in_order(std::string_view text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    const std::size_t at = text.find(part);
+    if (at == std::string_view::npos) {
+      return false;
+    }
+    text.remove_prefix(at + part.size());
+  }
+  return true;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::size_t times(std::string_view part, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) {
+    ++count;
+  }
+  return count;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string id_of(std::uint64_t number) {
+  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
+}
+
+std::string entity(std::uint64_t number, std::string_view members) {
+  return fmt::format("{{\"id\":\"{}\"{}{}}}", id_of(number), members.empty() ? "" : ",", members);
+}
+
+void put_all(const TestCluster& cluster, std::string_view lines) {
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--quiet"}, lines);
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+}
+
+void create_index(const TestCluster& cluster, std::string_view definition) {
+  const cli::ProcessResult result =
+      cluster.looseleaf({"create-index", cluster.directory().write("definition.json", definition)});
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+}
+
+std::size_t rows_of(const TestCluster& cluster, const std::string& table) {
+  std::size_t rows = 0;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    rows += std::stoul(cluster.sql(shard, "SELECT COUNT(*) FROM " + table));
+  }
+  return rows;
+}
+
+}  // namespace looseleaf::test

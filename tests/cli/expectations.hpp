@@ -1,0 +1,40 @@
+// What the tests of the command line share: an initialised cluster, small definitions, and how a run is judged.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/test_servers.hpp"
+
+namespace looseleaf::test {
+
+// A cluster on the shared servers after `init`.
+[[nodiscard]] TestCluster initialised(std::uint32_t shards = 2);
+
+// Checks the exit status, all of standard output, and that standard error holds these parts in this order; without any
+// it must be empty.
+void check_run(const cli::ProcessResult& result, int status, std::string_view out,
+               const std::vector<std::string>& err = {});
+// The same without a look at standard output.
+void check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err = {});
+
+// True if `text` holds the parts in this order.
+[[nodiscard]] bool holds_in_order(std::string_view text, const std::vector<std::string>& parts);
+[[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
+[[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
+[[nodiscard]] std::string read_text(const std::string& path);
+
+// The id whose last digits are `number` in hexadecimal; number % shards is its shard.
+[[nodiscard]] std::string id_of(std::uint64_t number);
+// {"id":"…","MEMBERS…}: one entity as a line, without its line end.
+[[nodiscard]] std::string entity(std::uint64_t number, std::string_view members = {});
+
+// Puts the lines and requires that all are stored.
+void put_all(const TestCluster& cluster, std::string_view lines);
+// Creates the index that the text declares and requires that it worked.
+void create_index(const TestCluster& cluster, std::string_view definition);
+// How many rows a table has on all shards together.
+[[nodiscard]] std::size_t rows_of(const TestCluster& cluster, const std::string& table);
+
+}  // namespace looseleaf::test

@@ -1,0 +1,148 @@
+// looseleaf get and delete: order, what is missing, ids from standard input.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+TestCluster with_entities(std::uint64_t count) {
+  TestCluster cluster = initialised();
+  std::string input;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, fmt::format("\"a\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+std::string line_of(std::uint64_t number) {
+  return entity(number, fmt::format("\"a\":{}", number)) + "\n";
+}
+
+TEST_CASE("entities come in the order asked, as often as asked") {
+  const TestCluster cluster = with_entities(5);
+  check_run(cluster.looseleaf({"get", id_of(4), id_of(0), id_of(3), id_of(0)}), 0,
+            line_of(4) + line_of(0) + line_of(3) + line_of(0));
+  check_run(cluster.looseleaf({"get", "-"}, id_of(4) + "\n\n  " + id_of(1) + " \r\n" + id_of(4)), 0,
+            line_of(4) + line_of(1) + line_of(4));
+}
+
+TEST_CASE("more ids than fit one statement keep their order") {
+  const TestCluster cluster = with_entities(3'000);
+  std::string ids, expected;
+  for (std::uint64_t i = 3'000; i-- > 0;) {
+    ids += id_of(i) + "\n";
+    expected += line_of(i);
+  }
+  check_run(cluster.looseleaf({"get", "-"}, ids), 0, expected);
+}
+
+TEST_CASE("an id that is not there is reported, and the others are printed") {
+  const TestCluster cluster = with_entities(2);
+  check_run(cluster.looseleaf({"get", id_of(1), id_of(99), id_of(0)}), 1, line_of(1) + line_of(0),
+            {"looseleaf: warning: no such entity\n", "id: " + id_of(99) + "\n"});
+  check_run(cluster.looseleaf({"get", "-"}, id_of(98) + "\n" + id_of(1) + "\n"), 1, line_of(1),
+            {"warning: no such entity\n", "id: " + id_of(98) + "\n"});
+}
+
+TEST_CASE("a bad id on standard input is reported with its line, and the rest goes on") {
+  const std::string input = id_of(1) + "\nnonsense\n\n" + id_of(0) + "\n018f2c4e\n";
+  const std::vector<std::string> complaints = {"error: not an id\n", "line: 2\n", "id: nonsense\n",
+                                               "error: not an id\n", "line: 5\n", "id: 018f2c4e\n"};
+  const TestCluster cluster = with_entities(2);
+  check_run(cluster.looseleaf({"get", "-"}, input), 1, line_of(1) + line_of(0), complaints);
+  check_run(cluster.looseleaf({"delete", "-"}, input), 1, id_of(1) + "\n" + id_of(0) + "\n", complaints);
+  CHECK(cluster.looseleaf({"get", id_of(0)}).status == 1);
+}
+
+TEST_CASE("a bad id among the arguments is refused before anything is done") {
+  const TestCluster cluster = with_entities(2);
+  for (const char* command : {"get", "delete"}) {
+    CAPTURE(command);
+    check_run(cluster.looseleaf({command, id_of(1), "nonsense"}), 2, "",
+              {"looseleaf: error: not an id\n", "id: nonsense\n", "hint: an id has 32 hexadecimal digits"});
+    check_run(cluster.looseleaf({command, "-", id_of(1)}, id_of(0)), 2, "",
+              {"error: ids come either as arguments or from standard input\n", "hint: "});
+    check_run(cluster.looseleaf({command}), 2, "", {"error: an argument is missing\n", "argument: ID\n"});
+  }
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 0, line_of(0) + line_of(1));
+}
+
+TEST_CASE("a deleted entity is gone, its id was printed, and deleting it again misses it") {
+  const TestCluster cluster = with_entities(3);
+  check_run(cluster.looseleaf({"delete", id_of(2), id_of(0)}), 0, id_of(2) + "\n" + id_of(0) + "\n");
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(1), id_of(2)}), 1, line_of(1),
+            {"id: " + id_of(0) + "\n", "id: " + id_of(2) + "\n"});
+  check_run(cluster.looseleaf({"delete", id_of(0), id_of(1)}), 1, id_of(1) + "\n",
+            {"warning: no such entity\n", "id: " + id_of(0) + "\n", "deleted 1 entity, not found 1\n"});
+}
+
+TEST_CASE("an id that is given twice is deleted once") {
+  const TestCluster cluster = with_entities(1);
+  check_run(cluster.looseleaf({"delete", "-"}, id_of(0) + "\n" + id_of(0) + "\n"), 1, id_of(0) + "\n",
+            {"warning: no such entity\n", "line: 2\n"});
+}
+
+TEST_CASE("a deleted entity can be put again") {
+  const TestCluster cluster = with_entities(1);
+  check_run(cluster.looseleaf({"delete", "--quiet", id_of(0)}), 0, "");
+  check_run(cluster.looseleaf({"put"}, entity(0, "\"b\":1")), 0, id_of(0) + "\n");
+  check_run(cluster.looseleaf({"get", id_of(0)}), 0, entity(0, "\"b\":1") + "\n");
+}
+
+TEST_CASE("what query prints can be piped into delete") {
+  const TestCluster cluster = with_entities(10);
+  create_index(cluster, R"({"table": "by_a", "properties": [{"name": "a", "type": "int"}]})");
+  REQUIRE(cluster.looseleaf({"backfill"}).status == 0);
+  const std::string ids = cluster.looseleaf({"query", "by_a", "a<5", "--ids"}).out;
+  check_run(cluster.looseleaf({"delete", "-"}, ids), 0, ids);
+  check_run(cluster.looseleaf({"query", "by_a", "--count"}), 0, "5\n");
+}
+
+TEST_CASE("as JSON a summary comes last") {
+  const TestCluster cluster = with_entities(1);
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(9), "--output", "json"}), 1,
+            line_of(0) + "{\"found\":1,\"missing\":1}\n", {"no such entity\n"});
+  const cli::ProcessResult result = cluster.looseleaf({"delete", id_of(0), id_of(9), "--output", "json"});
+  check_status(result, 1, {"no such entity\n"});
+  const std::vector<std::string> lines = lines_of(result.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(holds_in_order(lines[0], {id_of(0), "\"status\":\"deleted\""}));
+  CHECK(holds_in_order(lines[1], {id_of(9), "\"status\":\"not_found\""}));
+  CHECK(holds_in_order(lines[2], {"\"deleted\":1", "\"not_found\":1"}));
+}
+
+TEST_CASE("get ends quietly when its output is no longer wanted") {
+  const TestCluster cluster = with_entities(5'000);
+  std::string ids;
+  for (std::uint64_t i = 0; i < 5'000; ++i) {
+    ids += id_of(i) + "\n";
+  }
+  const cli::ProcessResult result = run(
+      {"sh", "-c", R"({ "$LOOSELEAF_BIN" --cluster "$0" get -; echo "status $?" >&2; } | head -n 1)", cluster.file()},
+      ids);
+  CHECK(result.out == line_of(0));
+  CHECK(result.err == "status 0\n");
+}
+
+TEST_CASE("get to a full disk is reported") {
+  const TestCluster cluster = with_entities(1);
+  const cli::ProcessResult result =
+      run({"sh", "-c", R"("$LOOSELEAF_BIN" --cluster "$0" get "$1" > /dev/full)", cluster.file(), id_of(0)});
+  check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: "});
+}
+
+TEST_CASE("a body that cannot be read is reported and never printed") {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity(1));
+  cluster.sql(0, "UPDATE entities SET body = CONCAT(LEFT(body, 10), 'xx')");
+  check_run(cluster.looseleaf({"get", id_of(1)}), 3, "", {"looseleaf: error: a stored body", "hint: "});
+}
+
+}  // namespace
+}  // namespace looseleaf::test

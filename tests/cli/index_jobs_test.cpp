@@ -1,0 +1,202 @@
+// looseleaf verify, clean and status.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::uint64_t entities = 40;
+
+// Entity number has n = number; a local and a sharded index, both ready.
+TestCluster with_indexes() {
+  TestCluster cluster = initialised(2);
+  create_index(cluster, R"({"table": "local_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, R"({"table": "shard_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  std::string input;
+  for (std::uint64_t i = 0; i < entities; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+std::string row(std::int64_t n, std::uint64_t number) {
+  return fmt::format("({}, UNHEX('{}'))", n, id_of(number));
+}
+
+TEST_CASE("verify finds a healthy store consistent and lists its indexes") {
+  const TestCluster cluster = with_indexes();
+  const cli::ProcessResult result = cluster.looseleaf({"verify"});
+  check_status(result, 0, {"40 entities verified: consistent\n"});
+  CHECK(holds_in_order(result.out, {"index", "shard", "rows", "missing", "stale", "orphan", "misplaced\n"}));
+  CHECK(times("local_n", result.out) == 2);
+  CHECK(times("shard_n", result.out) == 2);
+  CHECK(times(" 20        0      0       0          0\n", result.out) == 4);
+  check_status(cluster.looseleaf({"verify", "local_n", "--quiet"}), 0);
+  check_run(cluster.looseleaf({"verify", "local_m"}), 2, "",
+            {"error: no such index\n", "index: local_m\n", "hint: did you mean local_n?\n"});
+}
+
+TEST_CASE("verify finds a planted row of every kind, and --repair mends it") {
+  struct Case {
+    const char* name;
+    std::uint32_t shard;
+    std::string sql, found;
+  };
+  const std::vector<Case> cases = {
+      {"missing", 0, "DELETE FROM local_n WHERE n = 2", "missing local_n shard 0 entity " + id_of(2)},
+      {"missing, sharded", 1, "DELETE FROM shard_n WHERE n = 3", "missing shard_n shard 1 entity " + id_of(3)},
+      {"stale", 0, "INSERT INTO local_n VALUES " + row(77, 4), "stale local_n shard 0 entity " + id_of(4)},
+      {"stale, sharded", 1, "INSERT INTO shard_n VALUES " + row(77, 4), "stale shard_n shard 1 entity " + id_of(4)},
+      {"orphan", 0, "INSERT INTO local_n VALUES " + row(5, 1'000), "orphan local_n shard 0 entity " + id_of(1'000)},
+      {"orphan, sharded", 1, "INSERT INTO shard_n VALUES " + row(5, 1'000),
+       "orphan shard_n shard 1 entity " + id_of(1'000)},
+      {"misplaced", 1, "INSERT INTO local_n VALUES " + row(4, 4), "misplaced local_n shard 1 entity " + id_of(4)},
+      {"misplaced, sharded", 0, "INSERT INTO shard_n VALUES " + row(5, 5),
+       "misplaced shard_n shard 0 entity " + id_of(5)},
+  };
+  const TestCluster cluster = with_indexes();
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    cluster.sql(test.shard, test.sql);
+    const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+    check_status(found, 1, {"40 entities verified: 1 finding\n"});
+    CHECK(lines_of(found.out).at(0).substr(0, test.found.size()) == test.found);
+    check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent, 1 entity repaired\n"});
+    check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+    CHECK(rows_of(cluster, "local_n") == entities);
+    CHECK(rows_of(cluster, "shard_n") == entities);
+  }
+}
+
+TEST_CASE("two rows whose values are swapped are found") {
+  const TestCluster cluster = with_indexes();
+  cluster.sql(0, fmt::format("UPDATE local_n SET entity_id = UNHEX('{}') WHERE n = 4;"
+                             "UPDATE local_n SET entity_id = UNHEX('{}') WHERE n = 6",
+                             id_of(6), id_of(4)));
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"4 findings\n"});
+  check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent"});
+}
+
+TEST_CASE("many findings are sampled unless all are asked for, and as JSON each is an object") {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  std::string input;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i));
+  }
+  put_all(cluster, input);
+  cluster.sql(0, "DELETE FROM by_n");
+  const cli::ProcessResult sampled = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(sampled, 1, {"50 findings\n"});
+  CHECK(times("missing by_n shard 0 entity", sampled.out) == 20);
+  CHECK(times("30 more missing in by_n\n", sampled.out) == 1);
+  CHECK(times("missing by_n shard 0 entity", cluster.looseleaf({"verify", "--grace", "0", "--all"}).out) == 50);
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json", "--quiet"});
+  check_status(json, 1);
+  const std::vector<std::string> lines = lines_of(json.out);
+  REQUIRE(lines.size() == 51);
+  CHECK(times("\"kind\":\"missing\"", json.out) == 50);
+  for (const char* part :
+       {"\"index\":\"by_n\"", "\"shard\":0", "\"entity_id\":\"018f2c4e1a2b7c3d8e4f", "\"values\":["}) {
+    CAPTURE(part);
+    CHECK(times(part, lines[0]) == 1);
+  }
+  CHECK(times("\"consistent\":false", lines[50]) == 1);
+  CHECK(times("\"findings\":50", lines[50]) == 1);
+}
+
+TEST_CASE("verify reports a table that is not as declared and a body that cannot be read") {
+  const TestCluster cluster = with_indexes();
+  cluster.sql(1, "ALTER TABLE local_n MODIFY n INT NOT NULL");
+  const cli::ProcessResult table = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(table, 1, {"finding"});
+  CHECK(holds_in_order(table.out, {"table_differs", "local_n", "shard 1"}));
+  cluster.sql(1, "ALTER TABLE local_n MODIFY n BIGINT NOT NULL");
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'xxxxxxxx' WHERE id = UNHEX('{}')", id_of(2)));
+  const cli::ProcessResult body = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(body, 1, {"finding"});
+  CHECK(holds_in_order(body.out, {"unreadable", "shard 0 entity " + id_of(2)}));
+}
+
+TEST_CASE("verify finds an entity on the wrong shard") {
+  const TestCluster cluster = with_indexes();
+  cluster.sql(1, fmt::format("INSERT INTO entities (id, updated, body) VALUES (UNHEX('{}'), NOW(6), COMPRESS('{}'))",
+                             id_of(1'000), entity(1'000)));
+  const cli::ProcessResult result = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(result, 1, {"finding"});
+  CHECK(holds_in_order(result.out, {"wrong_shard", "shard 1 entity " + id_of(1'000)}));
+}
+
+TEST_CASE("clean mends what changed since the last pass and reports nothing wrong") {
+  const TestCluster cluster = with_indexes();
+  check_run(cluster.looseleaf({"clean"}), 0, "", {"checked 40 entities, deleted 0 index rows, inserted 0"});
+  put_all(cluster, entity(2, "\"n\":2"));
+  cluster.sql(0, "INSERT INTO local_n VALUES " + row(77, 2));
+  check_run(cluster.looseleaf({"clean"}), 0, "", {"deleted 1 index row, inserted 0"});
+  CHECK(rows_of(cluster, "local_n") == entities);
+  check_run(cluster.looseleaf({"clean", "--quiet"}), 0, "");
+}
+
+TEST_CASE("clean --full sweeps what did not change") {
+  const TestCluster cluster = with_indexes();
+  CHECK(cluster.looseleaf({"clean"}).status == 0);
+  cluster.sql(0,
+              "INSERT INTO local_n VALUES " + row(77, 2) + ", " + row(5, 1'000) + "; DELETE FROM local_n WHERE n = 4");
+  cluster.sql(1, "INSERT INTO shard_n VALUES " + row(77, 2));
+  check_run(cluster.looseleaf({"clean", "--full"}), 0, "", {"deleted 3 index rows, inserted 1"});
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+  const cli::ProcessResult json = cluster.looseleaf({"clean", "--full", "--output", "json", "--quiet"});
+  check_run(json, 0, "{\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0}\n");
+}
+
+TEST_CASE("clean purges a deleted entity only once it is a day old") {
+  const TestCluster cluster = with_indexes();
+  CHECK(cluster.looseleaf({"delete", id_of(2), id_of(4)}).status == 0);
+  CHECK(cluster.looseleaf({"clean"}).status == 0);
+  CHECK(rows_of(cluster, "entities") == entities);
+  cluster.sql(0, fmt::format("UPDATE entities SET updated = NOW(6) - INTERVAL 2 DAY WHERE id = UNHEX('{}')", id_of(2)));
+  check_run(cluster.looseleaf({"clean", "--full"}), 0, "", {"purged 1 tombstone\n"});
+  CHECK(rows_of(cluster, "entities") == entities - 1);
+}
+
+TEST_CASE("status shows shards, servers, indexes and their states") {
+  const TestCluster cluster = with_indexes();
+  create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
+  const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
+  const cli::ProcessResult result = cluster.looseleaf({"status"});
+  check_status(result, 0);
+  const std::string server = looseleaf_flavour() == "mysql" ? "MySQL " : "MariaDB ";
+  CHECK(holds_in_order(
+      result.out, {"cluster " + id, "shard  address", cluster.socket(0), cluster.database(0), "up", server,
+                   cluster.socket(1), cluster.database(1), "up", server, "index", "state", "shards\n", "local_n  ready",
+                   "0, 1\n", "new_m    building", "0, 1\n", "shard_n  ready", "0, 1\n"}));
+  const cli::ProcessResult json = cluster.looseleaf({"status", "--output", "json"});
+  check_status(json, 0);
+  const std::vector<std::string> lines = lines_of(json.out);
+  REQUIRE(lines.size() == 3);
+  for (const char* part :
+       {"\"shard\":0", "\"state\":\"up\"", "\"table\":\"new_m\"", "\"state\":\"building\"", "\"error\":null"}) {
+    CAPTURE(part);
+    CHECK(times(part, lines[0]) == 1);
+  }
+  CHECK(times("\"down\":0", lines[2]) == 1);
+  CHECK(times("\"cluster_id\":\"" + id.substr(0, 32) + "\"", lines[2]) == 1);
+}
+
+TEST_CASE("a job that has ended has no holder") {
+  const TestCluster cluster = with_indexes();
+  CHECK(cluster.looseleaf({"clean"}).status == 0);
+  CHECK(cluster.looseleaf({"verify", "--grace", "0"}).status == 0);
+  const cli::ProcessResult result = cluster.looseleaf({"status"});
+  check_status(result, 0);
+  CHECK(times(" pid ", result.out) == 0);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,207 @@
+// looseleaf create-index, drop-index and backfill.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+
+// The definitions that the project's examples use.
+std::string example(const std::string& name) {
+  return LOOSELEAF_SCHEMAS "/friendfeed/" + name;
+}
+
+TestCluster with_entities(std::uint64_t count, std::uint32_t shards = 2) {
+  TestCluster cluster = initialised(shards);
+  std::string input;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+TEST_CASE("--dry-run prints the SQL of the examples and creates nothing") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"create-index", "--dry-run", example("index_user_id.json")}), 0,
+            "-- shards 0, 1\n"
+            "CREATE TABLE index_user_id (\n"
+            "  user_id BINARY(16) NOT NULL,\n"
+            "  entity_id BINARY(16) NOT NULL UNIQUE,\n"
+            "  PRIMARY KEY (user_id, entity_id)\n"
+            ") ENGINE=InnoDB;\n");
+  const std::string collation = looseleaf_flavour() == "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
+  const cli::ProcessResult link = cluster.looseleaf({"create-index", "--dry-run", example("index_link.json")});
+  check_status(link, 0);
+  CHECK(holds_in_order(
+      link.out, {"-- shards 0, 1\n", "CREATE TABLE index_link (\n", "  link VARCHAR(735)", collation, " NOT NULL,\n",
+                 "  entity_id BINARY(16) NOT NULL UNIQUE,\n", "  PRIMARY KEY (link, entity_id)\n", ") ENGINE=InnoDB"}));
+  CHECK(cluster.sql(0, "SHOW TABLES LIKE 'index%'").empty());
+  check_run(cluster.looseleaf({"query", "index_link"}), 2, "", {"error: no such index\n"});
+}
+
+TEST_CASE("--dry-run says what is in force already") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  const std::string file = cluster.directory().write("again.json", by_n);
+  check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0, "-- shards 0, 1: by_n, in force, state ready\n");
+}
+
+TEST_CASE("what --dry-run prints is what the servers get") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().write("all.json", R"({"table": "every_type", "properties": [
+      {"name": "u", "type": "uuid"}, {"name": "s", "type": "string", "max_length": 20}, {"name": "i", "type": "int"},
+      {"name": "a.d", "type": "double"}, {"name": "order", "type": "bool"}]})");
+  const cli::ProcessResult plan = cluster.looseleaf({"create-index", "--dry-run", file});
+  check_status(plan, 0);
+  REQUIRE(cluster.looseleaf({"create-index", file}).status == 0);
+  const std::string show =
+      "SELECT column_name, column_type, collation_name, is_nullable FROM information_schema.columns "
+      "WHERE table_schema = DATABASE() AND table_name = 'every_type' ORDER BY ordinal_position";
+  const std::string created = cluster.sql(0, show);
+  cluster.sql(0, "DROP TABLE every_type;" + plan.out);
+  CHECK(cluster.sql(0, show) == created);
+  CHECK(lines_of(created).size() == 6);
+}
+
+TEST_CASE("on an empty store an index is ready at once, and creating it again changes nothing") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  check_run(cluster.looseleaf({"create-index", file}), 0, "", {"created by_n: ready\n"});
+  check_run(cluster.looseleaf({"create-index", file}), 0, "", {"in force already by_n: ready\n"});
+  const std::string same = cluster.directory().write(
+      "same.json", R"({"immutable": false, "properties": [{"type": "int", "name": "n"}], "table": "by_n"})");
+  check_run(cluster.looseleaf({"create-index", same, "--quiet"}), 0, "");
+}
+
+TEST_CASE("another definition under the same name is refused and shows both") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  for (const char* other : {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})",
+                            R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "immutable": true})",
+                            R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})"}) {
+    CAPTURE(other);
+    const std::string file = cluster.directory().write("other.json", other);
+    const std::vector<std::string> err = {"error: index exists with another definition\n", "index: by_n\n",
+                                          "in force: {\"table\":\"by_n\"", "given: {\"table\":\"by_n\"", "hint: "};
+    check_run(cluster.looseleaf({"create-index", file}), 2, "", err);
+    check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 2, "", err);
+  }
+}
+
+TEST_CASE("a name that differs only in case from another index is refused") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  const std::string file =
+      cluster.directory().write("case.json", R"({"table": "BY_N", "properties": [{"name": "n", "type": "int"}]})");
+  check_run(cluster.looseleaf({"create-index", file}), 2, "", {"error: ", "case", "index: BY_N\n", "hint: "});
+}
+
+TEST_CASE("a table that is there already is not adopted") {
+  const TestCluster cluster = initialised();
+  cluster.sql(1,
+              "CREATE TABLE by_n (n BIGINT NOT NULL, entity_id BINARY(16) NOT NULL, PRIMARY KEY (n, entity_id), "
+              "KEY (entity_id))");
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  check_run(cluster.looseleaf({"create-index", file}), 2, "",
+            {"error: a table of this name exists already", "shard: 1\n", "hint: "});
+  cluster.sql(1, "DROP TABLE by_n");
+  check_run(cluster.looseleaf({"create-index", file}), 0, "", {"created by_n: ready\n"});
+}
+
+TEST_CASE("an index on a store with entities is building until it is filled, and cannot be queried") {
+  const TestCluster cluster = with_entities(20);
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  check_run(cluster.looseleaf({"create-index", file}), 0, "",
+            {"created by_n: building; run `looseleaf backfill by_n`\n"});
+  check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "", {"error: index", "by_n", "building", "hint: "});
+  put_all(cluster, entity(100, "\"n\":100"));
+  CHECK(rows_of(cluster, "by_n") == 1);
+  check_run(cluster.looseleaf({"backfill", "by_n"}), 0, "", {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 21);
+  check_run(cluster.looseleaf({"query", "by_n", "n=3", "--ids"}), 0, id_of(3) + "\n");
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("create-index --backfill fills several indexes at once") {
+  const TestCluster cluster = with_entities(20);
+  const std::string first = cluster.directory().write("by_n.json", by_n);
+  const std::string second = cluster.directory().write(
+      "by_m.json", R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  check_run(cluster.looseleaf({"create-index", "--backfill", first, second}), 0, "",
+            {"created by_n: building\n", "created by_m: building\n", ": ready\n", ": ready\n"});
+  check_run(cluster.looseleaf({"query", "by_n", "--count"}), 0, "20\n");
+  check_run(cluster.looseleaf({"query", "by_m", "--count"}), 0, "20\n");
+  check_run(cluster.looseleaf({"create-index", "--backfill", first, second}), 0, "",
+            {"in force already by_n: ready\n", "in force already by_m: ready\n"});
+}
+
+TEST_CASE("backfill fills what is named, else everything that is building, and does not mind what is ready") {
+  const TestCluster cluster = with_entities(10);
+  for (const char* name : {"one", "two", "three"}) {
+    create_index(cluster, fmt::format(R"({{"table": "{}", "properties": [{{"name": "n", "type": "int"}}]}})", name));
+  }
+  const cli::ProcessResult named = cluster.looseleaf({"backfill", "two"});
+  check_run(named, 0, "", {"two: ready\n"});
+  CHECK(named.err.find("one: ready") == std::string::npos);
+  CHECK(cluster.looseleaf({"query", "one"}).status == 2);
+  check_run(cluster.looseleaf({"backfill"}), 0, "", {"one: ready\n"});
+  check_run(cluster.looseleaf({"query", "three", "--count"}), 0, "10\n");
+  CHECK(cluster.looseleaf({"backfill"}).status == 0);
+  CHECK(cluster.looseleaf({"backfill", "two"}).status == 0);
+  check_run(cluster.looseleaf({"backfill", "tow"}), 2, "",
+            {"error: no such index\n", "index: tow\n", "hint: did you mean two?\n"});
+}
+
+TEST_CASE("drop-index without a terminal wants --yes") {
+  const TestCluster cluster = with_entities(3);
+  create_index(cluster, by_n);
+  check_run(cluster.looseleaf({"drop-index", "by_n"}), 2, "", {"error: ", "confirmation", "hint: give --yes\n"});
+  CHECK(cluster.looseleaf({"backfill"}).status == 0);
+  check_run(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, "", {"dropped by_n\n"});
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    CHECK(cluster.sql(shard, "SHOW TABLES LIKE 'by_n%'").empty());
+    CHECK(cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_index") == "0\n");
+  }
+  check_run(cluster.looseleaf({"query", "by_n"}), 2, "", {"error: no such index\n"});
+  check_run(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, "", {"error: no such index\n", "index: by_n\n"});
+}
+
+TEST_CASE("an unknown index is not dropped, and the nearest name is offered") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  check_run(cluster.looseleaf({"drop-index", "by_m", "--yes"}), 2, "",
+            {"error: no such index\n", "index: by_m\n", "hint: did you mean by_n?\n"});
+  CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);
+}
+
+TEST_CASE("a dropped index can be created again at once, under another definition too") {
+  const TestCluster cluster = with_entities(5);
+  create_index(cluster, by_n);
+  CHECK(cluster.looseleaf({"drop-index", "by_n", "--yes"}).status == 0);
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})");
+  CHECK(cluster.looseleaf({"backfill"}).status == 0);
+  check_run(cluster.looseleaf({"query", "by_n", "n>=2.5", "--ids"}), 0, id_of(3) + "\n" + id_of(4) + "\n");
+}
+
+TEST_CASE("drop-index --keep-table leaves the rows under another name and maintains them no longer") {
+  const TestCluster cluster = with_entities(4, 1);
+  create_index(cluster, by_n);
+  CHECK(cluster.looseleaf({"backfill"}).status == 0);
+  check_run(cluster.looseleaf({"drop-index", "by_n", "--yes", "--keep-table"}), 0, "", {"dropped by_n", "kept"});
+  const std::vector<std::string> kept = lines_of(cluster.sql(0, "SHOW TABLES LIKE 'by_n%'"));
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0] != "by_n");
+  put_all(cluster, entity(9, "\"n\":9"));
+  CHECK(rows_of(cluster, kept[0]) == 4);
+  create_index(cluster, by_n);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,303 @@
+// The program's parts that need no server: texts, statuses, parsing, standard output.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <looseleaf/error.hpp>
+
+#include "cli/app.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/files.hpp"
+#include "cli/help.hpp"
+#include "cli/messages.hpp"
+#include "cli/numbers.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/text.hpp"
+
+using namespace looseleaf;
+using namespace looseleaf::cli;
+
+namespace {
+
+struct Pipe {
+  std::array<int, 2> ends{};
+
+  Pipe() { REQUIRE(::pipe(ends.data()) == 0); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_reader();
+    ::close(ends[1]);
+  }
+
+  void close_reader() {
+    if (ends[0] >= 0) {
+      ::close(ends[0]);
+      ends[0] = -1;
+    }
+  }
+
+  std::string read() const {
+    std::array<char, 4096> buffer{};
+    const ssize_t got = ::read(ends[0], buffer.data(), buffer.size());
+    return got < 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
+  }
+};
+
+// What a command line came to: the status, and what the one command of the registry was given.
+struct Run {
+  ExitStatus status = ExitStatus::done;
+  bool ran = false;
+  Globals globals;
+  std::vector<std::string> items;
+  std::optional<std::uint64_t> limit;
+  bool flag = false;
+  std::string mode;
+};
+
+Run run(std::vector<const char*> arguments) {
+  Run result;
+  Command command;
+  command.name = "show";
+  command.summary = "show things";
+  command.parameters = {
+      {.name = "ITEM", .value = "", .help = "", .target = &result.items, .required = true},
+      {"--limit", "N", "", &result.limit},
+      {"--flag", "", "", &result.flag},
+      {"--mode", "M", "", &result.mode, {"fast", "slow"}},
+  };
+  command.run = [&result](const Globals& globals) {
+    result.ran = true;
+    result.globals = globals;
+    return ExitStatus::negative;
+  };
+  arguments.insert(arguments.begin(), "looseleaf");
+  result.status = run_app({command}, static_cast<int>(arguments.size()), arguments.data());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("control characters are escaped and nothing else is") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"plain", "plain"},
+      {"", ""},
+      {"a\tb\n", "a\\u0009b\\u000a"},
+      {"\x1b[31m", "\\u001b[31m"},
+      {"\x7f", "\\u007f"},
+      {"\xC2\x9B", "\\u009b"},
+      {"\xC2\xA0", "\xC2\xA0"},
+      {"\xC3\xA9", "\xC3\xA9"},
+      {"\xC2", "\xC2"},
+  };
+  for (const auto& [text, escaped] : cases) {
+    CHECK(escape_controls(text) == escaped);
+  }
+}
+
+TEST_CASE("an entity with line breaks loses white space outside strings only") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"({"a": 1})", R"({"a": 1})"},
+      {"{\n  \"a\": [1,\t2]\r\n}", R"({"a":[1,2]})"},
+      {"{\n\"a b\": \"c \\\" d\" }", R"({"a b":"c \" d"})"},
+      {"{\n\"a\\\\\" : 1 }", R"({"a\\":1})"},
+  };
+  for (const auto& [text, line] : cases) {
+    CHECK(on_one_line(text) == line);
+  }
+}
+
+TEST_CASE("numbers are grouped by thousands") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(1234567) == "1,234,567");
+  CHECK(counted(1, "entity", "entities") == "1 entity");
+  CHECK(counted(2000, "entity", "entities") == "2,000 entities");
+}
+
+TEST_CASE("a table is aligned and has no trailing spaces") {
+  const auto lines =
+      format_table({{"name"}, {"rows", true}, {"note"}}, {{"index_\xC3\xA9", "7", ""}, {"i", "12345", "x"}});
+  CHECK(lines == std::vector<std::string>{"name      rows  note", "index_\xC3\xA9      7", "i        12345  x"});
+}
+
+TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none") {
+  const std::vector<std::string> words{"get", "put", "query", "create-index", "--limit", "--ids"};
+  CHECK(nearest("gett", words) == "get");
+  CHECK(nearest("qurey", words) == "query");
+  CHECK(nearest("create", words) == "create-index");
+  CHECK(nearest("--lmit", words) == "--limit");
+  CHECK_FALSE(nearest("something", words));
+}
+
+TEST_CASE("every kind of error has the exit status that scripts rely on") {
+  const std::vector<std::pair<ErrorCode, int>> cases{
+      {ErrorCode::usage, 2},
+      {ErrorCode::bad_cluster, 2},
+      {ErrorCode::wrong_cluster, 2},
+      {ErrorCode::bad_definition, 2},
+      {ErrorCode::bad_index, 2},
+      {ErrorCode::bad_entity, 1},
+      {ErrorCode::refused, 1},
+      {ErrorCode::busy, 3},
+      {ErrorCode::unavailable, 3},
+      {ErrorCode::outcome_unknown, 3},
+      {ErrorCode::server, 3},
+      {ErrorCode::corrupt, 3},
+      {ErrorCode::io, 3},
+      {ErrorCode::interrupted, 3},
+  };
+  for (const auto& [code, status] : cases) {
+    CHECK(static_cast<int>(exit_status_of(code, 0)) == status);
+  }
+  CHECK(exit_status_of(ErrorCode::interrupted, SIGINT) == ExitStatus::interrupted);
+  CHECK(exit_status_of(ErrorCode::interrupted, SIGTERM) == ExitStatus::terminated);
+  CHECK(stronger(ExitStatus::negative, ExitStatus::failed) == ExitStatus::failed);
+}
+
+TEST_CASE("a message has its context one per line and then its hint") {
+  CHECK(format_message("error", "cannot connect", {{"shard", "1"}, {"server", "a\nb"}}, "start it") ==
+        "looseleaf: error: cannot connect\n  shard: 1\n  server: a\\u000ab\nhint: start it\n");
+  CHECK(format_message("", "done", {}, "") == "looseleaf: done\n");
+}
+
+TEST_CASE("options are understood before and after the command and its arguments") {
+  const Run result = run({"--quiet", "show", "a", "--limit=7", "--flag", "b", "--output", "json", "--timeout", "1.5"});
+  CHECK(result.ran);
+  CHECK(result.status == ExitStatus::negative);
+  CHECK(result.items == std::vector<std::string>{"a", "b"});
+  CHECK(result.limit == 7);
+  CHECK(result.flag);
+  CHECK(result.globals.quiet);
+  CHECK(result.globals.json());
+  CHECK(result.globals.timeout == 1.5);
+}
+
+TEST_CASE("a lone dash and the name of a command are ordinary arguments") {
+  CHECK(run({"show", "-"}).items == std::vector<std::string>{"-"});
+  CHECK(run({"show", "show"}).items == std::vector<std::string>{"show"});
+  CHECK(run({"show", "--", "--limit"}).items == std::vector<std::string>{"--limit"});
+}
+
+TEST_CASE("the last of repeated options counts") {
+  CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
+}
+
+TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
+  const std::vector<std::vector<const char*>> cases{
+      {},
+      {"shwo", "a"},
+      {"show"},
+      {"show", "a", "--lmit", "3"},
+      {"show", "a", "--limit"},
+      {"show", "a", "--limit", "x"},
+      {"show", "a", "--limit", "-1"},
+      {"show", "a", "--limit", "18446744073709551616"},
+      {"show", "a", "--mode", "medium"},
+      {"show", "a", "--output", "xml"},
+      {"show", "a", "--timeout", "soon"},
+      {"show", "a", "-x"},
+  };
+  for (const auto& arguments : cases) {
+    const Run result = run(arguments);
+    CHECK(result.status == ExitStatus::usage);
+    CHECK_FALSE(result.ran);
+  }
+}
+
+TEST_CASE("the help names every command, and a command's help every option of it") {
+  const Registry registry = all_commands();
+  const std::string overview = help_text(registry);
+  for (const auto& command : registry) {
+    CHECK(overview.find("\n  " + command.name + ' ') != std::string::npos);
+    const std::string help = help_text(command);
+    Globals globals;
+    std::vector<Parameter> parameters = common_parameters(globals);
+    parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
+    for (const auto& parameter : parameters) {
+      CHECK(help.find(parameter.name) != std::string::npos);
+    }
+    CHECK_FALSE(command.examples.empty());
+  }
+}
+
+TEST_CASE("seconds may have a fraction and must be in range") {
+  CHECK(parse_seconds("--timeout", "0.25") == 0.25);
+  for (const char* text : {"", "-1", "1s", "nan", "inf", "1e300"}) {
+    CHECK_THROWS_AS(static_cast<void>(parse_seconds("--timeout", text)), Error);
+  }
+}
+
+TEST_CASE("progress shows no time left before one per cent, and none without an estimate") {
+  const std::chrono::duration<double> ten(10);
+  CHECK(format_progress("backfill", {1200, 5000, 1000, ten}) ==
+        "backfill: 1,200 of about 5,000 (24 %), 100/s, 0:38 left");
+  CHECK(format_progress("backfill", {9, 1000, 9, ten}) == "backfill: 9 of about 1,000 (1 %), 1/s");
+  CHECK(format_progress("put", {500, 0, 500, ten}) == "put: 500, 50/s");
+  CHECK(format_progress("put", {500, 400, 500, ten}) == "put: 500 of about 500 (100 %), 50/s");
+  CHECK(format_progress("verify", {0, 0, 0, std::chrono::duration<double>(0)}) == "verify: 0");
+}
+
+TEST_CASE("a line reaches the reader soon, without a flush") {
+  const Pipe pipe;
+  LineWriter writer(pipe.ends[1]);
+  CHECK(writer.write_line("first"));
+  CHECK(pipe.read() == "first\n");
+  CHECK(writer.write_line("second"));
+  CHECK(pipe.read() == "second\n");
+}
+
+TEST_CASE("a reader that went away is noticed and remembered") {
+  ::signal(SIGPIPE, SIG_IGN);
+  Pipe pipe;
+  LineWriter writer(pipe.ends[1]);
+  pipe.close_reader();
+  writer.write_line("lost");
+  CHECK_FALSE(writer.flush());
+  CHECK_FALSE(writer.write_line("also lost"));
+  CHECK(writer.error() == EPIPE);
+  CHECK(writer.take_error() == EPIPE);
+  CHECK(writer.take_error() == 0);
+}
+
+TEST_CASE("ids are read line by line, whatever stands around them") {
+  std::array<char, 32> name{"/tmp/looseleaf-ids-XXXXXX"};
+  const int fd = ::mkstemp(name.data());
+  REQUIRE(fd >= 0);
+  const std::string digits(32, 'a');
+  std::ofstream(name.data()) << digits << "\r\n\n  not one\n\t" << digits << std::string(500, 'a') << "\n" << digits;
+  Input input(name.data());
+  IdReader reader(input);
+  std::vector<IdLine> lines = reader.next(2);
+  CHECK(lines.size() == 2);
+  for (auto more = reader.next(10); !more.empty(); more = reader.next(10)) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].line == 1);
+  CHECK(lines[0].id);
+  CHECK(lines[1].line == 3);
+  CHECK(lines[1].text == "not one");
+  CHECK_FALSE(lines[1].id);
+  CHECK_FALSE(lines[2].id);
+  CHECK(lines[3].line == 5);
+  CHECK(lines[3].id);
+  CHECK(reader.next(10).empty());
+  ::close(fd);
+  ::unlink(name.data());
+}
+
+TEST_CASE("a dash stands for standard input only alone") {
+  CHECK(means_standard_input({"-"}));
+  CHECK_FALSE(means_standard_input({"a"}));
+  CHECK_THROWS_AS(static_cast<void>(means_standard_input({"a", "-"})), Error);
+  CHECK_THROWS_AS(static_cast<void>(parse_ids({std::string(32, 'a'), "zz"})), Error);
+}

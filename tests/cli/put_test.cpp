@@ -1,0 +1,212 @@
+// looseleaf put: the forms of input, what is printed, and that the servers hold the text as it was given.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <looseleaf/uuid.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+std::string hex_of(std::string_view text) {
+  std::string hex;
+  for (const char c : text) {
+    hex += fmt::format("{:02X}", static_cast<unsigned char>(c));
+  }
+  return hex;
+}
+
+// Bytes in hexadecimal, since the servers' clients escape some characters on their way out.
+std::string stored_hex(const TestCluster& cluster, const std::string& id) {
+  std::string found;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    found += cluster.sql(shard, fmt::format("SELECT HEX(UNCOMPRESS(body)) FROM entities WHERE id = UNHEX('{}')", id));
+  }
+  return found;
+}
+
+TEST_CASE("every form of input is read, and ids are printed in input order") {
+  struct Case {
+    const char* name;
+    std::string input;
+  };
+  const std::string a = entity(7, R"("a":1)"), b = entity(2, R"("a":2)"), c = entity(5, R"("a":3)");
+  const std::vector<Case> cases = {
+      {"one a line", a + "\n" + b + "\n" + c + "\n"},
+      {"no line end at the end", a + "\n" + b + "\n" + c},
+      {"empty lines and carriage returns", "\n" + a + "\r\n\r\n" + b + "\n \n" + c + "\r\n"},
+      {"several on one line", a + b + " " + c},
+      {"an array", "[" + a + ",\n" + b + "," + c + "]"},
+      {"a pretty-printed array", "[\n  " + a + ",\n  " + b + ",\n  " + c + "\n]\n"},
+      {"pretty-printed",
+       fmt::format("{{\n  \"id\": \"{}\",\n  \"a\": 1\n}}\n{{\n  \"id\": \"{}\"\n}}\n{}\n", id_of(7), id_of(2), c)},
+  };
+  const std::string ids = id_of(7) + "\n" + id_of(2) + "\n" + id_of(5) + "\n";
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    const TestCluster cluster = initialised();
+    check_run(cluster.looseleaf({"put"}, test.input), 0, ids);
+    CHECK(rows_of(cluster, "entities") == 3);
+    check_run(cluster.looseleaf({"get", id_of(5)}), 0, c + "\n");
+  }
+}
+
+TEST_CASE("files are read in the order given, standard input among them") {
+  const TestCluster cluster = initialised();
+  const std::string first = cluster.directory().write("first.jsonl", entity(3) + "\n");
+  const std::string second = cluster.directory().write("second.jsonl", "[" + entity(1) + "]");
+  check_run(cluster.looseleaf({"put", first, "-", second}, entity(2)), 0,
+            id_of(3) + "\n" + id_of(2) + "\n" + id_of(1) + "\n");
+}
+
+TEST_CASE("a file that cannot be opened does not keep the others from being stored") {
+  const TestCluster cluster = initialised();
+  const std::string good = cluster.directory().write("good.jsonl", entity(1));
+  check_run(cluster.looseleaf({"put", "/nonexistent.jsonl", good}), 3, id_of(1) + "\n",
+            {"looseleaf: error: cannot open a file\n", "file: /nonexistent.jsonl\n"});
+}
+
+TEST_CASE("every occurrence of an id takes effect in input order and is printed") {
+  const TestCluster cluster = initialised();
+  std::string input, ids;
+  for (int round = 0; round < 50; ++round) {
+    input += entity(1, fmt::format(R"("round":{})", round)) + "\n" + entity(2, fmt::format(R"("r":{})", round)) + "\n";
+    ids += id_of(1) + "\n" + id_of(2) + "\n";
+  }
+  check_run(cluster.looseleaf({"put"}, input), 0, ids);
+  CHECK(rows_of(cluster, "entities") == 2);
+  check_run(cluster.looseleaf({"get", id_of(1), id_of(2)}), 0,
+            entity(1, R"("round":49)") + "\n" + entity(2, R"("r":49)") + "\n");
+}
+
+TEST_CASE("with --quiet nothing is printed") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--quiet"}, entity(1)), 0, "");
+  CHECK(rows_of(cluster, "entities") == 1);
+}
+
+TEST_CASE("an entity without an id gets a UUIDv7 as its first member") {
+  const TestCluster cluster = initialised();
+  const std::string before = to_string(Uuid::make_v7());
+  const cli::ProcessResult put = cluster.looseleaf({"put"}, "{ \"a\": 1}\n{}\n");
+  check_status(put, 0);
+  const std::vector<std::string> ids = lines_of(put.out);
+  REQUIRE(ids.size() == 2);
+  for (const std::string& id : ids) {
+    CHECK(Uuid::parse(id));
+    CHECK(id[12] == '7');
+    CHECK(id.substr(0, 12) >= before.substr(0, 12));
+  }
+  CHECK(ids[0] != ids[1]);
+  check_run(cluster.looseleaf({"get", ids[0], ids[1]}), 0,
+            "{\"id\":\"" + ids[0] + "\", \"a\": 1}\n{\"id\":\"" + ids[1] + "\"}\n");
+}
+
+TEST_CASE("an id with dashes and capitals is kept so in the body and printed as 32 digits") {
+  const TestCluster cluster = initialised();
+  const std::string text = R"({"id":"018F2C4E-1A2B-7C3D-8E4F-5A6B7C8D9E0F","a":1})";
+  const std::string id = "018f2c4e1a2b7c3d8e4f5a6b7c8d9e0f";
+  check_run(cluster.looseleaf({"put"}, text), 0, id + "\n");
+  check_run(cluster.looseleaf({"get", id}), 0, text + "\n");
+  check_run(cluster.looseleaf({"get", "018f2c4e-1a2b-7c3d-8e4f-5a6b7c8d9e0f"}), 0, text + "\n");
+}
+
+TEST_CASE("the servers hold and get prints the entity byte for byte") {
+  const std::vector<std::string> members = {
+      R"("big":18446744073709551616)",
+      R"("huge":123456789012345678901234567890.10e+5,"minus":-0.0,"exact":1.10)",
+      R"("z":1,"a":2,"m":{"y":1,"b":2})",
+      R"(  "spaced" :  [ 1 ,2,  3 ]  ,"tab":	true   )",
+      R"("escaped":"\u00e9\u0041\/\b\f\n\r\t\"\\")",
+      R"("nul":"a\u0000b","empty":"","":"no name")",
+      R"("pair":"\ud83d\ude00","plain":"😀 é 中")",
+      R"("quotes":"it's; DROP TABLE entities; -- \" %s _ ` ")",
+      R"("nothing":null,"list":[],"object":{})",
+  };
+  const TestCluster cluster = initialised();
+  std::string input;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    input += entity(i, members[i]) + "\n";
+  }
+  put_all(cluster, input);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    CAPTURE(members[i]);
+    CHECK(stored_hex(cluster, id_of(i)) == hex_of(entity(i, members[i])) + "\n");
+    check_run(cluster.looseleaf({"get", id_of(i)}), 0, entity(i, members[i]) + "\n");
+  }
+}
+
+TEST_CASE("a server's client shows the entity by UNCOMPRESS alone") {
+  const TestCluster cluster = initialised(1);
+  const std::string text = entity(1, R"("name":"plain", "big":18446744073709551616)");
+  put_all(cluster, text);
+  CHECK(cluster.sql(0, "SELECT UNCOMPRESS(body) FROM entities") == text + "\n");
+}
+
+TEST_CASE("what a server compressed itself is read back") {
+  const TestCluster cluster = initialised(1);
+  const std::string text = entity(1, R"("made":"by SQL")");
+  cluster.sql(0, fmt::format("INSERT INTO entities (id, updated, body) VALUES (UNHEX('{}'), NOW(6), COMPRESS('{}'))",
+                             id_of(1), text));
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, text + "\n");
+}
+
+TEST_CASE("line breaks stay in the stored text, and get prints it on one line without insignificant white space") {
+  const TestCluster cluster = initialised();
+  const std::string text =
+      "{\r\n  \"id\": \"" + id_of(1) + "\",\n  \"a b\": [ 1,\n 2 ],\t\"c\": \"x \\\" : , y\\\\\"\n}";
+  const std::string line = "{\"id\":\"" + id_of(1) + R"(","a b":[1,2],"c":"x \" : , y\\"})";
+  check_run(cluster.looseleaf({"put"}, "\n  " + text + "  \n"), 0, id_of(1) + "\n");
+  CHECK(stored_hex(cluster, id_of(1)) == hex_of(text) + "\n");
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, line + "\n");
+}
+
+TEST_CASE("an immutable property may appear but not change, and the refusal leaves the rest alone") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "index_link", "properties": [{"name": "link", "type": "string"}],
+                            "shard_on": "link", "immutable": true})");
+  put_all(cluster, entity(1) + "\n" + entity(1, R"("link":"a")"));
+  check_run(cluster.looseleaf({"put"}, entity(1, R"("link":"b")") + "\n" + entity(2)), 1, id_of(2) + "\n",
+            {"error: an immutable property would change\n", "line: 1\n", "id: " + id_of(1), "index: index_link\n",
+             "hint: ", "stored 1 entity, rejected 1\n"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("link":"a")") + "\n");
+  check_run(cluster.looseleaf({"delete", id_of(1)}), 0, id_of(1) + "\n");
+  check_run(cluster.looseleaf({"put"}, entity(1, R"("link":"b")")), 0, id_of(1) + "\n");
+}
+
+TEST_CASE("as JSON every entity has a status line and a summary comes last") {
+  const TestCluster cluster = initialised();
+  const cli::ProcessResult result =
+      cluster.looseleaf({"put", "--output", "json"}, entity(1) + "\n{\"id\":7}\n" + entity(2) + "\n");
+  check_status(result, 1, {"error: id is not a UUID\n"});
+  const std::vector<std::string> lines = lines_of(result.out);
+  REQUIRE(lines.size() == 4);
+  CHECK(holds_in_order(lines[0], {id_of(1), "\"status\":\"stored\""}));
+  CHECK(holds_in_order(lines[1], {"\"id\":null", "\"status\":\"rejected\"", "\"error\":\"id is not a UUID\"", "2"}));
+  CHECK(holds_in_order(lines[2], {id_of(2), "\"status\":\"stored\""}));
+  CHECK(holds_in_order(lines[3], {"\"stored\":2", "\"rejected\":1", "\"failed\":0", "\"unknown\":0"}));
+}
+
+TEST_CASE("storing goes on when nobody takes the ids any more, which is reported once") {
+  std::string input;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    input += entity(i) + "\n";
+  }
+  for (const char* command : {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
+                              R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |
+                                 true)"}) {
+    CAPTURE(command);
+    const TestCluster cluster = initialised();
+    const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()}, input);
+    CHECK(holds_in_order(result.err, {"error: cannot print ids any more\n", "hint: storing goes on\n", "status 3\n"}));
+    CHECK(times("cannot print", result.err) == 1);
+    CHECK(times("error:", result.err) == 1);
+    CHECK(rows_of(cluster, "entities") == 20'000);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,260 @@
+// looseleaf query: conditions, order, limits, and indexes of every kind.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+struct Question {
+  std::vector<std::string> arguments;  // after the index
+  std::vector<std::uint64_t> expected;
+};
+
+// Asks for ids and for entities, each of which must come in the order expected.
+void check_answers(const TestCluster& cluster, const std::string& index, const std::vector<Question>& questions) {
+  for (const Question& question : questions) {
+    std::vector<std::string> arguments{"query", index};
+    arguments.insert(arguments.end(), question.arguments.begin(), question.arguments.end());
+    INFO(fmt::format("{}", fmt::join(arguments, " ")));
+    std::string ids;
+    for (const std::uint64_t number : question.expected) {
+      ids += id_of(number) + "\n";
+    }
+    arguments.emplace_back("--ids");
+    check_run(cluster.looseleaf(arguments), 0, ids);
+    arguments.back() = "--count";
+    check_run(cluster.looseleaf(arguments), 0, fmt::format("{}\n", question.expected.size()));
+  }
+}
+
+// The same store under a local and under a sharded index.
+void with_local_and_sharded(const std::string& properties, const std::string& shard_on, const std::string& entities,
+                            const std::vector<Question>& questions) {
+  for (const bool sharded : {false, true}) {
+    CAPTURE(sharded);
+    const TestCluster cluster = initialised(3);
+    const std::string placement = sharded ? ", \"shard_on\": \"" + shard_on + "\"" : "";
+    create_index(cluster, R"({"table": "i", "properties": )" + properties + placement + "}");
+    put_all(cluster, entities);
+    check_answers(cluster, "i", questions);
+  }
+}
+
+TEST_CASE("an index on an int answers equality and ranges in order") {
+  with_local_and_sharded(R"([{"name": "n", "type": "int"}])", "n",
+                         entity(1, R"("n":5)") + entity(2, R"("n":-3)") + entity(3, R"("n":5)") +
+                             entity(4, R"("n":9223372036854775807)") + entity(5, R"("n":0)") + entity(6, R"("n":1.5)") +
+                             entity(7, R"("n":"5")") + entity(8, R"("n":null)") + entity(9) +
+                             entity(10, R"("n":18446744073709551616)"),
+                         {{{}, {2, 5, 1, 3, 4}},
+                          {{"--desc"}, {4, 3, 1, 5, 2}},
+                          {{"n=5"}, {1, 3}},
+                          {{"n=5", "--desc"}, {3, 1}},
+                          {{"n=6"}, {}},
+                          {{"n>0"}, {1, 3, 4}},
+                          {{"n>=0"}, {5, 1, 3, 4}},
+                          {{"n<5"}, {2, 5}},
+                          {{"n<=5", "n>-3"}, {5, 1, 3}},
+                          {{"n>=-3", "n<6", "--limit", "3"}, {2, 5, 1}},
+                          {{"--desc", "--limit", "2"}, {4, 3}},
+                          {{"n=9223372036854775807"}, {4}}});
+}
+
+TEST_CASE("an index on a string answers equality and prefixes byte by byte") {
+  with_local_and_sharded(R"([{"name": "s", "type": "string"}])", "s",
+                         entity(1, R"("s":"apple")") + entity(2, R"("s":"Apple")") + entity(3, R"("s":"app")") +
+                             entity(4, R"("s":"")") + entity(5, R"("s":"app ")") + entity(6, R"("s":"äpfel")") +
+                             entity(7, R"("s":"😀=>^")") + entity(8, R"("s":7)") +
+                             entity(9, R"("s":"it's \\ 100%_\"")") + entity(10, R"("s":"a\u0000b")"),
+                         {{{"s=apple"}, {1}},
+                          {{"s=Apple"}, {2}},
+                          {{"s=app"}, {3}},
+                          {{"s=app "}, {5}},
+                          {{"s="}, {4}},
+                          {{"s^=app"}, {3, 5, 1}},
+                          {{"s^=app", "--desc"}, {1, 5, 3}},
+                          {{"s^=ä"}, {6}},
+                          {{"s=😀=>^"}, {7}},
+                          {{"s=it's \\ 100%_\""}, {9}},
+                          {{"s>=app", "s<apple"}, {3, 5}},
+                          {{"s^=%"}, {}},
+                          {{}, {4, 2, 10, 3, 5, 1, 9, 6, 7}}});
+}
+
+TEST_CASE("a string longer than the column is found by its whole value") {
+  with_local_and_sharded(R"([{"name": "s", "type": "string", "max_length": 4}])", "s",
+                         entity(1, R"("s":"abcdef")") + entity(2, R"("s":"abcdeg")") + entity(3, R"("s":"abcd")"),
+                         {{{"s=abcdef"}, {1}},
+                          {{"s=abcd"}, {3}},
+                          {{"s^=abcde"}, {1, 2}},
+                          {{"s>abcdef"}, {2}},
+                          {{"s=abc"}, {}},
+                          {{"s^=a"}, {1, 2, 3}}});
+}
+
+TEST_CASE("an index on a uuid takes ids in any form") {
+  with_local_and_sharded(R"([{"name": "u", "type": "uuid"}])", "u",
+                         entity(1, "\"u\":\"" + id_of(7) + "\"") +
+                             entity(2, R"("u":"018F2C4E-1A2B-7C3D-8E4F-000000000007")") + entity(3, R"("u":"no uuid")"),
+                         {{{"u=" + id_of(7)}, {1, 2}}, {{"u=018F2C4E-1A2B-7C3D-8E4F-000000000008"}, {}}});
+}
+
+TEST_CASE("doubles and bools are indexed as numbers and truth values") {
+  const TestCluster cluster = initialised();
+  create_index(cluster,
+               R"({"table": "i", "properties": [{"name": "b", "type": "bool"}, {"name": "d", "type": "double"}]})");
+  put_all(cluster, entity(1, R"("b":true,"d":1)") + entity(2, R"("b":true,"d":-0.0)") +
+                       entity(3, R"("b":false,"d":2e3)") + entity(4, R"("b":true,"d":0.5)") +
+                       entity(5, R"("b":1,"d":1)") + entity(6, R"("b":true)"));
+  check_answers(cluster, "i",
+                {{{"b=true"}, {2, 4, 1}},
+                 {{"b=false"}, {3}},
+                 {{"b=true", "d=0"}, {2}},
+                 {{"b=true", "d>0", "d<=1e0"}, {4, 1}},
+                 {{"b=true", "d>=0.5", "--desc"}, {1, 4}}});
+}
+
+TEST_CASE("a compound index takes equality on the first properties, then a range") {
+  with_local_and_sharded(R"([{"name": "feed.id", "type": "int"}, {"name": "at", "type": "int"}])", "feed.id",
+                         entity(1, R"("feed":{"id":1},"at":30)") + entity(2, R"("feed":{"id":1},"at":10)") +
+                             entity(3, R"("feed":{"id":2},"at":20)") + entity(4, R"("feed":{"id":1},"at":20)") +
+                             entity(5, R"("feed":{"id":1})") + entity(6, R"("feed":1,"at":1)") +
+                             entity(7, R"("feed.id":1,"at":1)"),
+                         {{{"feed.id=1"}, {2, 4, 1}},
+                          {{"feed.id=1", "--desc", "--limit", "1"}, {1}},
+                          {{"feed.id=1", "at>10"}, {4, 1}},
+                          {{"at=20", "feed.id=1"}, {4}},
+                          {{"feed.id>1"}, {3}},
+                          {{}, {2, 4, 1, 3}}});
+}
+
+TEST_CASE("an array is found by each of its values, once a query") {
+  with_local_and_sharded(R"([{"name": "tags", "type": "string", "each": true}])", "tags",
+                         entity(1, R"("tags":["red","blue","red"])") + entity(2, R"("tags":["blue"])") +
+                             entity(3, R"("tags":[])") + entity(4, R"("tags":["red",7,null])"),
+                         {{{"tags=red"}, {1, 4}}, {{"tags=blue"}, {1, 2}}, {{}, {1, 2, 4}}, {{"tags^=b"}, {1, 2}}});
+}
+
+TEST_CASE("members of the objects in an array are found") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "maintainers.email", "type": "string", "each": true},
+                            {"name": "n", "type": "int"}]})");
+  put_all(cluster, entity(1, R"("n":2,"maintainers":[{"email":"a@x"},{"email":"b@x"}])") +
+                       entity(2, R"("n":1,"maintainers":[{"email":"a@x"},{"name":"b@x"}])"));
+  check_answers(
+      cluster, "i",
+      {{{"maintainers.email=a@x"}, {2, 1}}, {{"maintainers.email=b@x"}, {1}}, {{"maintainers.email=a@x", "n>1"}, {1}}});
+}
+
+TEST_CASE("an index with where holds the matching entities only") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}],
+                            "where": {"kind": "feed", "live": true}})");
+  put_all(cluster, entity(1, R"("n":1,"kind":"feed","live":true)") + entity(2, R"("n":1,"kind":"feed","live":1)") +
+                       entity(3, R"("n":1,"kind":"user","live":true)") + entity(4, R"("n":1)"));
+  check_answers(cluster, "i", {{{"n=1"}, {1}}});
+  put_all(cluster, entity(1, R"("n":1,"kind":"feed","live":false)") + entity(4, R"("n":1,"kind":"feed","live":true)"));
+  check_answers(cluster, "i", {{{"n=1"}, {4}}});
+}
+
+TEST_CASE("an entity is found by its new value and no longer by the old one, and not at all once deleted") {
+  for (const char* more : {"", R"(, "shard_on": "n")"}) {
+    CAPTURE(more);
+    const TestCluster cluster = initialised();
+    create_index(cluster, fmt::format(R"({{"table": "i", "properties": [{{"name": "n", "type": "int"}}]{}}})", more));
+    put_all(cluster, entity(1, R"("n":1)") + entity(1, R"("n":2)"));
+    check_answers(cluster, "i", {{{"n=1"}, {}}, {{"n=2"}, {1}}, {{}, {1}}});
+    CHECK(cluster.looseleaf({"delete", id_of(1)}).status == 0);
+    check_answers(cluster, "i", {{{"n=2"}, {}}, {{}, {}}});
+  }
+}
+
+TEST_CASE("rows that no entity calls for are never seen") {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
+  put_all(cluster, entity(1, R"("n":1)"));
+  cluster.sql(0, fmt::format("INSERT INTO i VALUES (5, UNHEX('{}')), (1, UNHEX('{}'))", id_of(1), id_of(9)));
+  check_answers(cluster, "i", {{{"n=5"}, {}}, {{"n=1"}, {1}}, {{}, {1}}});
+}
+
+TEST_CASE("an immutable index answers like any other") {
+  with_local_and_sharded(R"([{"name": "link", "type": "string"}], "immutable": true)", "link",
+                         entity(1, R"("link":"http://a/")") + entity(2) + entity(3, R"("link":"http://b/?x=1&y>2")"),
+                         {{{"link=http://a/"}, {1}}, {{"link=http://b/?x=1&y>2"}, {3}}, {{"link^=http://"}, {1, 3}}});
+}
+
+TEST_CASE("entities are printed as they were put, one a line") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
+  const std::string odd = entity(1, R"( "n" : 1, "big":18446744073709551616, "e":"é😀")");
+  put_all(cluster, odd + "\n{\n \"id\": \"" + id_of(2) + "\",\n \"n\": 2\n}\n");
+  check_run(cluster.looseleaf({"query", "i"}), 0, odd + "\n{\"id\":\"" + id_of(2) + "\",\"n\":2}\n");
+  check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0, odd + "\n{\"entities\":1}\n");
+  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0, "{\"count\":2}\n");
+}
+
+TEST_CASE("a name given several times means any of the values") {
+  with_local_and_sharded(R"([{"name": "n", "type": "int"}])", "n",
+                         entity(1, R"("n":1)") + entity(2, R"("n":2)") + entity(3, R"("n":3)"),
+                         {{{"n=3", "n=1"}, {1, 3}}, {{"n=3", "n=1", "--desc"}, {3, 1}}, {{"n=1", "n=1"}, {1}}});
+}
+
+TEST_CASE("a long answer is complete and in order, and ends quietly when it is not wanted") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
+  std::string input, expected;
+  for (std::uint64_t i = 0; i < 5'000; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", 5'000 - i)) + "\n";
+    expected += id_of(4'999 - i) + "\n";
+  }
+  put_all(cluster, input);
+  check_run(cluster.looseleaf({"query", "i", "--ids"}), 0, expected);
+  const char* command = R"({ "$LOOSELEAF_BIN" --cluster "$0" query i; echo "status $?" >&2; } | head -n 1)";
+  const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()});
+  CHECK(result.out == entity(4'999, "\"n\":1") + "\n");
+  CHECK(result.err == "status 0\n");
+}
+
+TEST_CASE("conditions that the index cannot use are refused with a hint") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> err;
+  };
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "a", "type": "int"}, {"name": "b", "type": "string"},
+                            {"name": "u", "type": "uuid"}]})");
+  const std::vector<Case> cases = {
+      {{"i", "c=1"}, {"error: index has no such property\n", "property: c\n", "hint: its properties are a, b, u\n"}},
+      {{"i", "b=x"}, {"error: index cannot use this condition\n", "property: b\n", "hint: ", "a"}},
+      {{"i", "a>1", "b=x"}, {"error: index cannot use this condition\n", "hint: "}},
+      {{"i", "a=1", "u>" + id_of(1)}, {"error: index cannot use this condition\n", "hint: "}},
+      {{"i", "a>1", "a>2"}, {"error: conditions on one property contradict or repeat each other\n", "hint: "}},
+      {{"i", "a^=1"}, {"error: only a string can have a prefix\n", "property: a\n"}},
+      {{"i", "a=x"}, {"error: a value is not of its property's type\n", "value: x\n", "hint: "}},
+      {{"i", "a=1.0"}, {"error: a value is not of its property's type\n", "value: 1.0\n", "hint: "}},
+      {{"i", "a=1", "b=\xff"}, {"error: a value is not of its property's type\n", "hint: "}},
+      {{"i", "a=1", "b=x", "u=7"}, {"error: a value is not of its property's type\n", "value: 7\n", "hint: "}},
+      {{"i", "a"}, {"error: not a condition\n", "condition: a\n", "hint: "}},
+      {{"i", "=1"}, {"error: not a condition\n", "hint: "}},
+      {{"i", "--limit", "0"}, {"error: a limit must be at least 1\n"}},
+      {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
+      {{"i", "--ids", "--count"}, {"error: --ids and --count exclude each other\n"}},
+      {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},
+      {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean i?\n"}},
+      {{}, {"error: an argument is missing\n", "argument: INDEX\n", "hint: see `looseleaf query --help`\n"}},
+  };
+  for (const Case& test : cases) {
+    std::vector<std::string> arguments{"query"};
+    arguments.insert(arguments.end(), test.arguments.begin(), test.arguments.end());
+    INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
+    check_run(cluster.looseleaf(arguments), 2, "", test.err);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test

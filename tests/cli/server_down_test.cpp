@@ -1,0 +1,183 @@
+// Servers that are down, die half-way or come back: what is acknowledged is stored, what is not is said.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A cluster that is initialised on servers of its own.
+TestCluster own_servers(std::uint32_t shards = 2) {
+  TestCluster cluster({.shards = shards, .servers = 0, .extra_args = {}});
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  return cluster;
+}
+
+// Every id that was printed is in the store, and they are in input order. Input was entities 0, 1, 2, …
+void check_printed_is_stored(const TestCluster& cluster, const std::string& printed) {
+  const std::vector<std::string> ids = lines_of(printed);
+  std::string last;
+  bool ordered = true;
+  for (const std::string& id : ids) {
+    ordered = ordered && last < id;
+    last = id;
+  }
+  CHECK(ordered);
+  const cli::ProcessResult got = cluster.looseleaf({"get", "-"}, printed);
+  CHECK(got.status == 0);
+  CHECK(lines_of(got.out).size() == ids.size());
+}
+
+void wait_for_output(const cli::Process& process, std::size_t bytes) {
+  for (int tries = 0; tries < 300 && process.out().size() < bytes; ++tries) {
+    std::this_thread::sleep_for(20ms);
+  }
+  REQUIRE(process.out().size() >= bytes);
+}
+
+TEST_CASE("with a shard down entities of the living shards are stored and the rest is reported and kept") {
+  const TestCluster cluster = own_servers();
+  cluster.sandbox().kill_server(1);
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  check_run(
+      cluster.looseleaf({"put", "--timeout", "1", "--rejects", rejects},
+                        entity(0) + "\n" + entity(1) + "\n" + entity(2) + "\n" + entity(3, R"( "odd" :1)") + "\n"),
+      3, id_of(0) + "\n" + id_of(2) + "\n",
+      {"looseleaf: error: cannot connect to the server\n", "line: 2\n", "shard: 1\n", "id: " + id_of(1) + "\n",
+       "hint: ", "stored 2 entities, failed 2\n"});
+  CHECK(read_text(rejects) == entity(1) + "\n" + entity(3, R"( "odd" :1)") + "\n");
+  cluster.sandbox().start_server(1);
+  check_run(cluster.looseleaf({"put", rejects}), 0, id_of(1) + "\n" + id_of(3) + "\n");
+}
+
+TEST_CASE("an index shard that is down fails the entities that need it and no others") {
+  const TestCluster cluster = own_servers(3);
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  cluster.sandbox().kill_server(2);
+  check_run(cluster.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":0") + entity(3, "\"n\":2") +
+                                                             entity(6, "\"n\":1") + entity(1, "\"n\":5") + entity(4)),
+            3, id_of(0) + "\n" + id_of(6) + "\n" + id_of(4) + "\n",
+            {"error: cannot connect to the server\n", "shard: 2\n", "stored 3 entities, failed 2\n"});
+  cluster.sandbox().start_server(2);
+  check_run(cluster.looseleaf({"query", "by_n", "--ids"}), 0, id_of(0) + "\n" + id_of(6) + "\n");
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("get, delete, query and the jobs say which shard is down") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1"));
+  cluster.sandbox().kill_server(1);
+  const std::vector<std::string> err = {"looseleaf: error: cannot connect to the server\n", "shard: 1\n", "hint: "};
+  const std::vector<std::vector<std::string>> commands = {{"get", id_of(1)},
+                                                          {"query", "by_n"},
+                                                          {"verify"},
+                                                          {"clean"},
+                                                          {"backfill"},
+                                                          {"init"},
+                                                          {"drop-index", "by_n", "--yes"},
+                                                          {"query", "by_n", "n=1"},
+                                                          {"delete", id_of(1)}};
+  for (std::vector<std::string> command : commands) {
+    INFO(fmt::format("{}", fmt::join(command, " ")));
+    command.insert(command.end(), {"--timeout", "0.5"});
+    const cli::ProcessResult result = cluster.looseleaf(command);
+    CHECK(result.status == 3);
+    CHECK(times("cannot connect to the server", result.err) == 1);
+    CHECK(times("shard: 1\n", result.err) == 1);
+  }
+  check_run(cluster.looseleaf({"get", id_of(0), "--timeout", "1"}), 0, entity(0, "\"n\":0") + "\n");
+  cluster.sandbox().start_server(1);
+  check_run(cluster.looseleaf({"query", "by_n", "--ids"}), 0, id_of(0) + "\n" + id_of(1) + "\n");
+}
+
+TEST_CASE("status shows a shard that is down") {
+  const TestCluster cluster = own_servers();
+  cluster.sandbox().kill_server(0);
+  const cli::ProcessResult text = cluster.looseleaf({"status", "--timeout", "1"});
+  check_status(text, 3, {"error: cannot connect to the server\n", "shard: 0\n", "hint: "});
+  CHECK(holds_in_order(text.out, {"cluster ", cluster.socket(0), " down", cluster.socket(1), " up "}));
+  const cli::ProcessResult json = cluster.looseleaf({"status", "--timeout", "1", "--output", "json"});
+  const std::vector<std::string> lines = lines_of(json.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(json.status == 3);
+  CHECK(times("\"state\":\"down\"", lines[0]) == 1);
+  CHECK(times("\"state\":\"up\"", lines[1]) == 1);
+  CHECK(times("\"down\":1", lines[2]) == 1);
+}
+
+TEST_CASE("a shard that dies during a long put costs its own entities only, and what was printed is stored") {
+  const TestCluster cluster = own_servers();
+  constexpr std::uint64_t count = 60'000;
+  std::string input;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  cli::Process put =
+      start({"looseleaf", "--cluster", cluster.file(), "put", "--timeout", "2", "--rejects", rejects}, input);
+  wait_for_output(put, 33 * 1'000);
+  cluster.sandbox().kill_server(1);
+  const cli::ProcessResult result = put.wait();
+  CHECK(result.status == 3);
+  CHECK(holds_in_order(result.err, {"looseleaf: error: ", "shard: 1\n", "looseleaf: stored "}));
+  CHECK(times("looseleaf: error: ", result.err) < 10);
+  cluster.sandbox().start_server(1);
+  CHECK(lines_of(result.out).size() + lines_of(read_text(rejects)).size() == count);
+  check_printed_is_stored(cluster, result.out);
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities") == "30000\n");
+  check_status(cluster.looseleaf({"put", "--quiet", rejects}), 0);
+  CHECK(rows_of(cluster, "entities") == count);
+}
+
+TEST_CASE("a server that comes back in time costs nothing") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  constexpr std::uint64_t count = 20'000;
+  std::string input, expected;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i / 2)) + "\n";
+    expected += id_of(i) + "\n";
+  }
+  cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put"}, input);
+  wait_for_output(put, 33 * 500);
+  cluster.sandbox().kill_server(1);
+  cluster.sandbox().start_server(1);
+  const cli::ProcessResult result = put.wait();
+  INFO(result.err);
+  CHECK(result.status == 0);
+  const bool all_in_order = result.out == expected;
+  CHECK(all_in_order);
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"20,000 entities verified: consistent\n"});
+}
+
+TEST_CASE("put that is interrupted stores what it began and says how it ended") {
+  const TestCluster cluster = own_servers();
+  std::string input;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put"}, input);
+    wait_for_output(put, 33 * 500);
+    put.signal(signal);
+    const cli::ProcessResult result = put.wait();
+    CHECK(result.status == 128 + signal);
+    CHECK(times("looseleaf: error: ", result.err) == 0);
+    CHECK(lines_of(result.out).size() < 100'000);
+    check_printed_is_stored(cluster, result.out);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test

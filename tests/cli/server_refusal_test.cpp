@@ -1,0 +1,176 @@
+// Servers that answer and refuse: read-only, wrong password, full disk.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+// A file system of a few MiB that is unmounted at the end; absent where that is not permitted.
+class SmallDisk {
+ public:
+  SmallDisk() { mounted_ = ::mount("looseleaf-test", directory_.path().c_str(), "tmpfs", 0, "size=24m") == 0; }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (mounted_) {
+      ::umount2(directory_.path().c_str(), MNT_DETACH);
+    }
+  }
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] const std::string& path() const { return directory_.path(); }
+
+ private:
+  TemporaryDirectory directory_;
+  bool mounted_ = false;
+};
+
+std::string random_letters(std::size_t size) {
+  std::mt19937 random(3);
+  std::string letters(size, ' ');
+  for (char& c : letters) {
+    c = static_cast<char>('a' + random() % 26);
+  }
+  return letters;
+}
+
+// A user with a password, and cluster files that log in as that user.
+class WithPassword {
+ public:
+  WithPassword() : cluster(initialised(1)) {
+    cluster.server_sql(
+        0, "CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'right'; GRANT ALL ON *.* TO app@localhost");
+  }
+
+  // A cluster file that names this option file.
+  [[nodiscard]] std::string cluster_file(const std::string& option_file) const {
+    return cluster.directory().write(
+        "app.json",
+        fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "user": "app", "defaults_file": "{}"}})",
+                    cluster.socket(0), cluster.database(0), option_file));
+  }
+
+  // A file that nobody else may read.
+  [[nodiscard]] std::string secret(const std::string& name, const std::string& text) const {
+    const std::string path = cluster.directory().write(name, text);
+    ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+    return path;
+  }
+
+  TestCluster cluster;
+};
+
+cli::ProcessResult get_as(const std::string& cluster_file, const std::string& password_file = {}) {
+  const char* command = R"(LOOSELEAF_PASSWORD_FILE="$2" "$LOOSELEAF_BIN" --cluster "$0" get "$1" --timeout 2)";
+  return run({"sh", "-c", command, cluster_file, id_of(1), password_file});
+}
+
+TEST_CASE("a password comes from an option file or from LOOSELEAF_PASSWORD_FILE") {
+  const WithPassword setup;
+  put_all(setup.cluster, entity(1));
+  const std::string empty = setup.secret("empty.cnf", "");
+  const std::string right = setup.secret("right", "right\n");
+  for (const char* group : {"client", "looseleaf"}) {
+    CAPTURE(group);
+    const std::string file = setup.secret("right.cnf", fmt::format("[{}]\npassword=right\n", group));
+    check_run(get_as(setup.cluster_file(file)), 0, entity(1) + "\n");
+  }
+  check_run(get_as(setup.cluster_file(empty), right), 0, entity(1) + "\n");
+}
+
+TEST_CASE("a wrong or missing password is refused at once, with advice and without the password") {
+  const WithPassword setup;
+  const std::string wrong_options = setup.secret("wrong.cnf", "[client]\npassword=hunter2\n");
+  const std::string empty = setup.secret("empty.cnf", "");
+  const std::string wrong = setup.secret("wrong", "hunter2\n");
+  for (const cli::ProcessResult& result :
+       {get_as(setup.cluster_file(wrong_options)), get_as(setup.cluster_file(empty), wrong),
+        get_as(setup.cluster_file(empty))}) {
+    check_run(result, 3, "",
+              {"looseleaf: error: the server denied access\n", "code: 1045\n", "hint: check user and password"});
+    CHECK(result.err.find("hunter2") == std::string::npos);
+  }
+}
+
+TEST_CASE("a password file that cannot be read, or that others may read, is refused") {
+  const WithPassword setup;
+  const std::string empty = setup.secret("empty.cnf", "");
+  check_run(get_as(setup.cluster_file(empty), "/nonexistent"), 2, "", {"looseleaf: error: ", "/nonexistent", "hint: "});
+  const std::string open_to_all = setup.secret("right", "right\n");
+  ::chmod(open_to_all.c_str(), 0644);
+  check_run(get_as(setup.cluster_file(empty), open_to_all), 2, "", {"looseleaf: error: ", open_to_all, "hint: "});
+}
+
+TEST_CASE("a user without privileges is told what is missing") {
+  const WithPassword setup;
+  setup.cluster.server_sql(0, "CREATE USER IF NOT EXISTS poor@localhost");
+  const std::string empty = setup.secret("empty.cnf", "[client]\nuser=poor\n");
+  const std::string file = setup.cluster.directory().write(
+      "poor.json", fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "defaults_file": "{}"}})",
+                               setup.cluster.socket(0), setup.cluster.database(0), empty));
+  check_run(get_as(file), 3, "",
+            {"looseleaf: error: the server denied access to the database\n", "shard: 0\n", "hint: grant"});
+}
+
+TEST_CASE("a read-only server is written by nobody, root included") {
+  TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  put_all(cluster, entity(0) + entity(1));
+  cluster.server_sql(1, "SET GLOBAL read_only = 1");
+  check_run(cluster.looseleaf({"put", "--timeout", "1"}, entity(0, "\"a\":1") + entity(1, "\"a\":1")), 3,
+            id_of(0) + "\n",
+            {"looseleaf: error: the server is read-only\n", "line: 1\n", "shard: 1\n",
+             "hint: ", "stored 1 entity, failed 1\n"});
+  cluster.server_sql(1, "SET GLOBAL read_only = 0");
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 0, entity(0, "\"a\":1") + "\n" + entity(1) + "\n");
+}
+
+TEST_CASE("a full disk is reported with advice, and what was acknowledged is there once there is room again") {
+  const SmallDisk disk;
+  if (!disk.mounted()) {
+    MESSAGE("skipped: a small file system cannot be mounted here");
+    return;
+  }
+  // MySQL has no table with a data directory it was not told of; MariaDB takes any.
+  const std::vector<std::string> args = looseleaf_flavour() == "mysql"
+                                            ? std::vector<std::string>{"--innodb-directories=" + disk.path()}
+                                            : std::vector<std::string>{};
+  ::chmod(disk.path().c_str(), 0777);
+  const TestCluster cluster({.shards = 1, .servers = 0, .extra_args = args});
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  const std::string create = lines_of(cluster.sql(0, "SHOW CREATE TABLE entities")).at(0);
+  cluster.sql(
+      0,
+      "DROP TABLE entities; CREATE TABLE entities (added_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, "
+      "id BINARY(16) NOT NULL, updated DATETIME(6) NOT NULL, body MEDIUMBLOB, UNIQUE KEY (id), KEY (updated)) "
+      "ENGINE=InnoDB DATA DIRECTORY='" +
+          disk.path() + "'");
+  std::string input;
+  const std::string fill = random_letters(200'000);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    input += entity(i, fmt::format("\"fill\":\"{}{}\"", i, fill)) + "\n";
+  }
+  const cli::ProcessResult full = cluster.looseleaf({"put", "--timeout", "3"}, input);
+  CHECK(full.status == 3);
+  CHECK(holds_in_order(full.err, {"looseleaf: error: ", "hint: make room on the server's disk", "stored "}));
+  const std::vector<std::string> stored = lines_of(full.out);
+  CHECK(!stored.empty());
+  CHECK(stored.size() < 400);
+  REQUIRE(::mount("looseleaf-test", disk.path().c_str(), "tmpfs", MS_REMOUNT, "size=300m") == 0);
+  const cli::ProcessResult got = cluster.looseleaf({"get", "-"}, full.out);
+  CHECK(got.status == 0);
+  CHECK(lines_of(got.out).size() == stored.size());
+  check_status(cluster.looseleaf({"put", "--quiet"}, input), 0);
+  CHECK(rows_of(cluster, "entities") == 400);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,127 @@
+// How the command line is read: help, version, and what is refused before any server is asked.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+const std::vector<std::string>& commands() {
+  static const std::vector<std::string> names = {"init",       "put",      "get",    "delete", "query",  "create-index",
+                                                 "drop-index", "backfill", "verify", "clean",  "status", "sandbox"};
+  return names;
+}
+
+TEST_CASE("help lists every command, on standard output when asked for") {
+  const cli::ProcessResult help = run({"looseleaf", "--help"});
+  check_status(help, 0);
+  CHECK(holds_in_order(help.out, {"usage: looseleaf COMMAND", "commands:\n", "common options:\n", "examples:\n"}));
+  for (const std::string& command : commands()) {
+    CAPTURE(command);
+    CHECK(times("\n  " + command + " ", help.out) == 1);
+  }
+  CHECK(run({"looseleaf", "-h"}) == help);
+  check_run(run({"looseleaf"}), 2, "", {"usage: looseleaf COMMAND"});
+}
+
+TEST_CASE("every command has a help of its own, which asks no server") {
+  for (const std::string& command : commands()) {
+    CAPTURE(command);
+    const cli::ProcessResult help = run({"looseleaf", command, "--help", "--cluster", "/nonexistent"});
+    check_status(help, 0);
+    CHECK(holds_in_order(help.out,
+                         {"usage: looseleaf " + command, "common options:\n", "--cluster FILE", "--timeout S"}));
+    CHECK(times("examples:\n  looseleaf", help.out) + times("examples:\n  export", help.out) +
+              times("examples:\n  zcat", help.out) ==
+          1);
+  }
+}
+
+TEST_CASE("the version is printed") {
+  const cli::ProcessResult version = run({"looseleaf", "--version"});
+  check_status(version, 0);
+  CHECK(version.out.substr(0, 10) == "looseleaf ");
+  CHECK(lines_of(version.out).size() == 1);
+  CHECK(version.out.find('.') != std::string::npos);
+}
+
+TEST_CASE("a wrong command line is refused with the nearest right one") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> err;
+  };
+  const std::string id = id_of(1);
+  const std::vector<Case> cases = {
+      {{"gett", id}, {"error: unknown command\n", "command: gett\n", "hint: did you mean `get`?\n"}},
+      {{"qeury", "x"}, {"error: unknown command\n", "command: qeury\n", "hint: did you mean `query`?\n"}},
+      {{"create"}, {"error: unknown command\n", "hint: did you mean `create-index`?\n"}},
+      {{"frobnicate"}, {"error: unknown command\n", "command: frobnicate\n", "hint: `looseleaf --help` lists"}},
+      {{"get", id, "--clutser", "x"},
+       {"error: unknown option\n", "option: --clutser\n", "hint: did you mean `--cluster`?\n"}},
+      {{"query", "x", "--limits=3"},
+       {"error: unknown option\n", "option: --limits\n", "hint: did you mean `--limit`?\n"}},
+      {{"get", id, "--rejects", "x"}, {"error: unknown option\n", "option: --rejects\n"}},
+      {{"put", "-x"}, {"error: unknown option\n", "option: -x\n"}},
+      {{"status", "now"},
+       {"error: one argument too many\n", "argument: now\n", "hint: see `looseleaf status --help`\n"}},
+      {{"get"}, {"error: an argument is missing\n", "argument: ID\n", "hint: see `looseleaf get --help`\n"}},
+      {{"delete"}, {"error: an argument is missing\n", "argument: ID\n"}},
+      {{"query"}, {"error: an argument is missing\n", "argument: INDEX\n"}},
+      {{"create-index"}, {"error: an argument is missing\n", "argument: FILE\n"}},
+      {{"drop-index"}, {"error: an argument is missing\n", "argument: TABLE\n"}},
+      {{"sandbox"}, {"error: an argument is missing\n", "argument: ACTION\n"}},
+      {{"sandbox", "begin"}, {"error: not a possible value\n", "value: begin\n", "hint: choose one of start"}},
+      {{"sandbox", "start", "--shards", "0"}, {"error: not a possible number\n", "option: --shards\n"}},
+      {{"put", "--rejects"}, {"error: an option needs a value\n", "option: --rejects\n"}},
+      {{"status", "--output", "xml"},
+       {"error: not a possible value\n", "value: xml\n", "hint: choose one of text, json\n"}},
+      {{"status", "--ssl-mode", "yes"}, {"error: not a possible value\n", "value: yes\n", "verify-identity"}},
+      {{"status", "--color", "blue"}, {"error: not a possible value\n", "hint: choose one of auto, always, never\n"}},
+      {{"status", "--progress", "on"}, {"error: not a possible value\n", "value: on\n"}},
+      {{"status", "--timeout", "soon"}, {"error: not a number of seconds\n", "value: soon\n"}},
+      {{"status", "--timeout", "0"}, {"error: the time-out must be more than 0 seconds\n"}},
+      {{"status", "--timeout", "-1"}, {"error: "}},
+      {{"query", "x", "--limit", "-1"}, {"error: not a whole number\n", "value: -1\n"}},
+      {{"query", "x", "--limit", "99999999999999999999"}, {"error: not a whole number\n"}},
+      {{"verify", "--grace", "x"}, {"error: not a whole number\n", "option: --grace\n"}},
+      {{"init", "--accept-empty-shard", "one"}, {"error: not a whole number\n", "value: one\n"}},
+  };
+  for (const Case& test : cases) {
+    INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
+    std::vector<std::string> command{"looseleaf"};
+    command.insert(command.end(), test.arguments.begin(), test.arguments.end());
+    command.insert(command.end(), {"--cluster", "/nonexistent"});
+    if (test.arguments.back() == "--rejects") {
+      command.resize(command.size() - 2);
+    }
+    const cli::ProcessResult result = run(command);
+    check_run(result, 2, "", test.err);
+    CHECK(result.err.substr(0, 18) == "looseleaf: error: ");
+  }
+}
+
+TEST_CASE("control characters of an argument do not reach the terminal") {
+  const cli::ProcessResult result = run({"looseleaf", "\033[2Jget\n"});
+  check_run(result, 2, "", {"error: unknown command\n", "\\u001b[2Jget\\u000a\n"});
+}
+
+TEST_CASE("messages have colours only if that is asked for") {
+  const cli::ProcessResult colored = run({"looseleaf", "status", "--cluster", "/nonexistent", "--color", "always"});
+  check_status(colored, 2, {"\033[", "error", "the file cannot be read\n"});
+  const cli::ProcessResult plain = run({"looseleaf", "status", "--cluster", "/nonexistent"});
+  check_status(plain, 2, {"looseleaf: error: the file cannot be read\n"});
+  CHECK(plain.err.find('\033') == std::string::npos);
+}
+
+TEST_CASE("options may stand before the command and be given with an equals sign") {
+  check_run(run({"looseleaf", "--cluster=/nonexistent", "status"}), 2, "", {"file: /nonexistent\n"});
+  check_run(run({"looseleaf", "status", "--cluster", "/first", "--cluster", "/nonexistent"}), 2, "",
+            {"file: /nonexistent\n"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test

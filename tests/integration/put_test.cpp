@@ -1,0 +1,258 @@
+// The write protocol on real servers: what a put does when catalogs change, rows are in its way, locks are held, or the
+// outcome of its commit is unknown.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "base/stamp.hpp"
+#include "sql/transaction.hpp"
+#include "store/fence.hpp"
+#include "tests/integration/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* index_color =
+    R"({"table": "index_color", "properties": [{"name": "color", "type": "string"}], "shard_on": "color"})";
+constexpr const char* index_owner =
+    R"({"table": "index_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})";
+
+// Even ids live on shard 0 of two, odd ones on shard 1.
+const std::string even = "00000000000000000000000000000010";
+const std::string odd = "00000000000000000000000000000011";
+
+std::string entity(const std::string& id, const std::string& members) {
+  return R"({"id":")" + id + "\"," + members + "}";
+}
+
+std::string stamp_of(const StoreFixture& fixture, std::uint32_t shard, const std::string& id) {
+  return fixture.cluster.sql(shard, "SELECT updated FROM entities WHERE id = x'" + id + "'");
+}
+
+TEST_CASE("a writer that cached the catalog maintains an index that was created since") {
+  StoreFixture fixture;
+  Datastore writer = fixture.open();
+  REQUIRE(put_one(writer, entity(even, R"("color":"red")")) == WriteStatus::stored);  // caches the empty catalog
+  REQUIRE(put_one(fixture.datastore, entity(odd, R"("color":"red")")) == WriteStatus::stored);
+  fixture.create_index(index_color);
+  REQUIRE(put_one(writer, entity(even, R"("color":"blue")")) == WriteStatus::stored);
+  CHECK(fixture.findings() == std::vector<std::string>{"missing index_color [\"red\"]"});  // only the older one
+}
+
+TEST_CASE("a changed value moves its index row, and a delete removes it") {
+  StoreFixture fixture;
+  fixture.create_index(index_color);
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("color":"red")")) == WriteStatus::stored);
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("color":"blue")")) == WriteStatus::stored);
+  CHECK(fixture.query("index_color", {"color=red"}).empty());
+  CHECK(fixture.query("index_color", {"color=blue"}) == std::vector<std::string>{even});
+  CHECK(fixture.findings().empty());
+  CHECK(fixture.datastore.remove({*Uuid::parse(even)}).front().status == WriteStatus::stored);
+  CHECK(fixture.query("index_color", {"color=blue"}).empty());
+  CHECK(fixture.findings().empty());
+  CHECK(fixture.datastore.remove({*Uuid::parse(even)}).front().status == WriteStatus::not_found);
+}
+
+TEST_CASE("writes of one id in one stream take effect in order, and every one of them is acknowledged") {
+  StoreFixture fixture;
+  fixture.create_index(index_color);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 50; ++i) {
+    texts.push_back(entity(even, R"("color":"c)" + std::to_string(i) + "\""));
+  }
+  for (const WriteResult& result : fixture.datastore.put(texts)) {
+    CHECK(result.status == WriteStatus::stored);
+  }
+  CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == texts.back());
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("an immutable property may be set once, stay, and be set anew only after a delete") {
+  StoreFixture fixture;
+  fixture.create_index(index_owner);
+  CHECK(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+  CHECK(put_one(fixture.datastore, entity(even, R"("owner":7)")) == WriteStatus::stored);
+  CHECK(put_one(fixture.datastore, entity(even, R"("owner":7,"n":1)")) == WriteStatus::stored);
+  const WriteResult changed = fixture.datastore.put({entity(even, R"("owner":8)")}).front();
+  CHECK(changed.status == WriteStatus::rejected);
+  CHECK(changed.error->code() == ErrorCode::refused);
+  CHECK(put_one(fixture.datastore, entity(even, R"("n":2)")) == WriteStatus::rejected);
+  fixture.datastore.remove({*Uuid::parse(even)});
+  CHECK(put_one(fixture.datastore, entity(even, R"("owner":8)")) == WriteStatus::stored);
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a row that a crashed put left in a UNIQUE table does not stand in the way of the right one") {
+  StoreFixture fixture;
+  fixture.create_index(index_owner);
+  SUBCASE("of an entity that exists") {
+    REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+  }
+  SUBCASE("of an entity that never came to be") {}
+  // owner 8 and owner 10 share index shard 0, and so the UNIQUE key.
+  fixture.cluster.sql(0, "INSERT INTO index_owner VALUES (8, x'" + even + "')");
+  CHECK(put_one(fixture.datastore, entity(even, R"("owner":10)")) == WriteStatus::stored);
+  CHECK(fixture.cluster.sql(0, "SELECT owner FROM index_owner") == "10\n");
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("stamps rise strictly, even when the clock steps back") {
+  StoreFixture fixture;
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+  // As if the clock had been ahead, and then was corrected.
+  fixture.cluster.sql(0, "UPDATE entities SET updated = '2040-01-01 00:00:00.000005'");
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("n":1)")) == WriteStatus::stored);
+  CHECK(stamp_of(fixture, 0, even) == "2040-01-01 00:00:00.000006\n");
+}
+
+TEST_CASE("no stamp is below the clock floor, and a barrier raises it above every stamp it waited for") {
+  StoreFixture fixture;
+  fixture.cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = '2041-01-01 00:00:00'");
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+  CHECK(stamp_of(fixture, 0, even) == "2041-01-01 00:00:00.000000\n");
+  store::Shards shards = fixture.shards();
+  const base::Stamp barrier = store::take_barrier(shards, 0, shards.deadline());
+  CHECK(base::to_string(barrier) == "2041-01-01 00:00:00.000001");
+}
+
+// Runs statements in a session of its own and holds its transaction open for a while.
+class LockHolder {
+ public:
+  LockHolder(StoreFixture& fixture, std::uint32_t shard, const std::string& statement)
+      : shards_(fixture.shards()), lease_(shards_.connect(shard, shards_.deadline())), transaction_(*lease_) {
+    static_cast<void>(lease_->query(statement));
+  }
+  void execute(const std::string& statement) { lease_->execute(statement); }
+  [[nodiscard]] std::uint64_t id() const { return lease_->id(); }
+  void release() { transaction_.roll_back(); }
+
+ private:
+  store::Shards shards_;
+  store::Lease lease_;
+  sql::Transaction transaction_;
+};
+
+TEST_CASE("a barrier waits for a write that holds the fence") {
+  StoreFixture fixture;
+  LockHolder writer(fixture, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");
+  store::Shards shards = fixture.shards();
+  std::atomic<bool> passed = false;
+  std::jthread barrier([&] {
+    static_cast<void>(store::take_barrier(shards, 0, shards.deadline()));
+    passed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK_FALSE(passed);
+  writer.release();
+  barrier.join();
+  CHECK(passed);
+}
+
+TEST_CASE("whoever wants the fence exclusively steps aside for writers and gives up in time") {
+  StoreFixture fixture;
+  LockHolder long_writer(fixture, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");
+  store::Shards shards = fixture.shards(std::chrono::seconds(4));
+  std::jthread catalog_change([&] {
+    try {
+      static_cast<void>(store::take_barrier(shards, 0, shards.deadline()));
+      FAIL("the fence was held");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::unavailable);
+    }
+  });
+  for (int i = 0; i < 10; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    CHECK(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1900));
+  }
+}
+
+TEST_CASE("a put waits for a locked row and is stored when it is free, or fails in time") {
+  StoreFixture fixture;
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
+  SUBCASE("free after a lock wait time-out") {
+    LockHolder holder(fixture, 0, "SELECT * FROM entities WHERE id = x'" + even + "' FOR UPDATE");
+    std::jthread release([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+      holder.release();
+    });
+    CHECK(put_one(fixture.datastore, entity(even, R"("n":1)")) == WriteStatus::stored);
+  }
+  SUBCASE("never") {
+    LockHolder holder(fixture, 0, "SELECT * FROM entities WHERE id = x'" + even + "' FOR UPDATE");
+    Datastore impatient = fixture.open(std::chrono::seconds(1));
+    const auto start = std::chrono::steady_clock::now();
+    const WriteResult result = impatient.put({entity(even, R"("n":1)")}).front();
+    CHECK(result.status == WriteStatus::failed);
+    CHECK(result.error->code() == ErrorCode::unavailable);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(8));
+  }
+}
+
+// A put of `size` 8 that is stopped before its commit: another session is about to insert its index row.
+class StoppedPut {
+ public:
+  explicit StoppedPut(StoreFixture& fixture)
+      : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
+    fixture.create_index(
+        R"({"table": "index_size", "properties": [{"name": "size", "type": "int"}], "shard_on": "size"})");
+    REQUIRE(put_one(fixture.datastore, entity(even, R"("size":6)")) == WriteStatus::stored);
+    holder_.execute("INSERT INTO index_size VALUES (8, x'" + even + "')");
+    put_ = std::jthread([this] { status_ = put_one(fixture_.datastore, entity(even, R"("size":8)")); });
+  }
+
+  // Ends the session that holds the entity's row, as a lost connection would.
+  void kill_its_session() {
+    const std::string locked =
+        "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_modified > 0 AND "
+        "trx_mysql_thread_id IN (SELECT id FROM information_schema.processlist WHERE command = 'Sleep' AND db = "
+        "DATABASE()) AND trx_mysql_thread_id <> " +
+        std::to_string(holder_.id());
+    std::string session;
+    for (int i = 0; i < 10 && session.empty(); ++i) {
+      // innodb_trx is a cache that is not renewed while it is asked more often than every 100 ms.
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      session = fixture_.cluster.sql(0, locked);
+    }
+    REQUIRE_FALSE(session.empty());
+    fixture_.cluster.sql(0, "KILL " + session);
+  }
+
+  WriteStatus let_go() {
+    holder_.release();
+    put_.join();
+    return status_;
+  }
+
+ private:
+  StoreFixture& fixture_;
+  LockHolder holder_;
+  WriteStatus status_ = WriteStatus::failed;
+  std::jthread put_;
+};
+
+TEST_CASE("a commit whose session was killed is found not to have happened, and is done again") {
+  StoreFixture fixture;
+  StoppedPut put(fixture);
+  put.kill_its_session();
+  CHECK(put.let_go() == WriteStatus::stored);
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a commit in doubt never undoes what another writer was told is stored") {
+  StoreFixture fixture;
+  StoppedPut put(fixture);
+  put.kill_its_session();
+  Datastore other = fixture.open();
+  REQUIRE(put_one(other, entity(even, R"("size":4)")) == WriteStatus::stored);
+  CHECK(put.let_go() == WriteStatus::stored);  // as if it had come just before the other one
+  CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == entity(even, R"("size":4)"));
+  CHECK(fixture.query("index_size", {"size=4"}) == std::vector<std::string>{even});
+  CHECK(fixture.findings().empty());
+}
+
+}  // namespace
+}  // namespace looseleaf::test

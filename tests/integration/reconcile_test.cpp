@@ -1,0 +1,219 @@
+// Reconcile, orphans, the purge of tombstones, clean's watermark, and drops beside long-running writers.
+#include <doctest/doctest.h>
+
+#include "ops/purge.hpp"
+#include "ops/reconcile.hpp"
+#include "store/fence.hpp"
+#include "tests/integration/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* index_size =
+    R"({"table": "index_size", "properties": [{"name": "size", "type": "int"}], "shard_on": "size"})";
+constexpr const char* index_tags =
+    R"({"table": "index_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})";
+
+const std::string even = "00000000000000000000000000000010";
+const Uuid even_id = *Uuid::parse(even);
+
+std::string entity(const std::string& id, const std::string& members) {
+  return R"({"id":")" + id + "\"," + members + "}";
+}
+
+// One entity of size 8, whose row is on shard 0, with faults planted around it.
+struct Planted : StoreFixture {
+  Planted() {
+    create_index(index_size);
+    REQUIRE(put_one(datastore, entity(even, R"("size":8)")) == WriteStatus::stored);
+  }
+
+  [[nodiscard]] std::vector<std::string> rows(std::uint32_t shard) const {
+    std::vector<std::string> lines;
+    std::string text = cluster.sql(shard, "SELECT size, LOWER(HEX(entity_id)) FROM index_size ORDER BY size");
+    for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1) {
+      lines.push_back(text.substr(from, text.find('\t', from) - from));
+    }
+    return lines;
+  }
+};
+
+TEST_CASE("reconcile inserts what is missing and deletes what is stale or misplaced, and nothing else") {
+  Planted fixture;
+  fixture.cluster.sql(0, "DELETE FROM index_size");
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
+  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
+  store::Shards shards = fixture.shards();
+  const auto examined =
+      ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::examine, shards.deadline());
+  CHECK(examined.differences.size() == 3);
+  CHECK(fixture.rows(0) == std::vector<std::string>{"4", "6"});  // examining changes nothing
+  ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::repair, shards.deadline());
+  CHECK(fixture.rows(0) == std::vector<std::string>{"6", "8"});
+  CHECK(fixture.rows(1).empty());
+}
+
+TEST_CASE("orphans are deleted only if their entity really does not exist") {
+  Planted fixture;
+  const Uuid orphan = *Uuid::parse(std::string(32, 'e'));
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (6, x'" + std::string(32, 'e') + "')");
+  store::Shards shards = fixture.shards();
+  const auto found =
+      ops::sweep_orphans(shards, 0, std::vector{even_id, orphan}, ops::ReconcileMode::repair, shards.deadline());
+  CHECK(found.size() == 1);
+  CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
+}
+
+TEST_CASE("locks of a server that was demoted are not trusted") {
+  Planted fixture;
+  store::Shards shards = fixture.shards();
+  const store::Lease lease = shards.connect(0, shards.deadline());
+  store::validate_locks(*lease);
+  fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
+  CHECK_THROWS_AS(store::validate_locks(*lease), sql::ServerError);
+  fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+}
+
+TEST_CASE("verify names every kind of fault, repair mends them, and a second look is clean") {
+  Planted fixture;
+  fixture.create_index(index_tags);
+  CHECK(fixture.findings().empty());
+  fixture.cluster.sql(0, "DELETE FROM index_size");
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
+  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
+  const std::vector<std::string> expected = {"misplaced index_size [8]", "missing index_size [8]",
+                                             "orphan index_size [6]", "stale index_size [4]"};
+  CHECK(fixture.findings() == expected);
+  CHECK(fixture.findings(true) == expected);
+  CHECK(fixture.findings().empty());
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+}
+
+TEST_CASE("a tombstone is purged once it is settled, and not while an index row of it is left") {
+  Planted fixture;
+  fixture.datastore.remove({even_id});
+  const auto entities = [&] { return fixture.cluster.sql(0, "SELECT COUNT(*) FROM entities"); };
+  JobControl control;
+  CHECK(fixture.datastore.clean({}, control).purged == 0);  // younger than a day
+  CHECK(entities() == "1\n");
+  // As if two days had passed.
+  fixture.cluster.sql(0, "UPDATE entities SET updated = updated - INTERVAL 2 DAY");
+  fixture.cluster.sql(0, "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY WHERE job = 'purge'");
+  SUBCASE("settled") {}
+  SUBCASE("with a row left behind, which goes first") {
+    fixture.cluster.sql(1, "INSERT INTO index_size VALUES (9, x'" + even + "')");
+  }
+  CHECK(fixture.datastore.clean({}, control).purged == 1);
+  CHECK(entities() == "0\n");
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a tombstone younger than a running backfill stays") {
+  Planted fixture;
+  fixture.datastore.remove({even_id});
+  fixture.cluster.sql(0, "UPDATE entities SET updated = updated - INTERVAL 2 DAY");
+  fixture.cluster.sql(0,
+                      "INSERT INTO looseleaf_progress (job, table_name, generation, barrier, token, holder, since, "
+                      "heartbeat) VALUES ('backfill', 'x', 1, NOW(6) - INTERVAL 3 DAY, 1, 'h', NOW(6), NOW(6))");
+  JobControl control;
+  CHECK(fixture.datastore.clean({}, control).purged == 0);
+}
+
+TEST_CASE("clean looks at every change once, also at those that were made while the clock was ahead") {
+  Planted fixture;
+  JobControl control;
+  CHECK(fixture.datastore.clean({}, control).checked == 1);
+  CHECK(fixture.datastore.clean({}, control).checked == 0);
+  fixture.cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = '2043-01-01 00:00:00'");
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8,"n":1)")) == WriteStatus::stored);
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "')");
+  const CleanReport report = fixture.datastore.clean({}, control);
+  CHECK(report.checked == 1);
+  CHECK(report.deleted == 1);
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8,"n":2)")) == WriteStatus::stored);
+  CHECK(fixture.datastore.clean({}, control).checked == 1);
+}
+
+TEST_CASE("one writer goes on through create, backfill, drop and re-creation with another definition") {
+  StoreFixture fixture;
+  Datastore writer = fixture.open();
+  const auto put = [&](int n) {
+    const std::string id = "000000000000000000000000000000" + std::to_string(10 + n);
+    CHECK(put_one(writer, entity(id, R"("size":)" + std::to_string(n) + R"(,"tags":["a","b"])")) ==
+          WriteStatus::stored);
+  };
+  put(1);
+  fixture.create_index(index_size);
+  put(2);
+  JobControl control;
+  CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
+  put(3);
+  CHECK(fixture.query("index_size", {"size>0"}).size() == 3);
+  fixture.datastore.drop_index("index_size");
+  put(4);
+  CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {})), Error);
+  fixture.create_index(
+      R"({"table": "index_size", "properties": [{"name": "tags", "type": "string", "each": true}]})");
+  put(5);
+  CHECK(fixture.datastore.backfill({}, control).rows >= 8);
+  CHECK(fixture.query("index_size", {"tags=a"}).size() == 5);
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier generation") {
+  StoreFixture fixture(1);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) {
+    texts.push_back(R"({"size":)" + std::to_string(i) + "}");
+  }
+  fixture.datastore.put(texts);
+  fixture.create_index(index_size);
+  JobControl stop_soon;
+  stop_soon.on_progress = [&](const Progress&) { stop_soon.stop = true; };
+  CHECK_THROWS_AS(fixture.datastore.backfill({}, stop_soon), Error);
+  const std::string position = fixture.cluster.sql(0, "SELECT position FROM looseleaf_progress WHERE job = 'backfill'");
+  CHECK(position != "3001\n");
+  SUBCASE("the same index") {
+    JobControl control;
+    const BackfillReport report = fixture.datastore.backfill({}, control);
+    CHECK(report.entities > 0);
+    CHECK(report.entities < 3000);
+  }
+  SUBCASE("an index of that name created anew") {
+    fixture.datastore.drop_index("index_size");
+    fixture.create_index(index_size);
+    JobControl control;
+    CHECK(fixture.datastore.backfill({}, control).entities == 3000);
+  }
+  CHECK(fixture.query("index_size", {}).size() == 3000);
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a second backfill of an index is refused and names the holder") {
+  StoreFixture fixture;
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8)")) == WriteStatus::stored);
+  fixture.create_index(index_size);
+  Datastore other = fixture.open();
+  JobControl control;
+  bool refused = false;
+  std::vector<std::string> texts(2000, R"({"size":1})");
+  fixture.datastore.put(texts);
+  control.on_progress = [&](const Progress&) {
+    if (refused) {
+      return;
+    }
+    JobControl second;
+    try {
+      other.backfill({}, second);
+    } catch (const Error& error) {
+      refused = error.code() == ErrorCode::busy;
+      const auto& context = error.context();
+      CHECK(std::any_of(context.begin(), context.end(), [](const auto& pair) { return pair.first == "holder"; }));
+    }
+  };
+  fixture.datastore.backfill({}, control);
+  CHECK(refused);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
