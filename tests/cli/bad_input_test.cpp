@@ -37,7 +37,7 @@ std::string incompressible(std::uint64_t number, std::size_t size) {
 
 TEST_CASE("an entity that cannot be stored is reported with line and column, and its neighbours are stored") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string text;  // on line 2
     const char* what;
     int column;
@@ -130,7 +130,7 @@ TEST_CASE("a body beyond the servers' max_allowed_packet is rejected with a hint
 
 TEST_CASE("after a syntax error reading resumes at the next line that starts with a brace") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string input, rejected;
     int line;
   };
@@ -156,7 +156,7 @@ TEST_CASE("after a syntax error reading resumes at the next line that starts wit
 
 TEST_CASE("inside an array reading stops at a syntax error and says so") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string input;
     const char* what;
   };
@@ -202,7 +202,7 @@ TEST_CASE("control characters of the input do not reach the messages") {
 
 TEST_CASE("an entity's values do not reach the messages") {
   const TestCluster cluster = initialised();
-  for (const char* text : {R"({"id":7,"a":"secret"})", R"({"a":"secret","b":})", R"({"a":"secret","b":1,"b":2})",
+  for (const std::string text : {R"({"id":7,"a":"secret"})", R"({"a":"secret","b":})", R"({"a":"secret","b":1,"b":2})",
                            R"({"a":"secret" "b":2})", R"({"a":"secret)"}) {
     CAPTURE(text);
     const cli::ProcessResult result = cluster.looseleaf({"put"}, text);

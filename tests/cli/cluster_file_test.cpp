@@ -74,7 +74,7 @@ TEST_CASE("one shard too many is refused") {
   const std::string more =
       fmt::format(R"({{"socket": "{}", "database": "{}_new"}})", cluster.socket(0), cluster.database(0));
   const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(cluster, 1), more});
-  for (const char* command : {"get", "delete"}) {
+  for (const std::string command : {"get", "delete"}) {
     check_run(looseleaf_with(file, {command, id_of(0), id_of(1)}), 2, "", {"looseleaf: error: ", "shard", "hint: "});
   }
   check_run(looseleaf_with(file, {"put"}, entity(10) + entity(11)), 2, "", {"looseleaf: error: ", "shard", "hint: "});
@@ -157,7 +157,7 @@ TEST_CASE("init leaves a foreign table called entities alone") {
 
 TEST_CASE("a cluster file that is wrong is refused with its place") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string text;
     const char* what;
     const char* place;
@@ -169,10 +169,10 @@ TEST_CASE("a cluster file that is wrong is refused with its place") {
       {"unknown key of a shard", "{\"shards\": [\n{\"host\": \"h\", \"databse\": \"x\"}]}", "unknown key",
        "line: 2\n  column: 15\n", "\"database\""},
       {"shards is no array", "{\"shards\": 7}", "a value of the wrong type", "line: 1\n  column: 12\n", "array"},
-      {"user is a number", "{\"shards\": [\"h\"], \"user\": 7}", "a value of the wrong type", "line: 1\n  column: 28\n",
+      {"user is a number", "{\"shards\": [\"h\"], \"user\": 7}", "a value of the wrong type", "line: 1\n  column: 27\n",
        "string"},
       {"port is a string", "{\"shards\": [{\"host\": \"h\", \"port\": \"3306\"}]}", "a value of the wrong type",
-       "line: 1\n  column: 36\n", "number"},
+       "line: 1\n  column: 35\n", "number"},
       {"a shard is a number", "{\"shards\": [7]}", "not a JSON object", "line: 1\n  column: 13\n",
        "string or an object"},
       {"no shards", "{\"shards\": []}", "a number of shards out of range", "line: 1\n  column: 12\n", "1 to"},
@@ -185,9 +185,9 @@ TEST_CASE("a cluster file that is wrong is refused with its place") {
       {"ssl_mode", "{\"shards\": [\"h\"], \"ssl_mode\": \"REQUIRED\"}", "unknown ssl_mode", "line: 1\n", "verify-ca"},
       {"cluster_id", "{\"shards\": [\"h\"], \"cluster_id\": \"x\"}", "cluster_id is not a UUID", "line: 1\n", "init"},
       {"password", "{\"shards\": [\"h\"], \"password\": \"hunter2\"}", "a password in the cluster file",
-       "line: 1\n  column: 20\n", "LOOSELEAF_PASSWORD_FILE"},
+       "line: 1\n  column: 19\n", "LOOSELEAF_PASSWORD_FILE"},
       {"password of a shard", "{\"shards\": [{\"host\": \"h\", \"password\": \"hunter2\"}]}",
-       "a password in the cluster file", "line: 1\n  column: 28\n", "option file"},
+       "a password in the cluster file", "line: 1\n  column: 27\n", "option file"},
       {"duplicate key", "{\"shards\": [\"h\"],\n\"shards\": [\"i\"]}", "duplicate key", "line: 2\n  column: 1\n",
        "one"},
       {"malformed", "{\"shards\": [\"h\",]}", "syntax error", "line: 1\n  column: 17\n", "unexpected"},

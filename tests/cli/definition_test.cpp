@@ -29,7 +29,7 @@ std::string with_table(const std::string& table) {
 
 TEST_CASE("a definition that is wrong is refused with its place and a hint") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string text;
     const char* what;
     const char* hint;
@@ -81,7 +81,8 @@ TEST_CASE("a definition that is wrong is refused with its place and a hint") {
        R"({"table": "t", "properties": [{"name": "s", "type": "string"}, {"name": "u", "type": "string", "max_length": 29},
            {"name": "b", "type": "bool"}]})",
        "key columns too long together", "3072"},
-      {"each with immutable", with_property(n + R"(, "each": true)", R"(, "immutable": true)"), "", "each"},
+      {"each with immutable", with_property(n + R"(, "each": true)", R"(, "immutable": true)"),
+       "immutable together with each", "one row per entity"},
       {"each twice", R"({"table": "t", "properties": [{"name": "a", "type": "int", "each": true},
        {"name": "b", "type": "int", "each": true}]})",
        "each on more than one property", "", "line: 2\n"},
@@ -100,7 +101,7 @@ TEST_CASE("a definition that is wrong is refused with its place and a hint") {
   for (const Case& test : cases) {
     CAPTURE(test.name);
     const std::string file = cluster.directory().write("definition.json", test.text);
-    for (const char* option : {"--dry-run", "--quiet"}) {
+    for (const std::string option : {"--dry-run", "--quiet"}) {
       check_run(
           cluster.looseleaf({"create-index", option, file}), 2, "",
           {fmt::format("looseleaf: error: {}", test.what), "  file: " + file + "\n", test.place, "hint: ", test.hint});

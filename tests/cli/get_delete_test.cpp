@@ -62,7 +62,7 @@ TEST_CASE("a bad id on standard input is reported with its line, and the rest go
 
 TEST_CASE("a bad id among the arguments is refused before anything is done") {
   const TestCluster cluster = with_entities(2);
-  for (const char* command : {"get", "delete"}) {
+  for (const std::string command : {"get", "delete"}) {
     CAPTURE(command);
     check_run(cluster.looseleaf({command, id_of(1), "nonsense"}), 2, "",
               {"looseleaf: error: not an id\n", "id: nonsense\n", "hint: an id has 32 hexadecimal digits"});

@@ -44,7 +44,7 @@ TEST_CASE("verify finds a healthy store consistent and lists its indexes") {
 
 TEST_CASE("verify finds a planted row of every kind, and --repair mends it") {
   struct Case {
-    const char* name;
+    std::string name;
     std::uint32_t shard;
     std::string sql, found;
   };
@@ -102,7 +102,7 @@ TEST_CASE("many findings are sampled unless all are asked for, and as JSON each 
   const std::vector<std::string> lines = lines_of(json.out);
   REQUIRE(lines.size() == 51);
   CHECK(times("\"kind\":\"missing\"", json.out) == 50);
-  for (const char* part :
+  for (const std::string part :
        {"\"index\":\"by_n\"", "\"shard\":0", "\"entity_id\":\"018f2c4e1a2b7c3d8e4f", "\"values\":["}) {
     CAPTURE(part);
     CHECK(times(part, lines[0]) == 1);
@@ -180,7 +180,7 @@ TEST_CASE("status shows shards, servers, indexes and their states") {
   check_status(json, 0);
   const std::vector<std::string> lines = lines_of(json.out);
   REQUIRE(lines.size() == 3);
-  for (const char* part :
+  for (const std::string part :
        {"\"shard\":0", "\"state\":\"up\"", "\"table\":\"new_m\"", "\"state\":\"building\"", "\"error\":null"}) {
     CAPTURE(part);
     CHECK(times(part, lines[0]) == 1);

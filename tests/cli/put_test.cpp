@@ -30,7 +30,7 @@ std::string stored_hex(const TestCluster& cluster, const std::string& id) {
 
 TEST_CASE("every form of input is read, and ids are printed in input order") {
   struct Case {
-    const char* name;
+    std::string name;
     std::string input;
   };
   const std::string a = entity(7, R"("a":1)"), b = entity(2, R"("a":2)"), c = entity(5, R"("a":3)");
@@ -195,7 +195,7 @@ TEST_CASE("storing goes on when nobody takes the ids any more, which is reported
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     input += entity(i) + "\n";
   }
-  for (const char* command : {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
+  for (const std::string command : {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
                               R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |
                                  true)"}) {
     CAPTURE(command);

@@ -163,7 +163,7 @@ TEST_CASE("an index with where holds the matching entities only") {
 }
 
 TEST_CASE("an entity is found by its new value and no longer by the old one, and not at all once deleted") {
-  for (const char* more : {"", R"(, "shard_on": "n")"}) {
+  for (const std::string more : {"", R"(, "shard_on": "n")"}) {
     CAPTURE(more);
     const TestCluster cluster = initialised();
     create_index(cluster, fmt::format(R"({{"table": "i", "properties": [{{"name": "n", "type": "int"}}]{}}})", more));

@@ -78,7 +78,7 @@ TEST_CASE("a password comes from an option file or from LOOSELEAF_PASSWORD_FILE"
   put_all(setup.cluster, entity(1));
   const std::string empty = setup.secret("empty.cnf", "");
   const std::string right = setup.secret("right", "right\n");
-  for (const char* group : {"client", "looseleaf"}) {
+  for (const std::string group : {"client", "looseleaf"}) {
     CAPTURE(group);
     const std::string file = setup.secret("right.cnf", fmt::format("[{}]\npassword=right\n", group));
     check_run(get_as(setup.cluster_file(file)), 0, entity(1) + "\n");

@@ -18,8 +18,8 @@
 namespace looseleaf {
 namespace {
 
-constexpr std::size_t window_writes = 16384;            // in flight at most
-constexpr std::size_t window_bytes = 8 * 1024 * 1024;   // of text in flight, unless a single one is larger
+constexpr std::size_t window_writes = 8192;            // in flight at most
+constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_bytes = 1024 * 1024;        // of compressed bodies in a transaction, likewise
 constexpr std::size_t encode_at_once = 64;              // texts an encoder takes at a time
 

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Checks the documentation against itself and the program: relative links and their anchors lead somewhere, the commands
+# and long options that are named exist, and docs/operations.md names every command and every option of each.
+# usage: docs_test.sh PROGRAM [ROOT]     ROOT is the project (default: the one this script is in)
+set -euo pipefail
+program=$(realpath "${1:?usage: docs_test.sh PROGRAM [ROOT]}")
+cd "${2:-$(dirname "$0")/..}"
+
+failures=0
+fail() {
+  echo "docs_test: $*" >&2
+  failures=$((failures + 1))
+}
+
+# The anchors that a page's headings make.
+anchors() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'; }
+
+check_links() {  # PAGE
+  local link file anchor
+  while read -r link; do
+    file=${link%%#*} anchor=
+    [[ $link != *'#'* ]] || anchor=${link#*#}
+    file=${file:+$(dirname "$1")/$file}
+    file=${file:-$1}
+    if [ ! -e "$file" ]; then
+      fail "$1: nothing is at $link"
+    elif [ -n "$anchor" ] && ! anchors "$file" | grep -qxF -e "$anchor"; then
+      fail "$1: no heading makes the anchor of $link"
+    fi
+  done < <(grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' || true)
+}
+
+options_in() { grep -oE -e '(^|[^A-Za-z0-9-])--[a-z][a-z-]+' | grep -oE -e '--[a-z][a-z-]+' | sort -u || true; }
+
+# Examples and code spans that begin with the program's name, one per line, without it.
+calls() {
+  grep -ohE '`looseleaf [a-z][^`]*`|^    (\$ )?(.*[|;] *)?looseleaf [a-z].*' "$@" |
+    sed -E 's/^.*looseleaf ([a-z])/\1/; s/`.*//'
+}
+
+help=$("$program" --help)
+commands=$(awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {print $1}' <<< "$help")
+[ "$(wc -w <<< "$commands")" -gt 5 ] || fail "--help lists no commands any more"
+declare -A options
+all_options=$(options_in <<< "$help")
+for command in $commands; do
+  options[$command]=$("$program" "$command" --help | options_in)
+  all_options+=$'\n'${options[$command]}
+done
+
+pages=(README.md docs/*.md)
+for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md; do
+  check_links "$page"
+done
+while read -r command rest; do
+  if ! grep -qxF -e "$command" <<< "$commands"; then
+    fail "the documentation names a command $command"
+    continue
+  fi
+  for option in $(options_in <<< "$rest"); do
+    grep -qxF -e "$option" <<< "${options[$command]}" || fail "the documentation gives $command the option $option"
+  done
+done < <(calls "${pages[@]}")
+for option in $(grep -hv cmake "${pages[@]}" | options_in); do
+  grep -qxF -e "$option" <<< "$all_options" || fail "the documentation names an option $option"
+done
+
+manual=docs/operations.md
+for command in $commands; do
+  grep -qE "^### (.*, )?$command(,|$)" "$manual" || fail "$manual has no section on $command"
+  for option in ${options[$command]}; do
+    options_in < "$manual" | grep -qxF -e "$option" || fail "$manual does not name $option, an option of $command"
+  done
+done
+[ "$failures" -eq 0 ]
