@@ -30,13 +30,14 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const InitReport report = store.init(shard_number(options.accept_empty_shard, store.shard_count()));
   const std::string id = to_string(report.cluster_id);
   if (globals.json()) {
-    print_json({{"cluster_id", id}, {"created", report.created}});
+    print_json({{"cluster_id", id}, {"created", report.created > 0}});
   } else {
     print_line(id);
   }
   if (!globals.quiet) {
-    print_note(fmt::format("{} {}", report.created ? "created the tables of" : "everything was there already on",
-                           counted(store.shard_count(), "shard", "shards")));
+    print_note(report.created > 0 ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
+                                  : fmt::format("everything was there already on {}",
+                                                counted(store.shard_count(), "shard", "shards")));
   }
   return ExitStatus::done;
 }

@@ -88,7 +88,7 @@ Command query_command() {
   command.summary = "print the entities that match, in the order of an index";
   command.parameters = {
       {.name = "INDEX", .value = "", .help = "the index's table", .target = &options->index, .required = true},
-      {"COND", "", "name=value (repeat a name for any of several), name>v, >=, <, <=, or name^=prefix",
+      {"COND", "", "name=value for the first properties, then name>v, >=, <, <= or name^=prefix for the next",
        &options->conditions},
       {"--desc", "", "the other way round", &options->descending},
       {"--limit", "N", "at most N entities", &options->limit},

@@ -59,6 +59,20 @@ TEST_CASE("with a shard down entities of the living shards are stored and the re
   check_run(cluster.looseleaf({"put", rejects}), 0, id_of(1) + "\n" + id_of(3) + "\n");
 }
 
+TEST_CASE("a shard that is down from the start is waited for once, however long the input is") {
+  const TestCluster cluster = own_servers();
+  cluster.sandbox().kill_server(1);
+  std::string input;
+  for (std::uint64_t i = 0; i < 40'000; ++i) {
+    input += entity(i) + "\n";
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--quiet", "--timeout", "3"}, input);
+  CHECK(std::chrono::steady_clock::now() - begin < 12s);
+  check_run(result, 3, "", {"error: cannot connect to the server\n", "19,999 more\n"});
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities") == "20000\n");
+}
+
 TEST_CASE("an index shard that is down fails the entities that need it and no others") {
   const TestCluster cluster = own_servers(3);
   create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");

@@ -44,9 +44,8 @@ int count_overlaps(const History& a, const History& b) {
   for (const auto& [number, puts] : a) {
     for (const Put& put : puts) {
       const auto& others = b.at(number);
-      overlaps += std::any_of(others.begin(), others.end(), [&](const Put& other) {
-                    return other.start < put.end && put.start < other.end;
-                  })
+      overlaps += std::any_of(others.begin(), others.end(),
+                              [&](const Put& other) { return other.start < put.end && put.start < other.end; })
                       ? 1
                       : 0;
     }
@@ -55,7 +54,8 @@ int count_overlaps(const History& a, const History& b) {
 }
 
 int count_status(const std::vector<Put>& puts, const std::string& status) {
-  return static_cast<int>(std::count_if(puts.begin(), puts.end(), [&](const Put& put) { return put.status == status; }));
+  return static_cast<int>(
+      std::count_if(puts.begin(), puts.end(), [&](const Put& put) { return put.status == status; }));
 }
 
 // Of each odd entity one process's puts were all stored and the other's all refused.
@@ -71,12 +71,13 @@ TEST_CASE("two processes put the same ids over and over while a third queries, a
   fixture.create_index(
       R"({"table": "index_owner", "properties": [{"name": "owner", "type": "string"}], "shard_on": "owner", "immutable": true})");
   fixture.create_index(R"({"table": "index_fixed", "properties": [{"name": "fixed", "type": "string"}]})");
-  const auto recorder = [&](const char* name) {
+  const TemporaryDirectory meeting;
+  const auto recorder = [&](const char* name, const char* other) {
     return start({LOOSELEAF_PUT_RECORDER, fixture.cluster.file(), name, std::to_string(rounds),
-                  std::to_string(entities)});
+                  std::to_string(entities), meeting.path(), other});
   };
-  cli::Process ann = recorder("ann");
-  cli::Process bob = recorder("bob");
+  cli::Process ann = recorder("ann", "bob");
+  cli::Process bob = recorder("bob", "ann");
 
   // From the end of the first round on every entity is stored, and its `fixed` never changes.
   int queries = 0, wrong_answers = 0;

@@ -194,8 +194,7 @@ TEST_CASE("a put waits for a locked row and is stored when it is free, or fails 
 // A put of `size` 8 that is stopped before its commit: another session is about to insert its index row.
 class StoppedPut {
  public:
-  explicit StoppedPut(StoreFixture& fixture)
-      : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
+  explicit StoppedPut(StoreFixture& fixture) : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
     fixture.create_index(
         R"({"table": "index_size", "properties": [{"name": "size", "type": "int"}], "shard_on": "size"})");
     REQUIRE(put_one(fixture.datastore, entity(even, R"("size":6)")) == WriteStatus::stored);

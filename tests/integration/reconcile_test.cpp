@@ -1,8 +1,9 @@
 // Reconcile, orphans, the purge of tombstones, clean's watermark, and drops beside long-running writers.
+#include "ops/reconcile.hpp"
+
 #include <doctest/doctest.h>
 
 #include "ops/purge.hpp"
-#include "ops/reconcile.hpp"
 #include "store/fence.hpp"
 #include "tests/integration/store_fixture.hpp"
 
@@ -44,8 +45,7 @@ TEST_CASE("reconcile inserts what is missing and deletes what is stale or mispla
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
   fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
   store::Shards shards = fixture.shards();
-  const auto examined =
-      ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::examine, shards.deadline());
+  const auto examined = ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::examine, shards.deadline());
   CHECK(examined.differences.size() == 3);
   CHECK(fixture.rows(0) == std::vector<std::string>{"4", "6"});  // examining changes nothing
   ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::repair, shards.deadline());
@@ -152,8 +152,7 @@ TEST_CASE("one writer goes on through create, backfill, drop and re-creation wit
   fixture.datastore.drop_index("index_size");
   put(4);
   CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {})), Error);
-  fixture.create_index(
-      R"({"table": "index_size", "properties": [{"name": "tags", "type": "string", "each": true}]})");
+  fixture.create_index(R"({"table": "index_size", "properties": [{"name": "tags", "type": "string", "each": true}]})");
   put(5);
   CHECK(fixture.datastore.backfill({}, control).rows >= 8);
   CHECK(fixture.query("index_size", {"tags=a"}).size() == 5);

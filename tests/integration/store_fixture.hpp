@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/datastore.hpp>
 #include <string>
 #include <vector>
-
-#include <looseleaf/datastore.hpp>
 
 #include "store/shards.hpp"
 #include "tests/support/test_servers.hpp"

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/export.hpp>
+#include <looseleaf/uuid.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <looseleaf/export.hpp>
-#include <looseleaf/uuid.hpp>
 
 namespace looseleaf {
 

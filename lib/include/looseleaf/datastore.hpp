@@ -4,12 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
@@ -19,6 +13,11 @@
 #include <looseleaf/query.hpp>
 #include <looseleaf/status.hpp>
 #include <looseleaf/uuid.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace looseleaf {
 
@@ -63,14 +62,14 @@ struct WriteResult {
   std::uint64_t sequence = 0;  // 0 for the first put() or remove() of the stream, then counting up
   Position position;           // as given to put() or remove()
   WriteStatus status = WriteStatus::stored;
-  std::optional<Uuid> id;     // absent only if the text was rejected before an id was known
+  std::optional<Uuid> id;      // absent only if the text was rejected before an id was known
   std::optional<Error> error;  // with status rejected, failed and unknown
   std::string text;            // of a put that was not stored: the text as given
 };
 
 struct InitReport {
   Uuid cluster_id;
-  bool created = false;  // false: everything was there already
+  std::uint32_t created = 0;  // shards that had no tables yet
 };
 
 // Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.

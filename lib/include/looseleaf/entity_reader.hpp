@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <looseleaf/export.hpp>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <looseleaf/export.hpp>
 
 namespace looseleaf {
 
@@ -26,7 +25,7 @@ struct Piece {
   Position position;   // of its first byte
   std::string reject;  // not empty: this cannot be an entity, and why ("body too large", "text between entities", ...)
   Position reject_position;  // where it went wrong; meaningful with `reject`
-  bool more = false;   // with `reject`: the text was too long for one piece and goes on in the next one
+  bool more = false;         // with `reject`: the text was too long for one piece and goes on in the next one
 };
 
 class LOOSELEAF_EXPORT EntityReader {

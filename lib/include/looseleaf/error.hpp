@@ -1,12 +1,11 @@
 // The one exception type of the library: what failed, where, whether trying again may help, and what to do.
 #pragma once
 
+#include <looseleaf/export.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/export.hpp>
 
 namespace looseleaf {
 

@@ -3,14 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <looseleaf/export.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <looseleaf/export.hpp>
 
 namespace looseleaf {
 

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <looseleaf/export.hpp>
+#include <looseleaf/uuid.hpp>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/export.hpp>
-#include <looseleaf/uuid.hpp>
 
 namespace looseleaf {
 
@@ -72,15 +71,15 @@ struct BackfillReport {
 };
 
 enum class FindingKind {
-  missing,           // an expected row is absent
-  stale,             // a row its entity does not call for
-  orphan,            // a row whose entity does not exist
-  misplaced,         // a row on the wrong shard
-  unreadable,        // an entity's body cannot be decoded
-  wrong_id,          // an entity's body has another id than its row
-  wrong_shard,       // an entity's row is on the wrong shard
-  table_differs,     // an index table is not as its definition declares
-  catalog_differs,   // shards disagree about an index
+  missing,          // an expected row is absent
+  stale,            // a row its entity does not call for
+  orphan,           // a row whose entity does not exist
+  misplaced,        // a row on the wrong shard
+  unreadable,       // an entity's body cannot be decoded
+  wrong_id,         // an entity's body has another id than its row
+  wrong_shard,      // an entity's row is on the wrong shard
+  table_differs,    // an index table is not as its definition declares
+  catalog_differs,  // shards disagree about an index
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(FindingKind kind);
@@ -106,7 +105,7 @@ struct VerifyReport {
     std::map<FindingKind, std::uint64_t> findings;
   };
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;  // per index and index shard
-  std::uint64_t entities = 0;    // seen
+  std::uint64_t entities = 0;                                     // seen
   std::uint64_t looked_again = 0;  // differences looked at a second time, under the entity's lock
   std::vector<Finding> findings;   // what stands now; after a repair: what could not be mended
   std::vector<Finding> mended;     // by a repair
@@ -114,7 +113,7 @@ struct VerifyReport {
 };
 
 struct CleanOptions {
-  bool full = false;                  // sweep everything, not only what changed
+  bool full = false;  // sweep everything, not only what changed
 };
 
 struct CleanReport {

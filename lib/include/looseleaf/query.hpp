@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/export.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/export.hpp>
 
 namespace looseleaf {
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <looseleaf/error.hpp>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/uuid.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace looseleaf {
 
@@ -16,14 +15,14 @@ struct IndexStatus {
   std::string table;
   IndexState state = IndexState::building;
   std::uint64_t generation = 0;
-  std::string since;  // UTC, "2026-01-31 12:00:00"
+  std::string since;       // UTC, "2026-01-31 12:00:00"
   std::string definition;  // canonical JSON
 };
 
 struct JobStatus {
   std::string job;
   std::string table;
-  std::string holder;  // "host pid 123"; empty if nobody works on it
+  std::string holder;            // "host pid 123"; empty if nobody works on it
   std::string since, heartbeat;  // UTC
   std::uint64_t done = 0, estimate = 0;
 };

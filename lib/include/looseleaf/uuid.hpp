@@ -4,11 +4,10 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <looseleaf/export.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <looseleaf/export.hpp>
 
 namespace looseleaf {
 

@@ -71,8 +71,9 @@ class ShardFill {
       store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
         top = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
         estimate = connection
-                       .query("SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
-                              "WHERE table_schema = DATABASE() AND table_name = 'entities'")
+                       .query(
+                           "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
+                           "WHERE table_schema = DATABASE() AND table_name = 'entities'")
                        .unsigned_integer(0, 0);
       });
     }
@@ -165,8 +166,7 @@ class ShardFill {
       }
     }
     const base::Deadline deadline = shards_.deadline();
-    const std::set<Uuid> blocked =
-        sql::with_retries(deadline, [&] { return transact(entities, rows, deadline); });
+    const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(entities, rows, deadline); });
     for (store::JobRow& row : rows_) {
       row.position = std::min(*row.position, entities.back().added_id);
       row.done += entities.size();
@@ -247,7 +247,8 @@ class ShardFill {
     } catch (const Error& error) {
       Error::Context context = error.context();
       context.emplace_back("id", to_string(entity.id));
-      shards_.warn({"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
+      shards_.warn(
+          {"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
       return std::nullopt;
     }
   }

@@ -14,13 +14,12 @@ void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, b
   // Pages down the key on updated, which ends in the primary key added_id.
   std::string below = fmt::format("updated < {}", sql::stamp_literal(until));
   while (true) {
-    const sql::Result rows =
-        store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
-          return connection.query(fmt::format(
-              "SELECT id, updated, added_id FROM entities WHERE updated >= {} AND {} "
-              "ORDER BY updated DESC, added_id DESC LIMIT {}",
-              sql::stamp_literal(from), below, batch_size));
-        });
+    const sql::Result rows = store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+      return connection.query(
+          fmt::format("SELECT id, updated, added_id FROM entities WHERE updated >= {} AND {} "
+                      "ORDER BY updated DESC, added_id DESC LIMIT {}",
+                      sql::stamp_literal(from), below, batch_size));
+    });
     if (rows.empty()) {
       return;
     }

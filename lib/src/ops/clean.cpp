@@ -17,7 +17,8 @@ constexpr std::int64_t day = 86'400'000'000;  // microseconds
 
 class Cleaner {
  public:
-  Cleaner(store::Shards& shards, JobControl& control) : shards_(shards), control_(control), lock_(shards, "clean", "") {}
+  Cleaner(store::Shards& shards, JobControl& control)
+      : shards_(shards), control_(control), lock_(shards, "clean", "") {}
 
   CleanReport run(bool full) {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {

@@ -125,7 +125,8 @@ class Creation {
     intent.detail = definition_.canonical_json();
     intent.token = token;
     intent.holder = store::this_process();
-    store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) { store::write_job(connection, intent); });
+    store::with_shard(shards_, 0, deadline_,
+                      [&](sql::Connection& connection) { store::write_job(connection, intent); });
   }
 
   void remove_intent(std::uint64_t generation) {
@@ -138,8 +139,7 @@ class Creation {
     store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
       const auto comment = comment_of_table(connection, definition_.table);
       if (!comment) {
-        connection.execute(fmt::format("{} COMMENT='{}'",
-                                       store::create_index_table(definition_, connection.flavour()),
+        connection.execute(fmt::format("{} COMMENT='{}'", store::create_index_table(definition_, connection.flavour()),
                                        store::table_comment(generation_)));
       } else if (*comment != store::table_comment(generation_)) {
         throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",

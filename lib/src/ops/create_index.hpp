@@ -1,9 +1,8 @@
 // Creating indexes, and showing what that would do.
 #pragma once
 
-#include <vector>
-
 #include <looseleaf/jobs.hpp>
+#include <vector>
 
 #include "store/shards.hpp"
 

@@ -23,7 +23,9 @@ Datastore Datastore::open(Cluster cluster, Options options) {
   return Datastore(std::make_shared<store::Shards>(std::move(cluster), std::move(options)));
 }
 
-std::uint32_t Datastore::shard_count() const { return shards_->count(); }
+std::uint32_t Datastore::shard_count() const {
+  return shards_->count();
+}
 
 InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
   return ops::init(*shards_, accept_empty_shard);
@@ -81,6 +83,8 @@ CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
   return ops::clean(*shards_, options, control);
 }
 
-Status Datastore::status() const { return ops::status(*shards_); }
+Status Datastore::status() const {
+  return ops::status(*shards_);
+}
 
 }  // namespace looseleaf

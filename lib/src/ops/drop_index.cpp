@@ -65,7 +65,8 @@ class Drop {
     intent.detail = keep_table_ ? "keep" : "";
     intent.token = token;
     intent.holder = store::this_process();
-    store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) { store::write_job(connection, intent); });
+    store::with_shard(shards_, 0, deadline_,
+                      [&](sql::Connection& connection) { store::write_job(connection, intent); });
   }
 
   // Only a table of this generation is touched.

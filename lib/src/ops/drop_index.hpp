@@ -1,9 +1,8 @@
 // Dropping an index.
 #pragma once
 
-#include <string>
-
 #include <looseleaf/jobs.hpp>
+#include <string>
 
 #include "store/shards.hpp"
 

@@ -1,10 +1,9 @@
 // Reading entities by id.
 #pragma once
 
+#include <looseleaf/datastore.hpp>
 #include <optional>
 #include <vector>
-
-#include <looseleaf/datastore.hpp>
 
 #include "store/shards.hpp"
 

@@ -13,9 +13,8 @@ namespace looseleaf::ops {
 namespace {
 
 store::Catalog read_catalog(store::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-    return *shards.reload_catalog(shard, connection);
-  });
+  return store::with_shard(shards, shard, deadline,
+                           [&](sql::Connection& connection) { return *shards.reload_catalog(shard, connection); });
 }
 
 }  // namespace

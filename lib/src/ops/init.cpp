@@ -23,10 +23,10 @@ struct Found {
 
 Found look_at(sql::Connection& connection, const std::string& database) {
   Found found;
-  const auto tables = connection.query(
-      fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
-                  "AND table_name IN ('looseleaf_shard', 'entities')",
-                  sql::text_literal(database)));
+  const auto tables =
+      connection.query(fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
+                                   "AND table_name IN ('looseleaf_shard', 'entities')",
+                                   sql::text_literal(database)));
   const std::string schema = sql::quote_identifier(database);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (tables.text(i, 0) == "entities") {
@@ -76,17 +76,17 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
 void create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
   {
     const auto server = shards.connect_unchecked(shard, false);
-    server->execute("CREATE DATABASE IF NOT EXISTS " +
-                    sql::quote_identifier(shards.cluster().shards[shard].database) + " CHARACTER SET utf8mb4");
+    server->execute("CREATE DATABASE IF NOT EXISTS " + sql::quote_identifier(shards.cluster().shards[shard].database) +
+                    " CHARACTER SET utf8mb4");
   }
   const auto connection = shards.connect_unchecked(shard, true);
   for (const std::string& table : store::tool_tables()) {
     connection->execute(table);
   }
-  connection->execute(fmt::format(
-      "INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
-      "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
-      store::id_literal(id), shard, shards.count(), store::format_version, base::random_u64()));
+  connection->execute(
+      fmt::format("INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
+                  "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
+                  store::id_literal(id), shard, shards.count(), store::format_version, base::random_u64()));
 }
 
 }  // namespace
@@ -109,11 +109,10 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    report.created = report.created || !found[shard].cluster_id;
+    report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
-      sql::with_retries(deadline, [&] {
-        store::on_shard(shards, shard, [&] { create_on(shards, shard, report.cluster_id); });
-      });
+      sql::with_retries(deadline,
+                        [&] { store::on_shard(shards, shard, [&] { create_on(shards, shard, report.cluster_id); }); });
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }

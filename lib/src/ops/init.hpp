@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-
 #include <looseleaf/datastore.hpp>
+#include <optional>
 
 #include "store/shards.hpp"
 

@@ -42,8 +42,8 @@ std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, const std:
       if (tombstones.empty()) {
         return 0;
       }
-      const std::uint64_t removed = lease->execute("DELETE FROM entities WHERE id IN (" +
-                                                   store::id_list(tombstones) + ") AND body IS NULL");
+      const std::uint64_t removed =
+          lease->execute("DELETE FROM entities WHERE id IN (" + store::id_list(tombstones) + ") AND body IS NULL");
       transaction.commit();
       return removed;
     });
@@ -61,10 +61,10 @@ std::uint64_t purge(store::Shards& shards, std::uint32_t shard, base::Stamp from
   while (from < before) {
     const base::Deadline deadline = shards.deadline();
     const sql::Result rows = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-      return connection.query(fmt::format(
-          "SELECT id, updated, added_id FROM entities WHERE {} AND updated < {} AND body IS NULL "
-          "ORDER BY updated, added_id LIMIT {}",
-          above, sql::stamp_literal(before), batch_size));
+      return connection.query(
+          fmt::format("SELECT id, updated, added_id FROM entities WHERE {} AND updated < {} AND body IS NULL "
+                      "ORDER BY updated, added_id LIMIT {}",
+                      above, sql::stamp_literal(before), batch_size));
     });
     if (rows.empty()) {
       break;

@@ -29,9 +29,9 @@ constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
 struct Item {
   const Write* write = nullptr;
   WriteOutcome* outcome = nullptr;
-  bool decided = false;    // the outcome is final
-  bool deferred = false;   // waits for an index shard that is down, so that the others need not
-  bool reconcile = false;  // its index rows may hold more than they should
+  bool decided = false;         // the outcome is final
+  bool deferred = false;        // waits for an index shard that is down, so that the others need not
+  bool reconcile = false;       // its index rows may hold more than they should
   std::vector<PlacedRow> rows;  // expected once it is stored
   store::EntityRow row;         // as it is written
 };
@@ -276,8 +276,7 @@ class BatchWriter {
       return true;
     }
     for (const store::CatalogIndex& index : catalog.indexes) {
-      if (item.write->body && index.maintained() &&
-          !model::change_allowed(index.definition, *old, item.write->json)) {
+      if (item.write->body && index.maintained() && !model::change_allowed(index.definition, *old, item.write->json)) {
         decide(item, WriteStatus::rejected,
                Error(ErrorCode::refused, "an immutable property would change",
                      {{"id", to_string(item.write->id)}, {"index", index.definition.table}},

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/datastore.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <looseleaf/datastore.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/deadline.hpp"
 #include "store/shards.hpp"

@@ -1,12 +1,12 @@
 // Queries: index rows of one shard or of all in one order, then the entities, which have the last word.
 #include "ops/query.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
-
-#include <fmt/format.h>
 
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
@@ -22,10 +22,14 @@ constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // index rows, a
 
 Error not_ready(const std::string& table, IndexState state) {
   if (state == IndexState::building) {
-    return {ErrorCode::bad_index, "index is still building", {{"index", table}},
+    return {ErrorCode::bad_index,
+            "index is still building",
+            {{"index", table}},
             fmt::format("run `looseleaf backfill {}`, or wait until it is done", table)};
   }
-  return {ErrorCode::bad_index, "index is being dropped", {{"index", table}},
+  return {ErrorCode::bad_index,
+          "index is being dropped",
+          {{"index", table}},
           fmt::format("`looseleaf drop-index {}` finishes that", table)};
 }
 
@@ -70,9 +74,8 @@ class ShardRows {
   // writer stops maintaining it.
   void check_state(sql::Connection& connection) const {
     const std::string& table = index_.definition.table;
-    const sql::Result found =
-        connection.query(fmt::format("SELECT generation, state FROM looseleaf_index WHERE table_name = {}",
-                                     sql::text_literal(table)));
+    const sql::Result found = connection.query(
+        fmt::format("SELECT generation, state FROM looseleaf_index WHERE table_name = {}", sql::text_literal(table)));
     if (found.empty() || found.unsigned_integer(0, 0) != index_.generation) {
       throw Error(ErrorCode::bad_index, "index was dropped meanwhile", {{"index", table}});
     }
@@ -186,9 +189,8 @@ QueryReport query(store::Shards& shards, const Query& query, const std::function
   std::shared_ptr<const store::Catalog> catalog;
   const store::CatalogIndex* index = nullptr;
   for (std::uint32_t shard = 0; shard < shards.count() && !index; ++shard) {
-    catalog = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-      return shards.reload_catalog(shard, connection);
-    });
+    catalog = store::with_shard(shards, shard, deadline,
+                                [&](sql::Connection& connection) { return shards.reload_catalog(shard, connection); });
     index = catalog->find(query.index);
   }
   if (!index) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-
 #include <looseleaf/datastore.hpp>
 
 #include "store/shards.hpp"

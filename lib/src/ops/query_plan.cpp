@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-
 #include <looseleaf/error.hpp>
+#include <set>
 
 #include "base/text.hpp"
 #include "model/expected_rows.hpp"
@@ -53,7 +53,9 @@ bool holds(Operator op, const model::Value& value, const model::Value& bound) {
   return false;
 }
 
-bool is_lower(Operator op) { return op == Operator::greater || op == Operator::greater_equal; }
+bool is_lower(Operator op) {
+  return op == Operator::greater || op == Operator::greater_equal;
+}
 
 }  // namespace
 
@@ -64,10 +66,10 @@ QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
     if (condition.op != Operator::equal) {
       continue;
     }
-    if (std::any_of(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == position; })) {
-      throw Error(ErrorCode::usage, "property is given twice", {{"property", condition.property}});
-    }
-    bounds_.push_back({position, condition.op, model::parse_value(definition.properties[position], condition.value)});
+    const auto same =
+        std::find_if(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == position; });
+    Bound& bound = same != bounds_.end() ? *same : bounds_.emplace_back(Bound{position, Operator::equal, {}});
+    bound.any_of.push_back(model::parse_value(definition.properties[position], condition.value));
   }
   std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) { return a.property < b.property; });
   const std::size_t equal = bounds_.size();
@@ -106,24 +108,34 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
                   {{"property", property.name}}, "give at most one lower and one upper bound, or one prefix");
     }
   }
-  bounds_.push_back({position, condition.op, model::parse_value(property, condition.value)});
+  bounds_.push_back({position, condition.op, {model::parse_value(property, condition.value)}});
 }
 
 std::optional<std::uint32_t> QueryPlan::only_shard(std::uint32_t shards) const {
+  std::set<std::uint32_t> wanted;
   for (const Bound& bound : bounds_) {
     if (definition_.shard_on == bound.property && bound.op == Operator::equal) {
-      return store::shard_of(model::as_stored(definition_.properties[bound.property], bound.value), shards);
+      for (const model::Value& value : bound.any_of) {
+        wanted.insert(store::shard_of(model::as_stored(definition_.properties[bound.property], value), shards));
+      }
     }
   }
-  return std::nullopt;
+  return wanted.size() == 1 ? std::optional(*wanted.begin()) : std::nullopt;
 }
 
 // Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it.
 std::string QueryPlan::to_sql(const Bound& bound) const {
   const Property& property = definition_.properties[bound.property];
-  const model::Value stored = model::as_stored(property, bound.value);
-  const bool cut = stored != bound.value && property.type == PropertyType::string;
+  const model::Value stored = model::as_stored(property, bound.any_of.front());
+  const bool cut = stored != bound.any_of.front() && property.type == PropertyType::string;
   const std::string column = sql::quote_identifier(property.name);
+  if (bound.any_of.size() > 1) {
+    std::vector<std::string> literals;
+    for (const model::Value& value : bound.any_of) {
+      literals.push_back(store::value_literal(model::as_stored(property, value)));
+    }
+    return fmt::format("{} IN ({})", column, fmt::join(literals, ", "));
+  }
   const std::string literal = store::value_literal(stored);
   switch (bound.op) {
     case Operator::equal:
@@ -172,6 +184,11 @@ std::string QueryPlan::select(const std::optional<store::IndexEntry>& after, std
                      fmt::join(columns, fmt::format("{}, ", direction)), direction, limit);
 }
 
+bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
+  return std::any_of(bound.any_of.begin(), bound.any_of.end(),
+                     [&](const model::Value& wanted) { return holds(bound.op, value, wanted); });
+}
+
 bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const {
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
     const Property& property = definition_.properties[i];
@@ -179,7 +196,7 @@ bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const
     const bool any = std::any_of(values.begin(), values.end(), [&](const model::Value& value) {
       return model::as_stored(property, value) == row[i] &&
              std::all_of(bounds_.begin(), bounds_.end(),
-                         [&](const Bound& bound) { return bound.property != i || holds(bound.op, value, bound.value); });
+                         [&](const Bound& bound) { return bound.property != i || meets(value, bound); });
     });
     if (!any) {
       return false;

@@ -1,13 +1,12 @@
 // From the conditions of a query to the span of an index that has to be read, and to the filter of what is found there.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/query.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "store/index_rows.hpp"
 
@@ -35,12 +34,13 @@ class QueryPlan {
   struct Bound {  // one condition on one property
     std::size_t property;
     Operator op;
-    model::Value value;  // whole, not cut to max_length
+    std::vector<model::Value> any_of;  // whole, not cut to max_length; one unless `op` is equal
   };
 
   void add_range(const Condition& condition, std::size_t position);
   [[nodiscard]] std::vector<std::string> sql_conditions() const;
   [[nodiscard]] std::string to_sql(const Bound& bound) const;
+  [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
   [[nodiscard]] bool meets(const model::Row& row, const nlohmann::json& entity) const;
 
   const IndexDefinition& definition_;

@@ -29,8 +29,10 @@ class IndexTransactions {
   // False if a row that nobody told us of stands in the way in a UNIQUE table; then nothing may be committed.
   [[nodiscard]] bool apply(const RowsByShard& deletes, const RowsByShard& inserts) {
     std::set<std::uint32_t> touched;
-    for (const auto& [shard, rows] : deletes) touched.insert(shard);
-    for (const auto& [shard, rows] : inserts) touched.insert(shard);
+    for (const auto& [shard, rows] : deletes)
+      touched.insert(shard);
+    for (const auto& [shard, rows] : inserts)
+      touched.insert(shard);
     for (const std::uint32_t shard : touched) {  // in ascending order
       const bool placed = store::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
       if (!placed) {
@@ -223,8 +225,7 @@ void for_batches(std::span<const Uuid> ids, Function&& work) {
 
 // Under the exclusive fence: the orphan rows of those ids that really are absent.
 std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                    sql::Connection& entity_connection, std::span<const Uuid> ids,
-                                    ReconcileMode mode) {
+                                    sql::Connection& entity_connection, std::span<const Uuid> ids, ReconcileMode mode) {
   std::vector<Uuid> absent(ids.begin(), ids.end());
   for (const auto& row : store::read_entities(entity_connection, ids, store::Lock::none)) {
     std::erase(absent, row.id);
@@ -265,15 +266,14 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
   for_batches(ids, [&](std::span<const Uuid> batch) {
     std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
     std::vector<Difference> found;
-    store::with_fence_exclusive(shards, entity_shard, deadline,
-                                [&](sql::Connection& connection, const store::Fence&) {
-                                  for (store::Lease& lease : leases) {
-                                    if (lease->broken()) {
-                                      lease = shards.connect_once(lease.shard());
-                                    }
-                                  }
-                                  found = sweep_batch(shards, leases, connection, batch, mode);
-                                });
+    store::with_fence_exclusive(shards, entity_shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
+      for (store::Lease& lease : leases) {
+        if (lease->broken()) {
+          lease = shards.connect_once(lease.shard());
+        }
+      }
+      found = sweep_batch(shards, leases, connection, batch, mode);
+    });
     std::move(found.begin(), found.end(), std::back_inserter(orphans));
   });
   return orphans;

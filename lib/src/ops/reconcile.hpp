@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/jobs.hpp>
+#include <looseleaf/uuid.hpp>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <looseleaf/jobs.hpp>
-#include <looseleaf/uuid.hpp>
 
 #include "base/deadline.hpp"
 #include "ops/rows.hpp"

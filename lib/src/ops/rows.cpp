@@ -31,7 +31,9 @@ std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id
   return rows;
 }
 
-void add_row(RowsByShard& rows, const PlacedRow& row) { rows[row.shard][row.index].push_back(row.entry); }
+void add_row(RowsByShard& rows, const PlacedRow& row) {
+  rows[row.shard][row.index].push_back(row.entry);
+}
 
 std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
                                 std::span<const store::IndexEntry> entries) {

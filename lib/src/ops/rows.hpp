@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "store/catalog.hpp"
 #include "store/index_rows.hpp"

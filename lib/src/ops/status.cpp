@@ -19,12 +19,14 @@ void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluste
     const std::lock_guard lock(mutex);
     cluster_id = store::require_uuid(row.text(0, 0));
   }
-  status.entities = lease->query("SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
-                                 "WHERE table_schema = DATABASE() AND table_name = 'entities'")
+  status.entities = lease
+                        ->query(
+                            "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
+                            "WHERE table_schema = DATABASE() AND table_name = 'entities'")
                         .unsigned_integer(0, 0);
   for (const store::CatalogIndex& index : store::load_catalog(*lease).indexes) {
-    status.indexes.push_back({index.definition.table, index.state, index.generation, index.since,
-                              index.definition.canonical_json()});
+    status.indexes.push_back(
+        {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});
   }
   for (const store::JobRow& job : store::read_jobs(*lease)) {
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});

@@ -117,10 +117,9 @@ class Verification {
   bool check_tables(const store::CatalogIndex& index) {
     bool in_order = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences =
-          store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-            return store::table_differences(connection, index.definition);
-          });
+      const auto differences = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return store::table_differences(connection, index.definition);
+      });
       for (const std::string& difference : differences) {
         report_.findings.push_back({FindingKind::table_differs, index.definition.table, shard, {}, difference});
         in_order = false;

@@ -67,19 +67,18 @@ class Walk {
       : shards_(shards), visitor_(visitor) {
     catalog_.indexes = indexes;
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      entities_.emplace_back(shards, shard, entity_chunk,
-                             [](sql::Connection& connection, const std::optional<store::EntityRow>& after) {
-                               return store::read_after(connection, after ? std::optional(after->id) : std::nullopt,
-                                                        entity_chunk);
-                             });
+      entities_.emplace_back(
+          shards, shard, entity_chunk, [](sql::Connection& connection, const std::optional<store::EntityRow>& after) {
+            return store::read_after(connection, after ? std::optional(after->id) : std::nullopt, entity_chunk);
+          });
       for (std::size_t index = 0; index < indexes.size(); ++index) {
         const IndexDefinition& definition = catalog_.indexes[index].definition;
-        entries_.emplace_back(index, std::make_unique<EntryStream>(
-                                         shards, shard, entry_chunk,
-                                         [&definition](sql::Connection& connection,
-                                                       const std::optional<store::IndexEntry>& after) {
-                                           return store::read_entries_after(connection, definition, after, entry_chunk);
-                                         }));
+        entries_.emplace_back(
+            index, std::make_unique<EntryStream>(
+                       shards, shard, entry_chunk,
+                       [&definition](sql::Connection& connection, const std::optional<store::IndexEntry>& after) {
+                         return store::read_entries_after(connection, definition, after, entry_chunk);
+                       }));
         counts_.rows[{definition.table, shard}] = 0;
       }
     }
@@ -117,8 +116,8 @@ class Walk {
         const store::EntityRow entity = stream.take();
         count(stream.shard());
         if (stream.shard() != home) {
-          visitor_.broken_entity({FindingKind::wrong_shard, {}, stream.shard(), id,
-                                  "belongs on shard " + std::to_string(home)});
+          visitor_.broken_entity(
+              {FindingKind::wrong_shard, {}, stream.shard(), id, "belongs on shard " + std::to_string(home)});
         } else {
           expected = expected_of(entity, home);
         }

@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <looseleaf/jobs.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/jobs.hpp>
 
 #include "store/catalog.hpp"
 #include "store/shards.hpp"
@@ -18,8 +17,8 @@
 namespace looseleaf::ops {
 
 struct WalkVisitor {
-  std::function<void(const Uuid&)> suspect;                // rows differ from what the entity calls for
-  std::function<void(Finding)> broken_entity;              // unreadable, wrong_id, wrong_shard
+  std::function<void(const Uuid&)> suspect;    // rows differ from what the entity calls for
+  std::function<void(Finding)> broken_entity;  // unreadable, wrong_id, wrong_shard
   std::function<void(std::uint32_t shard, std::uint64_t entities)> progress;  // now and then; may throw to stop
 };
 

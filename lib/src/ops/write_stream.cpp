@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <looseleaf/datastore.hpp>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
-
-#include <looseleaf/datastore.hpp>
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
@@ -20,8 +19,8 @@ namespace {
 
 constexpr std::size_t window_writes = 8192;            // in flight at most
 constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
-constexpr std::size_t batch_bytes = 1024 * 1024;        // of compressed bodies in a transaction, likewise
-constexpr std::size_t encode_at_once = 64;              // texts an encoder takes at a time
+constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
+constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
 
 // One write from put() or remove() until its result was delivered.
 struct Slot {
@@ -214,7 +213,8 @@ class WriteStream::Impl {
   void deliver() {
     std::unique_lock lock(mutex_);
     while (true) {
-      to_deliver_.wait(lock, [&] { return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()); });
+      to_deliver_.wait(lock,
+                       [&] { return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()); });
       if (window_.empty()) {
         wake_all();  // nothing is left for anybody
         return;
@@ -254,10 +254,16 @@ WriteStream::WriteStream(Datastore& datastore, std::function<void(WriteResult)> 
 
 WriteStream::~WriteStream() = default;
 
-void WriteStream::put(std::string text, Position position) { impl_->put(std::move(text), position); }
+void WriteStream::put(std::string text, Position position) {
+  impl_->put(std::move(text), position);
+}
 
-void WriteStream::remove(Uuid id, Position position) { impl_->remove(id, position); }
+void WriteStream::remove(Uuid id, Position position) {
+  impl_->remove(id, position);
+}
 
-void WriteStream::finish() { impl_->finish(); }
+void WriteStream::finish() {
+  impl_->finish();
+}
 
 }  // namespace looseleaf

@@ -26,15 +26,13 @@ namespace store {
 namespace {
 
 void draw_epoch(sql::Connection& connection) {
-  connection.execute(
-      fmt::format("UPDATE looseleaf_shard SET epoch = {} WHERE only_row = 1", base::random_u64()));
+  connection.execute(fmt::format("UPDATE looseleaf_shard SET epoch = {} WHERE only_row = 1", base::random_u64()));
 }
 
 }  // namespace
 
 IndexState parse_index_state(const std::string& text) {
-  for (const IndexState state :
-       {IndexState::building, IndexState::ready, IndexState::dropping, IndexState::dropped}) {
+  for (const IndexState state : {IndexState::building, IndexState::ready, IndexState::dropping, IndexState::dropped}) {
     if (text == to_string(state)) {
       return state;
     }
@@ -70,11 +68,11 @@ Catalog load_catalog(sql::Connection& connection) {
 
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state) {
-  connection.execute(fmt::format(
-      "INSERT INTO looseleaf_index (table_name, generation, state, fingerprint, definition, since) "
-      "VALUES ({}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE table_name = table_name",
-      sql::text_literal(definition.table), generation, sql::text_literal(to_string(state)),
-      sql::text_literal(definition.fingerprint()), sql::text_literal(definition.canonical_json())));
+  connection.execute(
+      fmt::format("INSERT INTO looseleaf_index (table_name, generation, state, fingerprint, definition, since) "
+                  "VALUES ({}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE table_name = table_name",
+                  sql::text_literal(definition.table), generation, sql::text_literal(to_string(state)),
+                  sql::text_literal(definition.fingerprint()), sql::text_literal(definition.canonical_json())));
   draw_epoch(connection);
 }
 

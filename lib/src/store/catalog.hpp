@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
-
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
+#include <string>
+#include <vector>
 
 #include "sql/connection.hpp"
 
@@ -33,7 +32,8 @@ struct Catalog {
 // Reads epoch and definitions from one snapshot.
 [[nodiscard]] Catalog load_catalog(sql::Connection& connection);
 
-// Changes of the catalog, to be made with the fence held exclusively; each may be repeated. Every one draws a new epoch.
+// Changes of the catalog, to be made with the fence held exclusively; each may be repeated. Every one draws a new
+// epoch.
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state);
 // No effect on an index of another generation.

@@ -33,7 +33,9 @@ std::string body_literal(const std::optional<std::string>& body) {
 
 }  // namespace
 
-std::size_t statement_size(std::size_t body_size) { return 2 * body_size + row_overhead; }
+std::size_t statement_size(std::size_t body_size) {
+  return 2 * body_size + row_overhead;
+}
 
 std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock) {
   if (ids.empty()) {
@@ -43,15 +45,15 @@ std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<cons
   const char* suffix = lock == Lock::none     ? " ORDER BY id"
                        : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
                                               : " ORDER BY id FOR UPDATE";
-  return to_rows(connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" + id_list(ids) +
-                                  ")" + suffix));
+  return to_rows(
+      connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" + id_list(ids) + ")" + suffix));
 }
 
 void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
   MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
   for (const EntityRow& row : rows) {
-    statement.add(fmt::format("({}, {}, {})", id_literal(row.id), sql::stamp_literal(row.updated),
-                              body_literal(row.body)));
+    statement.add(
+        fmt::format("({}, {}, {})", id_literal(row.id), sql::stamp_literal(row.updated), body_literal(row.body)));
   }
   statement.finish();
 }

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/uuid.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <looseleaf/uuid.hpp>
 
 #include "base/stamp.hpp"
 #include "sql/connection.hpp"
@@ -36,7 +35,8 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
 void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
 
 // Up to `limit` rows below `added_id`, newest first; plain reads.
-[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit);
+[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id,
+                                                 std::size_t limit);
 // Up to `limit` rows above `id` (all, if absent), in id order.
 [[nodiscard]] std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id,
                                                 std::size_t limit);

@@ -23,7 +23,9 @@ Fence read_fence(sql::Connection& connection, const char* lock) {
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
 }
 
-bool is_conflict(const sql::ServerError& error) { return error.error_class() == sql::ErrorClass::conflict; }
+bool is_conflict(const sql::ServerError& error) {
+  return error.error_class() == sql::ErrorClass::conflict;
+}
 
 // One try: locks the fence in a transaction of its own, works, commits. (Never two tries in one transaction: with
 // innodb_rollback_on_timeout a lock wait time-out ends it, and the next lock would be gone with its statement.)
@@ -36,8 +38,7 @@ void try_exclusive(sql::Connection& connection, const char* lock,
 }
 
 // First without waiting, since a waiting exclusive request holds up every new shared one; then for 1 s at most.
-void work_exclusively(sql::Connection& connection,
-                      const std::function<void(sql::Connection&, const Fence&)>& work) {
+void work_exclusively(sql::Connection& connection, const std::function<void(sql::Connection&, const Fence&)>& work) {
   for (int i = 0; i < polite_tries; ++i) {
     try {
       return try_exclusive(connection, "FOR UPDATE NOWAIT", work);
@@ -63,7 +64,9 @@ void work_exclusively(sql::Connection& connection,
 
 }  // namespace
 
-Fence lock_fence_shared(sql::Connection& connection) { return read_fence(connection, "LOCK IN SHARE MODE"); }
+Fence lock_fence_shared(sql::Connection& connection) {
+  return read_fence(connection, "LOCK IN SHARE MODE");
+}
 
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
                           const std::function<void(sql::Connection&, const Fence&)>& work) {
@@ -81,8 +84,8 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
     connection.execute(
         "UPDATE looseleaf_shard SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND) "
         "WHERE only_row = 1");
-    barrier = base::parse_stamp(
-        connection.query("SELECT clock_floor FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
+    barrier =
+        base::parse_stamp(connection.query("SELECT clock_floor FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
   });
   return barrier;
 }

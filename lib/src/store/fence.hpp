@@ -1,5 +1,5 @@
-// The fence: one row on each shard, locked shared by whoever writes index rows for that shard's entities, exclusively by
-// whoever changes the catalog, takes the barrier or deletes orphans.
+// The fence: one row on each shard, locked shared by whoever writes index rows for that shard's entities, exclusively
+// by whoever changes the catalog, takes the barrier or deletes orphans.
 #pragma once
 
 #include <algorithm>

@@ -92,9 +92,9 @@ model::Value parse_cell(const Property& property, const std::string& cell) {
 
 std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
                              std::span<const IndexEntry> entries) {
-  const std::string prefix = fmt::format("INSERT INTO {} ({}, entity_id) VALUES ",
-                                         sql::quote_identifier(definition.table),
-                                         fmt::join(column_names(definition), ", "));
+  const std::string prefix =
+      fmt::format("INSERT INTO {} ({}, entity_id) VALUES ", sql::quote_identifier(definition.table),
+                  fmt::join(column_names(definition), ", "));
   MultiRow statement(connection, prefix, " ON DUPLICATE KEY UPDATE entity_id = entity_id");
   for (const IndexEntry& entry : entries) {
     statement.add(entry_literal(entry));

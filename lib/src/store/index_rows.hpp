@@ -3,13 +3,12 @@
 
 #include <compare>
 #include <cstdint>
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/uuid.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <looseleaf/index_definition.hpp>
-#include <looseleaf/uuid.hpp>
 
 #include "model/value.hpp"
 #include "sql/connection.hpp"
@@ -48,8 +47,7 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
                                                    std::span<const Uuid> ids);
 
 // Up to `limit` rows in order of (entity_id, values), from after `after`.
-[[nodiscard]] std::vector<IndexEntry> read_entries_after(sql::Connection& connection,
-                                                         const IndexDefinition& definition,
+[[nodiscard]] std::vector<IndexEntry> read_entries_after(sql::Connection& connection, const IndexDefinition& definition,
                                                          const std::optional<IndexEntry>& after, std::size_t limit);
 
 // "(a > 1 OR (a = 1 AND (b > 2 …)))" for the columns and values given: what comes after (or before) a key.

@@ -75,12 +75,12 @@ std::vector<JobRow> read_jobs(sql::Connection& connection) {
 }
 
 void write_job(sql::Connection& connection, const JobRow& row) {
-  connection.execute(fmt::format("REPLACE INTO looseleaf_progress ({}) VALUES ({}, {}, {}, {}, {}, {}, {}, {}, NOW(6), "
-                                 "NOW(6), {}, {})",
-                                 columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
-                                 optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
-                                 sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done,
-                                 row.estimate));
+  connection.execute(
+      fmt::format("REPLACE INTO looseleaf_progress ({}) VALUES ({}, {}, {}, {}, {}, {}, {}, {}, NOW(6), "
+                  "NOW(6), {}, {})",
+                  columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
+                  optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
+                  sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done, row.estimate));
 }
 
 bool advance_job(sql::Connection& connection, const JobRow& row) {
@@ -90,10 +90,10 @@ bool advance_job(sql::Connection& connection, const JobRow& row) {
   if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
     return false;
   }
-  connection.execute(fmt::format(
-      "UPDATE looseleaf_progress SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
-      optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
-      key(row.job, row.table)));
+  connection.execute(
+      fmt::format("UPDATE looseleaf_progress SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
+                  optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
+                  key(row.job, row.table)));
   return true;
 }
 

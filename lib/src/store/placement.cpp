@@ -18,7 +18,9 @@ std::uint32_t shard_of(std::int64_t number, std::uint32_t shards) {
   return static_cast<std::uint32_t>((number % n + n) % n);
 }
 
-std::uint32_t shard_of(std::string_view text, std::uint32_t shards) { return codec::crc32(text) % shards; }
+std::uint32_t shard_of(std::string_view text, std::uint32_t shards) {
+  return codec::crc32(text) % shards;
+}
 
 std::uint32_t shard_of(const model::Value& value, std::uint32_t shards) {
   if (const auto* uuid = std::get_if<Uuid>(&value)) {

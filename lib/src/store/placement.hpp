@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/uuid.hpp>
+#include <string_view>
 
 #include "model/value.hpp"
 

@@ -101,6 +101,8 @@ std::string create_index_table(const IndexDefinition& definition, sql::Flavour f
   return sql;
 }
 
-std::string table_comment(std::uint64_t generation) { return fmt::format("looseleaf generation {:016x}", generation); }
+std::string table_comment(std::uint64_t generation) {
+  return fmt::format("looseleaf generation {:016x}", generation);
+}
 
 }  // namespace looseleaf::store

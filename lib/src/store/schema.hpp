@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/index_definition.hpp>
 #include <string>
 #include <vector>
-
-#include <looseleaf/index_definition.hpp>
 
 #include "sql/errors.hpp"
 

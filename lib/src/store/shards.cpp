@@ -33,7 +33,9 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   return *this;
 }
 
-Lease::~Lease() { give_back(); }
+Lease::~Lease() {
+  give_back();
+}
 
 void Lease::give_back() noexcept {
   if (connection_ && !connection_->broken()) {
@@ -47,7 +49,9 @@ void Lease::give_back() noexcept {
 }
 
 Shards::Shards(Cluster cluster, Options options)
-    : cluster_(std::move(cluster)), options_(std::move(options)), pools_(cluster_.shards.size()),
+    : cluster_(std::move(cluster)),
+      options_(std::move(options)),
+      pools_(cluster_.shards.size()),
       cluster_id_(cluster_.cluster_id) {}
 
 Shards::~Shards() = default;
@@ -129,8 +133,8 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard) {
 
 std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, bool use_database) {
   const ShardConfig& config = cluster_.shards.at(shard);
-  sql::ConnectOptions connect = sql::resolve_connection(
-      cluster_, config, {options_.defaults_file.value_or(std::string()), options_.ssl_mode});
+  sql::ConnectOptions connect =
+      sql::resolve_connection(cluster_, config, {options_.defaults_file.value_or(std::string()), options_.ssl_mode});
   connect.connect_timeout = options_.connect_timeout;
   connect.read_timeout = options_.timeout;
   if (!use_database) {
@@ -191,7 +195,8 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
            fmt::format("{} in the cluster file", count()));
   }
   if (found->unsigned_integer(0, 1) != shard) {
-    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard), "shard " + found->text(0, 1));
+    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard),
+           "shard " + found->text(0, 1));
   }
   const std::lock_guard lock(mutex_);
   if (!cluster_id_) {

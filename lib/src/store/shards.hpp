@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/datastore.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <looseleaf/datastore.hpp>
 
 #include "base/deadline.hpp"
 #include "sql/connection.hpp"
@@ -122,14 +121,23 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
   }
 }
 
-// Runs `work` on a connection to a shard, again after transient errors until the deadline.
+// Runs `work` on a connection to a shard, again after transient errors until the deadline. A shard that was given up is
+// not waited for: many batches in a row would each wait as long.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work)
     -> decltype(work(std::declval<sql::Connection&>())) {
-  return sql::with_retries(deadline, [&] {
-    const Lease lease = shards.connect(shard, deadline);
-    return on_shard(shards, shard, [&] { return work(*lease); });
-  });
+  sql::Backoff backoff;
+  while (true) {
+    try {
+      const Lease lease = shards.connect(shard, deadline);
+      return on_shard(shards, shard, [&] { return work(*lease); });
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable() || deadline.passed() || shards.gave_up(shard)) {
+        throw;
+      }
+    }
+    backoff.wait(deadline);
+  }
 }
 
 }  // namespace looseleaf::store

@@ -18,7 +18,9 @@ std::string_view bytes_of(const Uuid& id) {
 
 }  // namespace
 
-std::string id_literal(const Uuid& id) { return sql::bytes_literal(bytes_of(id)); }
+std::string id_literal(const Uuid& id) {
+  return sql::bytes_literal(bytes_of(id));
+}
 
 std::string id_list(std::span<const Uuid> ids) {
   std::string list;

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/uuid.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <looseleaf/uuid.hpp>
 
 #include "sql/connection.hpp"
 

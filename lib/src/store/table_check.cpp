@@ -76,9 +76,9 @@ void compare_columns(sql::Connection& connection, const IndexDefinition& definit
 
 void compare_keys(sql::Connection& connection, const IndexDefinition& definition,
                   std::vector<std::string>& differences) {
-  const sql::Result rows = connection.query(
-      "SELECT index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
-      in_this_table(definition) + " ORDER BY index_name, seq_in_index");
+  const sql::Result rows =
+      connection.query("SELECT index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
+                       in_this_table(definition) + " ORDER BY index_name, seq_in_index");
   std::map<std::string, std::pair<bool, std::vector<std::string>>> keys;  // unique, columns
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& [unique, columns] = keys[rows.text(i, 0)];
@@ -100,7 +100,8 @@ void compare_keys(sql::Connection& connection, const IndexDefinition& definition
     differences.push_back(definition.immutable ? "it lacks UNIQUE (entity_id)" : "it lacks KEY (entity_id)");
   }
   for (const auto& [name, key] : keys) {
-    if (name != "PRIMARY" && key.first && !(definition.immutable && key.second == std::vector<std::string>{"entity_id"})) {
+    if (name != "PRIMARY" && key.first &&
+        !(definition.immutable && key.second == std::vector<std::string>{"entity_id"})) {
       differences.push_back(fmt::format("it has another unique key, {}", name));
     }
   }
@@ -110,8 +111,8 @@ void compare_keys(sql::Connection& connection, const IndexDefinition& definition
 
 std::vector<std::string> table_differences(sql::Connection& connection, const IndexDefinition& definition) {
   std::vector<std::string> differences;
-  const sql::Result table = connection.query("SELECT engine FROM information_schema.tables WHERE " +
-                                             in_this_table(definition));
+  const sql::Result table =
+      connection.query("SELECT engine FROM information_schema.tables WHERE " + in_this_table(definition));
   if (table.empty()) {
     return {"the table does not exist"};
   }

@@ -1,10 +1,9 @@
 // Is an index table as its definition declares?
 #pragma once
 
+#include <looseleaf/index_definition.hpp>
 #include <string>
 #include <vector>
-
-#include <looseleaf/index_definition.hpp>
 
 #include "sql/connection.hpp"
 
