@@ -203,7 +203,7 @@ TEST_CASE("control characters of the input do not reach the messages") {
 TEST_CASE("an entity's values do not reach the messages") {
   const TestCluster cluster = initialised();
   for (const std::string text : {R"({"id":7,"a":"secret"})", R"({"a":"secret","b":})", R"({"a":"secret","b":1,"b":2})",
-                           R"({"a":"secret" "b":2})", R"({"a":"secret)"}) {
+                                 R"({"a":"secret" "b":2})", R"({"a":"secret)"}) {
     CAPTURE(text);
     const cli::ProcessResult result = cluster.looseleaf({"put"}, text);
     check_status(result, 1, {"error: "});

@@ -188,6 +188,37 @@ TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier g
   CHECK(fixture.findings().empty());
 }
 
+TEST_CASE("a backfill does not bring back an index that a drop has overtaken") {
+  Planted fixture;
+  fixture.cluster.sql(0, "UPDATE looseleaf_index SET state = 'building'");
+  fixture.cluster.sql(1, "UPDATE looseleaf_index SET state = 'building'");
+  JobControl control;
+  control.on_progress = [&](const Progress&) {  // too late for the scan to notice: its chunk is done
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      fixture.cluster.sql(shard, "UPDATE looseleaf_index SET state = 'dropping'");
+    }
+  };
+  CHECK_THROWS_AS(fixture.datastore.backfill({}, control), Error);
+  CHECK(fixture.cluster.sql(0, "SELECT state FROM looseleaf_index") == "dropping\n");
+  CHECK(fixture.cluster.sql(1, "SELECT state FROM looseleaf_index") == "dropping\n");
+}
+
+TEST_CASE("an index that became ready on some shards only is proven complete before it is ready on the others") {
+  Planted fixture;
+  fixture.cluster.sql(1, "UPDATE looseleaf_index SET state = 'building'");
+  fixture.cluster.sql(0, "DELETE FROM index_size");
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {  // as if the scan had been through already
+    fixture.cluster.sql(shard,
+                        "INSERT INTO looseleaf_progress (job, table_name, generation, position, barrier, token, "
+                        "holder, since, heartbeat) SELECT 'backfill', 'index_size', generation, 1, NOW(6), 1, 'h', "
+                        "NOW(6), NOW(6) FROM looseleaf_index");
+  }
+  JobControl control;
+  CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
+  CHECK(fixture.findings().empty());
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+}
+
 TEST_CASE("a second backfill of an index is refused and names the holder") {
   StoreFixture fixture;
   REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8)")) == WriteStatus::stored);

@@ -93,7 +93,8 @@ struct Finding {
 };
 
 struct VerifyOptions {
-  std::vector<std::string> tables;  // empty: every index that is building or ready
+  // Empty: every index that is ready. One that is building is compared only if it is named: it lacks rows by nature.
+  std::vector<std::string> tables;
   bool repair = false;
   // How long a stale or orphan row may stand beside a healthy change before it is a finding.
   std::uint32_t grace_seconds = 10;
@@ -104,6 +105,7 @@ struct VerifyReport {
     std::uint64_t rows = 0;  // index rows seen
     std::map<FindingKind, std::uint64_t> findings;
   };
+  std::vector<std::string> verified;                              // indexes whose rows were compared with the entities
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;  // per index and index shard
   std::uint64_t entities = 0;                                     // seen
   std::uint64_t looked_again = 0;  // differences looked at a second time, under the entity's lock

@@ -181,7 +181,7 @@ class ShardFill {
                           const base::Deadline& deadline) {
     std::map<std::uint32_t, store::Lease> leases;
     for (const auto& [to, by_index] : rows) {
-      leases.emplace(to, shards_.connect(to, deadline));
+      leases.emplace(to, shards_.connect(to, deadline, store::Purpose::index_writes));
     }
     const store::Lease lease = shards_.connect(shard_, deadline);
     return store::on_shard(shards_, shard_, [&] {
@@ -385,7 +385,7 @@ class Backfill {
     }
   }
 
-  // Only a pass that finds nothing missing makes an index ready.
+  // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready.
   void prove() {
     VerifyOptions options;
     options.grace_seconds = 0;
@@ -393,14 +393,17 @@ class Backfill {
       options.tables.push_back(target.definition.table);
     }
     for (int pass = 0; pass < most_verify_passes; ++pass) {
-      keep_alive();
       options.repair = false;
-      const VerifyReport found = verify(shards_, options, control_);
+      const VerifyReport found = verify(shards_, options, control_, [this] { keep_alive(); });
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
-      if (missing == found.findings.end()) {
+      if (missing == found.findings.end() && found.verified == options.tables) {
         return;
+      }
+      if (missing == found.findings.end()) {
+        throw Error(ErrorCode::bad_index, "an index was dropped or changed during its backfill", {},
+                    "`looseleaf status` shows which");
       }
       if (pass + 1 == most_verify_passes || missing->kind == FindingKind::table_differs) {
         throw Error(ErrorCode::corrupt, "index is not complete after its backfill",
@@ -408,21 +411,38 @@ class Backfill {
                     "run `looseleaf verify`, and report this as a bug if its cause is not plain");
       }
       options.repair = true;
-      verify(shards_, options, control_);
+      verify(shards_, options, control_, [this] { keep_alive(); });
     }
   }
 
   void publish() {
-    const base::Deadline deadline = shards_.deadline();
     for (const Target& target : targets_) {
-      set_state_everywhere(shards_, target.definition.table, target.generation, IndexState::ready, deadline);
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-        store::with_shard(shards_, shard, deadline, [&](sql::Connection& connection) {
+        publish_on(shard, target);
+      }
+      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
           store::remove_job(connection, "backfill", target.definition.table, target.generation);
         });
       }
       report_.ready.push_back(target.definition.table);
     }
+  }
+
+  // Ready only if it is still the index that was filled, still building, and nobody took the job over: a drop, or a
+  // create that found rows lost, may have come between.
+  void publish_on(std::uint32_t shard, const Target& target) {
+    const std::string& table = target.definition.table;
+    store::with_fence_exclusive(
+        shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const store::Fence&) {
+          const auto job = store::read_job(connection, "backfill", table);
+          if (!job || job->token != target.lock->token() ||
+              !store::set_index_state(connection, table, target.generation, {IndexState::building},
+                                      IndexState::ready)) {
+            throw Error(ErrorCode::bad_index, "index was dropped, or its backfill taken over, before it became ready",
+                        {{"index", table}}, "`looseleaf status` shows its state");
+          }
+        });
   }
 
   store::Shards& shards_;

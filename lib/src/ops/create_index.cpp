@@ -83,13 +83,14 @@ class Creation {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       empty_store = publish(shard) && empty_store;
     }
-    const IndexState state = empty_store ? IndexState::ready : IndexState::building;
-    // Building again also where it was ready: a shard that joins late has lost the rows it held.
-    if (empty_store || everywhere.in_any_catalog()) {
-      set_state_everywhere(shards_, definition_.table, generation_, state, deadline_);
+    if (empty_store) {
+      set_state_everywhere(shards_, definition_.table, generation_, {IndexState::building}, IndexState::ready,
+                           deadline_);
+    } else if (everywhere.in_any_catalog()) {
+      build_again();
     }
     remove_intent(generation_);
-    return {definition_.table, true, state};
+    return {definition_.table, true, empty_store ? IndexState::ready : IndexState::building};
   }
 
  private:
@@ -147,6 +148,18 @@ class Creation {
                     "rename or drop that table, or give the index another name");
       }
     });
+  }
+
+  // A shard that joins late has lost the rows it held: where the index was ready it is not any more, and no backfill
+  // under way can say otherwise.
+  void build_again() {
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+        static_cast<void>(store::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
+                                                 IndexState::building));
+        store::remove_job(connection, "backfill", definition_.table, generation_);
+      });
+    }
   }
 
   // Puts the definition in force on one shard. True if that shard had no entity then: so none can be missed.

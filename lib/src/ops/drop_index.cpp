@@ -27,11 +27,10 @@ class Drop {
     keep_table_ = everywhere.drop_intent ? everywhere.drop_intent->detail == "keep" : keep_table_;
     write_intent(lock.token());
     // While any writer may not maintain the index any more, no query can use it: every shard says so before the first
-    // shard's writers stop.
-    if (!already_dropped_somewhere(everywhere)) {
-      set_state_everywhere(shards_, table_, generation_, IndexState::dropping, deadline_);
-    }
-    set_state_everywhere(shards_, table_, generation_, IndexState::dropped, deadline_);
+    // shard's writers stop. (On a repetition nothing goes back: from `dropped` there is no way to `dropping`.)
+    set_state_everywhere(shards_, table_, generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
+                         deadline_);
+    set_state_everywhere(shards_, table_, generation_, {IndexState::dropping}, IndexState::dropped, deadline_);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       remove_table(shard);
     }
@@ -48,15 +47,6 @@ class Drop {
   }
 
  private:
-  static bool already_dropped_somewhere(const IndexEverywhere& everywhere) {
-    for (const auto& index : everywhere.on_shard) {
-      if (index && index->state == IndexState::dropped) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   void write_intent(std::uint64_t token) {
     store::JobRow intent;
     intent.job = "drop";

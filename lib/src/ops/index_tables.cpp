@@ -83,11 +83,11 @@ Error no_such_index(store::Shards& shards, const std::string& table, const base:
   return {ErrorCode::bad_index, "no such index", {{"index", table}}, std::move(hint)};
 }
 
-void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation, IndexState state,
-                          const base::Deadline& deadline) {
+void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation,
+                          const std::vector<IndexState>& from, IndexState to, const base::Deadline& deadline) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     store::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
-      store::set_index_state(connection, table, generation, state);
+      static_cast<void>(store::set_index_state(connection, table, generation, from, to));
     });
   }
 }

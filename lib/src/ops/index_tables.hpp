@@ -36,8 +36,9 @@ struct IndexEverywhere {
 // Error(bad_index, "no such index") with the nearest name as a hint.
 [[nodiscard]] Error no_such_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline);
 
-// Sets an index's state on every shard, in order, each under its exclusive fence.
-void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation, IndexState state,
-                          const base::Deadline& deadline);
+// Moves an index from one of the states `from` to another on every shard that has it, in order, each under its
+// exclusive fence. A shard where it is in another state is left alone.
+void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation,
+                          const std::vector<IndexState>& from, IndexState to, const base::Deadline& deadline);
 
 }  // namespace looseleaf::ops

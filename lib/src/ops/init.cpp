@@ -73,7 +73,8 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
   return id;
 }
 
-void create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
+// Returns the id that the shard has then: another one's, if another init came first.
+Uuid create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
   {
     const auto server = shards.connect_unchecked(shard, false);
     server->execute("CREATE DATABASE IF NOT EXISTS " + sql::quote_identifier(shards.cluster().shards[shard].database) +
@@ -87,6 +88,7 @@ void create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
       fmt::format("INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
                   "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
                   store::id_literal(id), shard, shards.count(), store::format_version, base::random_u64()));
+  return store::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
 }  // namespace
@@ -111,8 +113,10 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
-      sql::with_retries(deadline,
-                        [&] { store::on_shard(shards, shard, [&] { create_on(shards, shard, report.cluster_id); }); });
+      // Shard 0 decides the id, so that two first inits at once agree.
+      report.cluster_id = sql::with_retries(deadline, [&] {
+        return store::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id); });
+      });
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }

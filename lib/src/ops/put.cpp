@@ -24,6 +24,9 @@ namespace looseleaf::ops {
 namespace {
 
 constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
+constexpr std::uint64_t max_old_bodies = 1 << 20;  // bytes of stored bodies that are compared with at once
+// How long a put whose fate is decided may still take to tidy up index rows.
+constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000);
 
 // One write on its way through the protocol.
 struct Item {
@@ -33,7 +36,8 @@ struct Item {
   bool deferred = false;        // waits for an index shard that is down, so that the others need not
   bool reconcile = false;       // its index rows may hold more than they should
   std::vector<PlacedRow> rows;  // expected once it is stored
-  store::EntityRow row;         // as it is written
+  std::uint64_t added_id = 0;   // of its row; 0: a new one
+  base::Stamp stamp;            // as it is written
 };
 
 using Items = std::vector<Item*>;
@@ -68,11 +72,15 @@ class BatchWriter {
       if (pending.empty()) {
         break;
       }
+      if (last_error_ && deadline_.passed()) {
+        fail(pending, *last_error_);
+        continue;
+      }
       try {
         store::on_shard(shards_, entity_shard_, [&] { attempt(pending); });
       } catch (const sql::ServerError& error) {
-        const bool again = error.retryable() || error.error_class() == sql::ErrorClass::duplicate_key;
-        if (!again || deadline_.passed() || shards_.gave_up(entity_shard_)) {
+        last_error_ = error;
+        if (!error.retryable() && error.error_class() != sql::ErrorClass::duplicate_key) {
           fail(pending, error);
         }
       } catch (const Error& error) {
@@ -110,8 +118,7 @@ class BatchWriter {
   void attempt(const Items& items) {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
     for (Item* item : items) {
-      const nlohmann::json* json = item->write->body ? &item->write->json : nullptr;
-      item->rows = placed_rows(*catalog, item->write->id, json, entity_shard_, shards_.count());
+      item->rows = expected_rows(*catalog, *item->write);
     }
     store::Lease lease = shards_.connect(entity_shard_, deadline_);
     Items batch = refuse_too_large(items, lease->max_allowed_packet());
@@ -131,6 +138,9 @@ class BatchWriter {
         resolve(written_);
         break;
       case Ending::blocked:
+        for (Item* item : written_) {
+          item->reconcile = true;  // its rows may be there although it may yet be refused
+        }
         clear_the_way(blocked_);
         break;
       case Ending::catalog_changed:
@@ -160,10 +170,19 @@ class BatchWriter {
     }
     try {
       transaction.commit();
-    } catch (const sql::ServerError&) {
+    } catch (const sql::ServerError& error) {
+      last_error_ = error;
       return Ending::in_doubt;
     }
     return Ending::committed;
+  }
+
+  [[nodiscard]] std::vector<PlacedRow> expected_rows(const store::Catalog& catalog, const Write& write) const {
+    if (write.expected && write.expected->epoch == catalog.epoch) {
+      return write.expected->rows;
+    }
+    const auto json = catalog.indexes.empty() ? std::nullopt : read_body(write.body);
+    return placed_rows(catalog, write.id, json ? &*json : nullptr, entity_shard_, shards_.count());
   }
 
   Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
@@ -196,8 +215,8 @@ class BatchWriter {
           continue;
         }
         try {
-          leases.emplace(row.shard,
-                         item->deferred ? shards_.connect(row.shard, deadline_) : shards_.connect_once(row.shard));
+          leases.emplace(row.shard, item->deferred ? shards_.connect(row.shard, deadline_, store::Purpose::index_writes)
+                                                   : shards_.connect_once(row.shard, store::Purpose::index_writes));
         } catch (const sql::ServerError& error) {
           down.emplace(row.shard, error);
         }
@@ -226,31 +245,38 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // Steps 2 and 3: reads and locks what is there, decides what needs no write, writes the rest.
+  // Steps 2 and 3: locks what is there, decides what needs no write, writes the rest.
   Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
                        const Items& items) {
     std::vector<Uuid> ids;
     for (const Item* item : items) {
       ids.push_back(item->write->id);
     }
-    const auto found = store::read_entities(connection, ids, store::Lock::exclusive);
+    std::map<Uuid, store::EntityHead> found;
+    for (const store::EntityHead& head : store::lock_entities(connection, ids)) {
+      found.emplace(head.id, head);
+    }
+    if (!catalog.indexes.empty()) {
+      check_against_old(connection, catalog, items, found);
+    }
     Items written;
     std::vector<store::EntityRow> inserts, updates;
-    auto old = found.begin();
-    for (Item* item : items) {  // both in id order
-      while (old != found.end() && old->id < item->write->id) {
-        ++old;
+    for (Item* item : items) {
+      const auto before = found.find(item->write->id);
+      if (!item->write->body && (before == found.end() || !before->second.body_size)) {
+        decide(*item, WriteStatus::not_found);
       }
-      const store::EntityRow* before = old != found.end() && old->id == item->write->id ? &*old : nullptr;
-      if (!check_against(catalog, before, *item)) {
+      if (item->decided) {
         continue;
       }
-      base::Stamp stamp = fence.earliest();
-      if (before) {
-        stamp = std::max(stamp, base::Stamp{before->updated.micros + 1});
+      item->added_id = 0;
+      item->stamp = fence.earliest();
+      if (before != found.end()) {
+        item->added_id = before->second.added_id;
+        item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});
       }
-      item->row = {before ? before->added_id : 0, item->write->id, stamp, item->write->body};
-      (before ? updates : inserts).push_back(item->row);
+      (item->added_id != 0 ? updates : inserts)
+          .push_back({item->added_id, item->write->id, item->stamp, item->write->body});
       written.push_back(item);
     }
     store::update_entities(connection, updates);
@@ -258,37 +284,67 @@ class BatchWriter {
     return written;
   }
 
-  // False if the item was decided: nothing to delete, or an immutable property would change.
-  bool check_against(const store::Catalog& catalog, const store::EntityRow* before, Item& item) const {
-    const bool exists = before && before->body;
-    if (!item.write->body && !exists) {
-      decide(item, WriteStatus::not_found);
-      return false;
+  // Compares with the bodies that are there, read a few at a time: they may be much larger than those written.
+  void check_against_old(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
+                         const std::map<Uuid, store::EntityHead>& found) {
+    std::map<Uuid, Item*> by_id;
+    for (Item* item : items) {
+      by_id.emplace(item->write->id, item);
     }
-    if (!exists || catalog.indexes.empty()) {
-      return true;
+    std::vector<Uuid> ids;
+    std::uint64_t bytes = 0;
+    const auto check_read = [&] {
+      for (const store::EntityRow& old : store::read_entities(connection, ids, store::Lock::none)) {
+        check_against(catalog, old, *by_id.at(old.id));
+      }
+      ids.clear();
+      bytes = 0;
+    };
+    for (const auto& [id, head] : found) {
+      if (head.body_size) {
+        ids.push_back(id);
+        bytes += *head.body_size;
+      }
+      if (bytes > max_old_bodies) {
+        check_read();
+      }
     }
-    std::optional<nlohmann::json> old;
+    check_read();
+  }
+
+  // Decides an item whose immutable property would change, and notes whether its old rows have to go.
+  void check_against(const store::Catalog& catalog, const store::EntityRow& old, Item& item) const {
+    std::optional<nlohmann::json> before;
     try {
-      old = read_body(before->body);
+      before = read_body(old.body);
     } catch (const Error&) {  // unreadable: may be overwritten; which rows it had only the tables know
       item.reconcile = true;
-      return true;
+      return;
     }
+    if (item.write->body) {
+      check_immutable(catalog, *before, item);
+    }
+    const auto old_rows = placed_rows(catalog, old.id, &*before, entity_shard_, shards_.count());
+    if (!std::includes(item.rows.begin(), item.rows.end(), old_rows.begin(), old_rows.end())) {
+      item.reconcile = true;
+    }
+  }
+
+  static void check_immutable(const store::Catalog& catalog, const nlohmann::json& before, Item& item) {
+    std::optional<nlohmann::json> after;
     for (const store::CatalogIndex& index : catalog.indexes) {
-      if (item.write->body && index.maintained() && !model::change_allowed(index.definition, *old, item.write->json)) {
+      if (!index.maintained() || !index.definition.immutable) {
+        continue;
+      }
+      after = after ? std::move(after) : read_body(item.write->body);
+      if (!model::change_allowed(index.definition, before, *after)) {
         decide(item, WriteStatus::rejected,
                Error(ErrorCode::refused, "an immutable property would change",
                      {{"id", to_string(item.write->id)}, {"index", index.definition.table}},
                      "delete the entity first, or drop the index and create it without \"immutable\""));
-        return false;
+        return;
       }
     }
-    const auto old_rows = placed_rows(catalog, item.write->id, &*old, entity_shard_, shards_.count());
-    if (!std::includes(item.rows.begin(), item.rows.end(), old_rows.begin(), old_rows.end())) {
-      item.reconcile = true;
-    }
-    return true;
   }
 
   // Step 4. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
@@ -387,7 +443,8 @@ class BatchWriter {
         return;
       } catch (const Error& error) {
         const auto* server = dynamic_cast<const sql::ServerError*>(&error);
-        if (!server || !server->retryable() || deadline_.passed()) {
+        const bool again = server && (server->retryable() || server->error_class() == sql::ErrorClass::unreachable);
+        if (!again || deadline_.passed()) {
           leave_unknown(items, error);
           return;
         }
@@ -407,12 +464,12 @@ class BatchWriter {
   static void settle(const Items& items, const std::vector<store::EntityRow>& rows) {
     for (Item* item : items) {
       const auto row =
-          std::find_if(rows.begin(), rows.end(), [&](const auto& candidate) { return candidate.id == item->row.id; });
-      if (row == rows.end() || row->updated < item->row.updated) {
+          std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
+      if (row == rows.end() || row->updated < item->stamp) {
         continue;
       }
       // A greater stamp: another writer came later, so ours took effect before it.
-      if (row->updated > item->row.updated || row->body == item->row.body) {
+      if (row->updated > item->stamp || row->body == item->write->body) {
         decide(*item, WriteStatus::stored);
       }
     }
@@ -430,12 +487,12 @@ class BatchWriter {
       return;
     }
     try {
-      const base::Deadline deadline(std::max(deadline_.left(), std::chrono::milliseconds(500)));
+      const base::Deadline deadline(std::clamp(deadline_.left(), shortest_tidying, longest_tidying));
       const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline);
       sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline);
     } catch (const Error& error) {
       shards_.warn({"index rows of some entities could not be tidied up yet", error.context(),
-                    "`looseleaf clean` will do it; no query is wrong meanwhile"});
+                    "`looseleaf clean --full` will do it; no query is wrong meanwhile"});
     }
   }
 
@@ -443,6 +500,7 @@ class BatchWriter {
   const std::uint32_t entity_shard_;
   const base::Deadline& deadline_;
   Items written_, blocked_;  // of the transaction under way
+  std::optional<Error> last_error_;
 };
 
 }  // namespace

@@ -3,21 +3,27 @@
 
 #include <cstdint>
 #include <looseleaf/datastore.hpp>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "ops/rows.hpp"
 #include "store/shards.hpp"
 
 namespace looseleaf::ops {
 
+// The expected rows of an entity under one catalog.
+struct ExpectedRows {
+  std::uint64_t epoch = 0;  // of the catalog
+  std::vector<PlacedRow> rows;
+};
+
 // One entity to be stored, or, without a body, deleted.
 struct Write {
   Uuid id;
-  std::optional<std::string> body;  // as stored
-  nlohmann::json json;              // of the body
+  std::optional<std::string> body;       // as stored
+  std::optional<ExpectedRows> expected;  // if somebody had the parsed body, and a catalog, at hand
 };
 
 struct WriteOutcome {

@@ -18,7 +18,9 @@
 namespace looseleaf::ops {
 namespace {
 
-constexpr std::size_t batch_size = 200;  // entities locked at once
+constexpr std::size_t batch_size = 200;    // entities locked at once
+constexpr std::size_t max_changes = 5000;  // index rows written while they are
+constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence is held exclusively
 
 // Deletes and inserts on several index shards, in one transaction on each, all open until commit().
 class IndexTransactions {
@@ -114,76 +116,111 @@ class Reconciliation {
       : shards_(shards), entity_shard_(entity_shard), ids_(ids), mode_(mode), deadline_(deadline) {}
 
   ReconcileReport run() {
-    return sql::with_retries(deadline_, [&] {
-      std::optional<ReconcileReport> report;
-      while (!(report = attempt())) {
+    sql::Backoff backoff;
+    while (true) {
+      const bool ended = sql::with_retries(deadline_, [&] { return attempt(); });
+      if (ended) {
+        return std::move(report_);
       }
-      return std::move(*report);
-    });
+      if (deadline_.passed()) {
+        throw Error(ErrorCode::unavailable, "entities could not be reconciled in time",
+                    {{"id", to_string(ids_.front())}},
+                    "run `looseleaf verify`; if it names a table that differs, mend that first");
+      }
+      backoff.wait(deadline_);
+    }
   }
 
- private:
-  // Absent if the catalog changed, or a row stood in the way: try again.
-  std::optional<ReconcileReport> attempt() {
+  // False if there is more to do: the catalog changed, a row stood in the way, or there was too much for one round.
+  bool attempt() {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
     const std::vector<store::Lease> leases = connect_all(shards_, deadline_);
     const store::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
-    return store::on_shard(shards_, entity_shard_, [&]() -> std::optional<ReconcileReport> {
+    return store::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
       if (store::lock_fence_shared(*entity_lease).epoch != catalog->epoch) {
         transaction.roll_back();
         shards_.reload_catalog(entity_shard_, *entity_lease);
-        return std::nullopt;
+        return false;
       }
       const auto entities = store::read_entities(*entity_lease, ids_, store::Lock::shared);
       const Expectation expected = expect(shards_, *catalog, entity_shard_, entities);
       const std::vector<PlacedRow> actual = read_rows(shards_, leases, *catalog, ids_);
-      ReconcileReport report;
-      report.in_use = actual.size();
-      RowsByShard deletes, inserts;
-      compare(*catalog, expected, actual, report, deletes, inserts);
-      if (mode_ == ReconcileMode::repair && !mend(*catalog, leases, *entity_lease, deletes, inserts)) {
-        return std::nullopt;
-      }
+      Changes changes;
+      ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
-      return report;
+      if (!mended_some_) {
+        report_ = std::move(report);  // later rounds find only what the first one left
+      }
+      if (mode_ == ReconcileMode::examine || changes.empty()) {
+        return true;
+      }
+      if (!mend(*catalog, leases, *entity_lease, changes)) {
+        return false;
+      }
+      mended_some_ = true;
+      return !changes.more;
     });
   }
 
-  void compare(const store::Catalog& catalog, const Expectation& expected, const std::vector<PlacedRow>& actual,
-               ReconcileReport& report, RowsByShard& deletes, RowsByShard& inserts) const {
+  // What a round deletes and inserts: not more than can be done while the fence and the entities are locked.
+  struct Changes {
+    RowsByShard deletes, inserts;
+    std::size_t rows = 0;
+    bool more = false;
+
+    [[nodiscard]] bool empty() const { return rows == 0; }
+    void add(RowsByShard& to, const PlacedRow& row) {
+      if (rows == max_changes) {
+        more = true;
+        return;
+      }
+      add_row(to, row);
+      ++rows;
+    }
+  };
+
+  ReconcileReport compare(const store::Catalog& catalog, const Expectation& expected,
+                          const std::vector<PlacedRow>& actual, Changes& changes) const {
+    ReconcileReport report;
     std::vector<PlacedRow> missing, extra;
     std::set_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
                         std::back_inserter(missing));
     std::set_difference(actual.begin(), actual.end(), expected.rows.begin(), expected.rows.end(),
                         std::back_inserter(extra));
-    for (const PlacedRow& row : missing) {
-      report.differences.push_back(difference(FindingKind::missing, catalog, row));
-      add_row(inserts, row);
-    }
+    // In a UNIQUE table what stands in the way of a missing row must go in the same round: extra rows first.
     for (const PlacedRow& row : extra) {
       if (!expected.known.contains(row.entry.entity_id)) {
         continue;  // of an absent or unreadable entity: not ours to judge here
       }
-      const bool expected_elsewhere =
-          std::any_of(expected.rows.begin(), expected.rows.end(),
-                      [&](const PlacedRow& other) { return other.index == row.index && other.entry == row.entry; });
       report.differences.push_back(
-          difference(expected_elsewhere ? FindingKind::misplaced : FindingKind::stale, catalog, row));
-      add_row(deletes, row);
+          difference(expected_elsewhere(expected, row) ? FindingKind::misplaced : FindingKind::stale, catalog, row));
+      changes.add(changes.deletes, row);
+    }
+    for (const PlacedRow& row : missing) {
+      report.differences.push_back(difference(FindingKind::missing, catalog, row));
+      changes.add(changes.inserts, row);
     }
     for (const Uuid& id : expected.unreadable) {
       report.differences.push_back({FindingKind::unreadable, {}, 0, entity_shard_, {{}, id}});
     }
+    return report;
   }
 
-  bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
-            const RowsByShard& deletes, const RowsByShard& inserts) {
-    if (deletes.empty() && inserts.empty()) {
-      return true;
+  [[nodiscard]] bool expected_elsewhere(const Expectation& expected, PlacedRow row) const {
+    for (row.shard = 0; row.shard < shards_.count(); ++row.shard) {
+      if (std::binary_search(expected.rows.begin(), expected.rows.end(), row)) {
+        return true;
+      }
     }
+    return false;
+  }
+
+  // False if a row stood in the way; then nothing was changed.
+  bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
+            const Changes& changes) {
     IndexTransactions transactions(shards_, leases, catalog);
-    if (!transactions.apply(deletes, inserts)) {
+    if (!transactions.apply(changes.deletes, changes.inserts)) {
       return false;
     }
     store::validate_locks(entity_connection);
@@ -205,6 +242,8 @@ class Reconciliation {
   const std::span<const Uuid> ids_;
   const ReconcileMode mode_;
   const base::Deadline& deadline_;
+  ReconcileReport report_;
+  bool mended_some_ = false;
 };
 
 std::vector<Uuid> sorted_distinct(std::span<const Uuid> ids) {
@@ -223,9 +262,11 @@ void for_batches(std::span<const Uuid> ids, Function&& work) {
   }
 }
 
-// Under the exclusive fence: the orphan rows of those ids that really are absent.
+// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them, or, if
+// they are many, some of them, and sets `more`.
 std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                    sql::Connection& entity_connection, std::span<const Uuid> ids, ReconcileMode mode) {
+                                    sql::Connection& entity_connection, std::span<const Uuid> ids, ReconcileMode mode,
+                                    bool& more) {
   std::vector<Uuid> absent(ids.begin(), ids.end());
   for (const auto& row : store::read_entities(entity_connection, ids, store::Lock::none)) {
     std::erase(absent, row.id);
@@ -235,8 +276,11 @@ std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<sto
   RowsByShard deletes;
   for (const PlacedRow& row : read_rows(shards, leases, catalog, absent)) {
     orphans.push_back(difference(FindingKind::orphan, catalog, row));
-    add_row(deletes, row);
+    if (orphans.size() <= max_orphans) {
+      add_row(deletes, row);
+    }
   }
+  more = mode == ReconcileMode::repair && orphans.size() > max_orphans;
   if (mode == ReconcileMode::repair && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
     static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
@@ -255,7 +299,6 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
     ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline).run();
     std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
-    report.in_use += part.in_use;
   });
   return report;
 }
@@ -266,14 +309,22 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
   for_batches(ids, [&](std::span<const Uuid> batch) {
     std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
     std::vector<Difference> found;
-    store::with_fence_exclusive(shards, entity_shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
-      for (store::Lease& lease : leases) {
-        if (lease->broken()) {
-          lease = shards.connect_once(lease.shard());
-        }
+    bool more = true;
+    while (more) {
+      std::vector<Difference> round;
+      store::with_fence_exclusive(shards, entity_shard, deadline,
+                                  [&](sql::Connection& connection, const store::Fence&) {
+                                    for (store::Lease& lease : leases) {
+                                      if (lease->broken()) {
+                                        lease = shards.connect_once(lease.shard(), store::Purpose::index_writes);
+                                      }
+                                    }
+                                    round = sweep_batch(shards, leases, connection, batch, mode, more);
+                                  });
+      if (found.empty()) {  // later rounds find only what the first one left
+        found = std::move(round);
       }
-      found = sweep_batch(shards, leases, connection, batch, mode);
-    });
+    }
     std::move(found.begin(), found.end(), std::back_inserter(orphans));
   });
   return orphans;

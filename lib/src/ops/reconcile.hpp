@@ -32,7 +32,6 @@ enum class ReconcileMode { examine, repair };
 struct ReconcileReport {
   std::vector<Difference> differences;  // found; in mode repair, and mended unless unreadable
   std::vector<Uuid> absent;             // ids without any row, which no lock covers: see sweep_orphans()
-  std::uint64_t in_use = 0;             // rows seen
 };
 
 // Ids of one entity shard, any number, in any order. In mode examine nothing is changed. Replays after transient

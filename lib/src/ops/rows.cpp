@@ -58,7 +58,7 @@ std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefiniti
 std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {
   std::vector<store::Lease> leases;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    leases.push_back(shards.connect(shard, deadline));
+    leases.push_back(shards.connect(shard, deadline, store::Purpose::index_writes));
   }
   return leases;
 }

@@ -40,7 +40,7 @@ void add_row(RowsByShard& rows, const PlacedRow& row);
 [[nodiscard]] std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
                                               std::span<const store::IndexEntry> entries);
 
-// A connection to every shard.
+// A connection for index rows to every shard.
 [[nodiscard]] std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline);
 
 // The rows of these entities in every maintained index on every shard, sorted.

@@ -51,8 +51,9 @@ using Clock = std::chrono::steady_clock;
 
 class Verification {
  public:
-  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control)
-      : shards_(shards), options_(options), control_(control) {}
+  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control,
+               const std::function<void()>& heartbeat)
+      : shards_(shards), options_(options), control_(control), heartbeat_(heartbeat) {}
 
   VerifyReport run() {
     choose_indexes();
@@ -79,39 +80,91 @@ class Verification {
     const base::Deadline deadline = shards_.deadline();
     std::vector<std::string> tables = options_.tables.empty() ? all_indexes(shards_, deadline) : options_.tables;
     for (const std::string& table : tables) {
-      const IndexEverywhere everywhere = look_up_index(shards_, table, deadline);
+      const IndexEverywhere everywhere = look_up_settled(table);
       if (!everywhere.in_any_catalog()) {
-        throw no_such_index(shards_, table, deadline);
+        if (options_.tables.empty()) {
+          continue;  // dropped a moment ago
+        }
+        throw no_such_index(shards_, table, shards_.deadline());
+      }
+      if (on_its_way_out(everywhere) || not_filled_yet(table, everywhere)) {
+        continue;
       }
       if (check_catalogs(table, everywhere) && check_tables(*everywhere.on_shard.front())) {
         indexes_.push_back(*everywhere.on_shard.front());
-        names_.insert(table);
+        generations_.emplace(table, everywhere.on_shard.front()->generation);
+        report_.verified.push_back(table);
       }
     }
   }
 
-  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
+  // Shards differ for a moment while an index is created, published or dropped: looks again before calling it a
+  // finding.
+  IndexEverywhere look_up_settled(const std::string& table) {
+    constexpr int looks = 10;
+    constexpr auto between = std::chrono::milliseconds(300);
+    IndexEverywhere everywhere = look_up_index(shards_, table, shards_.deadline());
+    for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
+      heartbeat_();
+      std::this_thread::sleep_for(between);
+      everywhere = look_up_index(shards_, table, shards_.deadline());
+    }
+    return everywhere;
+  }
+
+  static bool on_its_way_out(const IndexEverywhere& everywhere) {
+    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
+      return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
+    });
+  }
+
+  bool not_filled_yet(const std::string& table, const IndexEverywhere& everywhere) {
+    const bool building = options_.tables.empty() &&
+                          std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                                      [](const auto& index) { return !index || index->state == IndexState::building; });
+    if (building) {
+      shards_.warn({"index is still building and was not verified",
+                    {{"index", table}},
+                    "run `looseleaf backfill`, which verifies it"});
+    }
+    return building;
+  }
+
+  struct CatalogDifference {
+    std::uint32_t shard;
+    bool state_only;
+    std::string what;
+  };
+
+  static std::vector<CatalogDifference> differences(const IndexEverywhere& everywhere) {
     const auto& first = everywhere.on_shard.front();
-    bool equal = true;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    std::vector<CatalogDifference> found;
+    if (!first && everywhere.in_any_catalog()) {
+      found.push_back({0, false, "this shard's catalog lacks the index"});
+    }
+    for (std::uint32_t shard = 1; first && shard < everywhere.on_shard.size(); ++shard) {
       const auto& other = everywhere.on_shard[shard];
-      std::string what;
-      if (!other || !first) {
-        what = other || !first ? std::string() : "this shard's catalog lacks the index";
-        what = !first && other ? "shard 0's catalog lacks the index" : what;
+      if (!other) {
+        found.push_back({shard, false, "this shard's catalog lacks the index"});
       } else if (other->generation != first->generation || other->definition != first->definition) {
-        what = "this shard's catalog has another definition or generation than shard 0's";
-      } else if (other->state == IndexState::dropping || other->state == IndexState::dropped) {
-        return false;  // on its way out: nothing to prove
+        found.push_back({shard, false, "this shard's catalog has another definition or generation than shard 0's"});
       } else if (other->state != first->state) {
-        what = fmt::format("its state is {}, but {} on shard 0", to_string(other->state), to_string(first->state));
-      }
-      if (!what.empty()) {
-        report_.findings.push_back({FindingKind::catalog_differs, table, shard, {}, what});
-        equal = false;
+        found.push_back(
+            {shard, true,
+             fmt::format("its state is {}, but {} on shard 0", to_string(other->state), to_string(first->state))});
       }
     }
-    return equal && first;
+    return found;
+  }
+
+  // True if the index is the same everywhere, so that its rows can be judged; its state may differ.
+  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
+    bool comparable = true;
+    for (const CatalogDifference& difference : differences(everywhere)) {
+      report_.findings.push_back({FindingKind::catalog_differs, table, difference.shard, {}, difference.what});
+      comparable = comparable && difference.state_only;
+    }
+    return comparable;
   }
 
   bool check_tables(const store::CatalogIndex& index) {
@@ -138,6 +191,7 @@ class Verification {
     };
     visitor.broken_entity = [this](Finding finding) { broken_entities_.push_back(std::move(finding)); };
     visitor.progress = [this](std::uint32_t shard, std::uint64_t entities) {
+      heartbeat_();
       if (control_.stop.load()) {
         throw Error(ErrorCode::interrupted, "stopped before everything was checked");
       }
@@ -145,10 +199,22 @@ class Verification {
         control_.on_progress({"verify", shard, entities, 0});
       }
     };
-    const WalkCounts counts = walk(shards_, indexes_, visitor);
+    const WalkCounts counts = walk_or_explain(visitor);
     report_.entities = counts.entities;
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;
+    }
+  }
+
+  WalkCounts walk_or_explain(const WalkVisitor& visitor) {
+    try {
+      return walk(shards_, indexes_, visitor);
+    } catch (const sql::ServerError& error) {
+      if (error.error_class() != sql::ErrorClass::table_gone) {
+        throw;
+      }
+      throw Error(ErrorCode::unavailable, "an index was dropped while it was verified", error.context(),
+                  "run the command again");
     }
   }
 
@@ -178,6 +244,7 @@ class Verification {
       if (control_.stop.load()) {
         throw Error(ErrorCode::interrupted, "stopped before everything was checked");
       }
+      heartbeat_();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     for (const auto& [shard, ids] : by_entity_shard(standing_)) {
@@ -202,7 +269,8 @@ class Verification {
       found.push_back(std::move(orphan));
     }
     std::erase_if(found, [&](const Difference& difference) {
-      return difference.kind == FindingKind::unreadable || !names_.contains(difference.table);
+      return difference.kind == FindingKind::unreadable ||
+             !generations_.contains({difference.table, difference.generation});
     });
     return found;
   }
@@ -241,9 +309,10 @@ class Verification {
   store::Shards& shards_;
   const VerifyOptions& options_;
   JobControl& control_;
+  const std::function<void()>& heartbeat_;
   std::vector<store::CatalogIndex> indexes_;
-  std::set<std::string> names_;
-  std::map<std::uint32_t, std::vector<Uuid>> suspects_;  // by entity shard
+  std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
+  std::map<std::uint32_t, std::vector<Uuid>> suspects_;          // by entity shard
   std::size_t suspect_count_ = 0;
   std::set<Difference> standing_, confirmed_;
   std::vector<Finding> broken_entities_;
@@ -253,9 +322,10 @@ class Verification {
 
 }  // namespace
 
-VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control) {
+VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
+                    const std::function<void()>& heartbeat) {
   shards.check_identities();
-  return Verification(shards, options, control).run();
+  return Verification(shards, options, control, heartbeat).run();
 }
 
 }  // namespace ops

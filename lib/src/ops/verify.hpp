@@ -1,6 +1,7 @@
 // Proving, or disproving with a list, that index tables and entities agree.
 #pragma once
 
+#include <functional>
 #include <looseleaf/jobs.hpp>
 
 #include "store/shards.hpp"
@@ -9,6 +10,9 @@ namespace looseleaf::ops {
 
 // See Datastore::verify. A difference seen while walking is only a suspicion: it becomes a finding when it still stands
 // under the entity's lock, and, unless it is a missing row, under a second lock after the grace period.
-VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control);
+// `heartbeat` is called every second or so, for whoever holds a lock meanwhile.
+VerifyReport verify(
+    store::Shards& shards, const VerifyOptions& options, JobControl& control,
+    const std::function<void()>& heartbeat = [] {});
 
 }  // namespace looseleaf::ops

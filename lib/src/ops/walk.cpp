@@ -23,15 +23,15 @@ class Stream {
  public:
   using Read = std::function<std::vector<Row>(sql::Connection&, const std::optional<Row>& after)>;
 
-  Stream(store::Shards& shards, std::uint32_t shard, std::size_t chunk, Read read)
-      : shards_(shards), shard_(shard), chunk_(chunk), read_(std::move(read)) {}
+  Stream(store::Shards& shards, std::uint32_t shard, Read read)
+      : shards_(shards), shard_(shard), read_(std::move(read)) {}
 
   // Null at the end.
   const Row* head() {
     if (rows_.empty() && !ended_) {
       auto rows = store::with_shard(shards_, shard_, shards_.deadline(),
                                     [&](sql::Connection& connection) { return read_(connection, last_); });
-      ended_ = rows.size() < chunk_;
+      ended_ = rows.empty();
       if (!rows.empty()) {
         last_ = rows.back();
       }
@@ -51,7 +51,6 @@ class Stream {
  private:
   store::Shards& shards_;
   const std::uint32_t shard_;
-  const std::size_t chunk_;
   const Read read_;
   std::deque<Row> rows_;
   std::optional<Row> last_;
@@ -68,14 +67,14 @@ class Walk {
     catalog_.indexes = indexes;
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
       entities_.emplace_back(
-          shards, shard, entity_chunk, [](sql::Connection& connection, const std::optional<store::EntityRow>& after) {
+          shards, shard, [](sql::Connection& connection, const std::optional<store::EntityRow>& after) {
             return store::read_after(connection, after ? std::optional(after->id) : std::nullopt, entity_chunk);
           });
       for (std::size_t index = 0; index < indexes.size(); ++index) {
         const IndexDefinition& definition = catalog_.indexes[index].definition;
         entries_.emplace_back(
             index, std::make_unique<EntryStream>(
-                       shards, shard, entry_chunk,
+                       shards, shard,
                        [&definition](sql::Connection& connection, const std::optional<store::IndexEntry>& after) {
                          return store::read_entries_after(connection, definition, after, entry_chunk);
                        }));

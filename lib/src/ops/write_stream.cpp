@@ -11,6 +11,7 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "ops/put.hpp"
+#include "ops/rows.hpp"
 #include "store/entity_rows.hpp"
 #include "store/placement.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t window_writes = 8192;            // in flight at most
 constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
+constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
 constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
 
 // One write from put() or remove() until its result was delivered.
@@ -27,8 +29,9 @@ struct Slot {
   WriteResult result;
   std::size_t cost = 0;  // bytes that count against the window
   bool is_put = false;
-  bool encoded = false;  // an encoder is through with it: `write` is complete, or the result is final
-  bool done = false;     // the result is final
+  bool encoded = false;   // an encoder is through with it: `write` is complete, or the result is final
+  bool rejected = false;  // the encoder found it malformed
+  bool done = false;      // the result is final; set only once every stage is through with the slot
   ops::Write write;
 };
 
@@ -105,6 +108,7 @@ class WriteStream::Impl {
       if (!slot.encoded) {
         break;
       }
+      slot.done = slot.rejected;
       if (!slot.done) {
         queues_[store::shard_of(slot.write.id, shards_->count())].push_back(&slot);
         any = true;
@@ -143,17 +147,23 @@ class WriteStream::Impl {
     }
   }
 
-  static void encode(Slot& slot) {
+  void encode(Slot& slot) {
     try {
-      model::ParsedEntity parsed = model::parse_entity(slot.result.text, slot.result.position);
+      const model::ParsedEntity parsed = model::parse_entity(slot.result.text, slot.result.position);
       slot.result.id = parsed.id;
       slot.write.id = parsed.id;
       slot.write.body = codec::encode_body(parsed.text);
-      slot.write.json = std::move(parsed.json);
+      // While the parsed body is at hand, and before any lock is held. A catalog that is not known yet, or is not the
+      // one in force any more, costs the writer a second parse.
+      const std::uint32_t shard = store::shard_of(parsed.id, shards_->count());
+      if (const auto catalog = shards_->cached_catalog(shard)) {
+        slot.write.expected = ops::ExpectedRows{
+            catalog->epoch, ops::placed_rows(*catalog, parsed.id, &parsed.json, shard, shards_->count())};
+      }
     } catch (const Error& error) {
       slot.result.status = WriteStatus::rejected;
       slot.result.error = error;
-      slot.done = true;
+      slot.rejected = true;
     }
   }
 
@@ -182,11 +192,12 @@ class WriteStream::Impl {
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue) {
     std::vector<Slot*> batch;
     std::set<Uuid> ids;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0, rows = 0;
     while (!queue.empty() && batch.size() < store::max_ids) {
       Slot* slot = queue.front();
       bytes += slot->write.body ? slot->write.body->size() : 0;
-      if ((!batch.empty() && bytes > batch_bytes) || !ids.insert(slot->write.id).second) {
+      rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
+      if ((!batch.empty() && (bytes > batch_bytes || rows > batch_rows)) || !ids.insert(slot->write.id).second) {
         break;
       }
       batch.push_back(slot);

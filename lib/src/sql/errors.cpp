@@ -101,6 +101,7 @@ std::string_view what_of(ErrorClass error_class) {
       return "a row with this key is there already";
     case ErrorClass::table_gone:
       return "a table is not there";
+    case ErrorClass::unreachable:
     case ErrorClass::too_large:
     case ErrorClass::permanent:
       break;
@@ -109,9 +110,14 @@ std::string_view what_of(ErrorClass error_class) {
 }
 
 std::string_view hint_of(ErrorClass error_class) {
-  return error_class == ErrorClass::failing_over
-             ? "name the writable server in the cluster file, or end its read_only mode"
-             : "";
+  switch (error_class) {
+    case ErrorClass::failing_over:
+      return "name the writable server in the cluster file, or end its read_only mode";
+    case ErrorClass::table_gone:
+      return "if an index table was dropped by hand, use `looseleaf drop-index` and create the index again";
+    default:
+      return "";
+  }
 }
 
 bool is_transient(ErrorClass error_class) {
@@ -122,6 +128,7 @@ bool is_transient(ErrorClass error_class) {
     case ErrorClass::statement_killed:
     case ErrorClass::failing_over:
       return true;
+    case ErrorClass::unreachable:
     case ErrorClass::duplicate_key:
     case ErrorClass::table_gone:
     case ErrorClass::too_large:
@@ -202,7 +209,8 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
     }
     return is_tls_disconnect(message) ? ErrorClass::refused : ErrorClass::permanent;
   }
-  if (number == 1213 || number == 1205 || (number == 1020 && on_mariadb) || (number == 3572 && on_mysql)) {
+  if (number == 1213 || number == 1205 || (number == 1020 && on_mariadb) ||
+      ((number == 3572 || number == 3101) && on_mysql)) {
     return ErrorClass::conflict;
   }
   if (number == 1317 || (number == 3024 && on_mysql) || (number == 1969 && on_mariadb)) {

@@ -13,6 +13,7 @@ enum class Flavour { mariadb, mysql };
 enum class ErrorClass {
   conflict,          // rolled back, or to be rolled back: replay the whole transaction
   refused,           // refused before any work: try to connect again
+  unreachable,       // refused until the deadline: not to be waited for again
   connection_lost,   // the outcome is unknown if a COMMIT or an autocommitted write was in flight
   statement_killed,  // killed or timed out: roll back, halve the chunk
   failing_over,      // read-only: connect anew, until the server is writable

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/random.hpp"
 #include "sql/literals.hpp"
 
@@ -76,12 +78,25 @@ void add_index(sql::Connection& connection, const IndexDefinition& definition, s
   draw_epoch(connection);
 }
 
-void set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
-                     IndexState state) {
-  connection.execute(fmt::format(
-      "UPDATE looseleaf_index SET state = {}, since = NOW(6) WHERE table_name = {} AND generation = {} AND state <> {}",
-      sql::text_literal(to_string(state)), sql::text_literal(table), generation, sql::text_literal(to_string(state))));
+bool set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
+                     const std::vector<IndexState>& from, IndexState to) {
+  const sql::Result found = connection.query(
+      fmt::format("SELECT state FROM looseleaf_index WHERE table_name = {} AND generation = {} FOR UPDATE",
+                  sql::text_literal(table), generation));
+  if (found.empty()) {
+    return false;
+  }
+  const IndexState state = parse_index_state(found.text(0, 0));
+  if (state == to) {
+    return true;
+  }
+  if (std::find(from.begin(), from.end(), state) == from.end()) {
+    return false;
+  }
+  connection.execute(fmt::format("UPDATE looseleaf_index SET state = {}, since = NOW(6) WHERE table_name = {}",
+                                 sql::text_literal(to_string(to)), sql::text_literal(table)));
   draw_epoch(connection);
+  return true;
 }
 
 void remove_index(sql::Connection& connection, const std::string& table, std::uint64_t generation) {

@@ -36,8 +36,10 @@ struct Catalog {
 // epoch.
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state);
-// No effect on an index of another generation.
-void set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation, IndexState state);
+// Moves an index from one of the states `from` to another; false, and no change, if it is in none of these and not
+// there already, or is of another generation, or absent.
+[[nodiscard]] bool set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
+                                   const std::vector<IndexState>& from, IndexState to);
 void remove_index(sql::Connection& connection, const std::string& table, std::uint64_t generation);
 
 // Throws Error(corrupt) for an unknown word.

@@ -9,7 +9,8 @@
 namespace looseleaf::store {
 namespace {
 
-constexpr std::size_t row_overhead = 512;  // of a row in a statement beyond its body, generously
+constexpr std::uint64_t max_page = 1 << 20;  // bytes of stored bodies read at once, unless a single one is larger
+constexpr std::size_t row_overhead = 512;    // of a row in a statement beyond its body, generously
 
 std::vector<EntityRow> to_rows(sql::Result result) {
   std::vector<EntityRow> rows;
@@ -25,6 +26,24 @@ std::vector<EntityRow> to_rows(sql::Result result) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+// The first rows, as many as fit into max_page bytes.
+std::vector<EntityRow> read_page(sql::Connection& connection, const std::string& where_and_order, std::size_t limit) {
+  const sql::Result sizes = connection.query(
+      fmt::format("SELECT COALESCE(LENGTH(body), 0) FROM entities {} LIMIT {}", where_and_order, limit));
+  std::size_t rows = 0;
+  for (std::uint64_t bytes = 0; rows < sizes.size(); ++rows) {
+    bytes += sizes.unsigned_integer(rows, 0);
+    if (rows > 0 && bytes > max_page) {
+      break;
+    }
+  }
+  if (rows == 0) {
+    return {};
+  }
+  return to_rows(connection.query(
+      fmt::format("SELECT added_id, id, updated, body FROM entities {} LIMIT {}", where_and_order, rows)));
 }
 
 std::string body_literal(const std::optional<std::string>& body) {
@@ -69,16 +88,27 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
   statement.finish();
 }
 
+std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids) {
+  const sql::Result result = connection.query("SELECT added_id, id, updated, LENGTH(body) FROM entities WHERE id IN (" +
+                                              id_list(ids) + ") ORDER BY id FOR UPDATE");
+  std::vector<EntityHead> heads;
+  heads.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    heads.push_back({result.unsigned_integer(i, 0), require_uuid(result.text(i, 1)),
+                     base::parse_stamp(result.text(i, 2)), std::nullopt});
+    if (result.cell(i, 3)) {
+      heads.back().body_size = result.unsigned_integer(i, 3);
+    }
+  }
+  return heads;
+}
+
 std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit) {
-  return to_rows(connection.query(fmt::format(
-      "SELECT added_id, id, updated, body FROM entities WHERE added_id < {} ORDER BY added_id DESC LIMIT {}", added_id,
-      limit)));
+  return read_page(connection, fmt::format("WHERE added_id < {} ORDER BY added_id DESC", added_id), limit);
 }
 
 std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id, std::size_t limit) {
-  const std::string where = id ? "WHERE id > " + id_literal(*id) + " " : std::string();
-  return to_rows(connection.query(
-      fmt::format("SELECT added_id, id, updated, body FROM entities {}ORDER BY id LIMIT {}", where, limit)));
+  return read_page(connection, (id ? "WHERE id > " + id_literal(*id) + " " : std::string()) + "ORDER BY id", limit);
 }
 
 }  // namespace looseleaf::store

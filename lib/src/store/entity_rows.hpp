@@ -28,16 +28,28 @@ enum class Lock { none, shared, exclusive };
 // The rows that exist among at most max_ids ids, in id order; locking reads lock them in that order.
 [[nodiscard]] std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock);
 
+// An entity row without its body.
+struct EntityHead {
+  std::uint64_t added_id = 0;
+  Uuid id;
+  base::Stamp updated;
+  std::optional<std::uint64_t> body_size;  // bytes as stored; absent: a tombstone
+};
+
+// The same without bodies, locked exclusively.
+[[nodiscard]] std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids);
+
 // Plain INSERTs of new ids in multi-row statements. Throws ServerError(duplicate_key) if another writer came first.
 void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows);
 
 // Overwrites stamp and body of rows that this transaction has locked exclusively; added_id is theirs.
 void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
 
-// Up to `limit` rows below `added_id`, newest first; plain reads.
+// Rows below `added_id`, newest first: up to `limit`, fewer if their bodies are large, at least one; none at the end.
+// A plain read.
 [[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id,
                                                  std::size_t limit);
-// Up to `limit` rows above `id` (all, if absent), in id order.
+// The same above `id` (all, if absent), in id order.
 [[nodiscard]] std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id,
                                                 std::size_t limit);
 

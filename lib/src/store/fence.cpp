@@ -11,15 +11,27 @@
 namespace looseleaf::store {
 namespace {
 
-constexpr const char* select_fence = "SELECT epoch, NOW(6), clock_floor FROM looseleaf_shard WHERE only_row = 1 ";
+constexpr const char* select_fence =
+    "SELECT epoch, NOW(6), clock_floor, @@global.read_only FROM looseleaf_shard WHERE only_row = 1 ";
 constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
+
+// A server that became read-only is being replaced by another one: what its locks say counts no longer.
+void require_writable(sql::Connection& connection, const std::string& read_only) {
+  if (read_only != "0" && read_only != "OFF") {
+    connection.mark_broken();
+    throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
+                           "server became read-only, as in a failover", {{"server", to_string(connection.address())}},
+                           "the cluster file must lead to the server that is writable now");
+  }
+}
 
 Fence read_fence(sql::Connection& connection, const char* lock) {
   const sql::Result row = connection.query(std::string(select_fence) + lock);
   if (row.empty()) {
     throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
   }
+  require_writable(connection, row.text(0, 3));
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
 }
 
@@ -90,14 +102,8 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
   return barrier;
 }
 
-void validate_locks(sql::Connection& connection) {
-  const char* sql = connection.flavour() == sql::Flavour::mysql
-                        ? "SELECT @@global.read_only OR @@global.super_read_only"
-                        : "SELECT @@global.read_only <> 0";
-  if (connection.query(sql).text(0, 0) != "0") {
-    throw sql::ServerError(sql::ErrorClass::failing_over, 1290, ErrorCode::unavailable,
-                           "server became read-only during a transaction", {}, {});
-  }
+void validate_locks(sql::Connection& connection) {  // MySQL's super_read_only implies read_only
+  require_writable(connection, connection.query("SELECT @@global.read_only").text(0, 0));
 }
 
 }  // namespace looseleaf::store

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/parallel.hpp"
@@ -16,6 +17,8 @@ constexpr std::size_t max_idle = 8;  // connections kept for each shard
 constexpr int er_access_denied = 1045;
 constexpr int er_bad_db = 1049;
 
+// A lock wait ends after 2 s; what takes longer than this is a server that hangs.
+constexpr auto longest_index_write = std::chrono::milliseconds(3500);
 constexpr auto retry_dead_after = std::chrono::seconds(5);
 
 // Well below the session's wait_timeout of 30 s: the server has not closed it.
@@ -28,6 +31,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     give_back();
     owner_ = other.owner_;
     shard_ = other.shard_;
+    purpose_ = other.purpose_;
     connection_ = std::move(other.connection_);
   }
   return *this;
@@ -38,12 +42,17 @@ Lease::~Lease() {
 }
 
 void Lease::give_back() noexcept {
-  if (connection_ && !connection_->broken()) {
-    try {
-      owner_->give_back(shard_, std::move(connection_));
-    } catch (...) {
-      connection_.reset();  // no memory for the pool: the connection is closed instead
+  if (!connection_) {
+    return;
+  }
+  try {
+    if (connection_->broken()) {
+      owner_->drop_idle(shard_);
+    } else {
+      owner_->give_back(shard_, purpose_, std::move(connection_));
     }
+  } catch (...) {
+    connection_.reset();  // no memory for the pool: the connection is closed instead
   }
   connection_.reset();
 }
@@ -61,11 +70,11 @@ Error::Context Shards::where(std::uint32_t shard) const {
   return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
 }
 
-Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline) {
+Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   sql::Backoff backoff;
   while (true) {
     try {
-      return connect_once(shard);
+      return connect_once(shard, purpose);
     } catch (const sql::ServerError& error) {
       if (!error.retryable()) {
         throw;
@@ -73,23 +82,19 @@ Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline) {
       const std::lock_guard lock(mutex_);
       Pool& pool = pools_[shard];
       if (deadline.passed() || pool.given_up) {
-        pool.given_up = error;
+        pool.given_up = sql::ServerError(sql::ErrorClass::unreachable, error.number(), error.code(), error.what(),
+                                         error.context(), error.hint());
         pool.tried = std::chrono::steady_clock::now();
-        throw;
+        throw sql::ServerError(*pool.given_up);
       }
     }
     backoff.wait(deadline);
   }
 }
 
-bool Shards::gave_up(std::uint32_t shard) {
-  const std::lock_guard lock(mutex_);
-  return pools_.at(shard).given_up.has_value();
-}
-
-Lease Shards::connect_once(std::uint32_t shard) {
-  if (auto connection = take_idle(shard)) {
-    return {this, shard, std::move(connection)};
+Lease Shards::connect_once(std::uint32_t shard, Purpose purpose) {
+  if (auto connection = take_idle(shard, purpose)) {
+    return {this, shard, purpose, std::move(connection)};
   }
   {
     const std::lock_guard lock(mutex_);
@@ -100,11 +105,11 @@ Lease Shards::connect_once(std::uint32_t shard) {
   }
   return on_shard(*this, shard, [&]() -> Lease {
     try {
-      auto connection = open(shard, true);
+      auto connection = open(shard, purpose, true);
       check_identity(shard, *connection);
       const std::lock_guard lock(mutex_);
       pools_[shard].given_up.reset();
-      return {this, shard, std::move(connection)};
+      return {this, shard, purpose, std::move(connection)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
@@ -115,12 +120,12 @@ Lease Shards::connect_once(std::uint32_t shard) {
 }
 
 std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, bool use_database) {
-  return on_shard(*this, shard, [&] { return open(shard, use_database); });
+  return on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database); });
 }
 
-std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard) {
+std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose purpose) {
   const std::lock_guard lock(mutex_);
-  auto& idle = pools_.at(shard).idle;
+  auto& idle = pools_.at(shard).idle.at(static_cast<std::size_t>(purpose));
   while (!idle.empty()) {
     auto connection = std::move(idle.back());
     idle.pop_back();
@@ -131,12 +136,13 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard) {
   return nullptr;
 }
 
-std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, bool use_database) {
+std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database) {
   const ShardConfig& config = cluster_.shards.at(shard);
   sql::ConnectOptions connect =
       sql::resolve_connection(cluster_, config, {options_.defaults_file.value_or(std::string()), options_.ssl_mode});
   connect.connect_timeout = options_.connect_timeout;
-  connect.read_timeout = options_.timeout;
+  connect.read_timeout =
+      purpose == Purpose::index_writes ? std::min(options_.timeout, longest_index_write) : options_.timeout;
   if (!use_database) {
     connect.database.clear();
   }
@@ -213,7 +219,7 @@ void Shards::check_identities() {
       try {
         static_cast<void>(connect_once(shard));
       } catch (const sql::ServerError& error) {
-        if (!error.retryable()) {
+        if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
           throw;
         }
       }
@@ -222,23 +228,33 @@ void Shards::check_identities() {
   base::run_all(tasks);
 }
 
-void Shards::give_back(std::uint32_t shard, std::unique_ptr<sql::Connection> connection) {
+void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection) {
   const std::lock_guard lock(mutex_);
-  auto& idle = pools_.at(shard).idle;
+  Pool& pool = pools_.at(shard);
+  pool.given_up.reset();  // it answers
+  auto& idle = pool.idle.at(static_cast<std::size_t>(purpose));
   if (idle.size() < max_idle) {
     idle.push_back(std::move(connection));
   }
 }
 
+void Shards::drop_idle(std::uint32_t shard) {
+  decltype(Pool::idle) dropped;  // outlives the lock, so that closing happens without it
+  const std::lock_guard lock(mutex_);
+  std::swap(dropped, pools_.at(shard).idle);
+}
+
 std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (pools_.at(shard).catalog) {
-      return pools_[shard].catalog;
-    }
+  if (auto catalog = cached_catalog(shard)) {
+    return catalog;
   }
   return with_shard(*this, shard, deadline,
                     [&](sql::Connection& connection) { return reload_catalog(shard, connection); });
+}
+
+std::shared_ptr<const Catalog> Shards::cached_catalog(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  return pools_.at(shard).catalog;
 }
 
 std::shared_ptr<const Catalog> Shards::reload_catalog(std::uint32_t shard, sql::Connection& connection) {

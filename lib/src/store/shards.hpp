@@ -1,6 +1,7 @@
 // The shards of one cluster: connections whose identity was checked, and the catalogs last seen.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <looseleaf/datastore.hpp>
@@ -21,11 +22,15 @@ namespace looseleaf::store {
 
 class Shards;
 
+// What a connection is for. Index rows are written while locks on another server are held: such a connection gives up
+// on a server that hangs after a few seconds instead of the whole time-out.
+enum class Purpose { general, index_writes };
+
 // A connection on loan; goes back to its pool on destruction unless it is broken.
 class Lease {
  public:
-  Lease(Shards* owner, std::uint32_t shard, std::unique_ptr<sql::Connection> connection)
-      : owner_(owner), shard_(shard), connection_(std::move(connection)) {}
+  Lease(Shards* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection)
+      : owner_(owner), shard_(shard), purpose_(purpose), connection_(std::move(connection)) {}
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
@@ -41,6 +46,7 @@ class Lease {
 
   Shards* owner_;
   std::uint32_t shard_;
+  Purpose purpose_;
   std::unique_ptr<sql::Connection> connection_;
 };
 
@@ -58,12 +64,11 @@ class Shards {
 
   // A session on a shard whose identity agrees with the cluster file. Connecting is tried again until the deadline;
   // but once that was in vain this shard is tried only once, and not more often than every few seconds, until it
-  // answers again: a dead shard is waited for once, not for each batch. Throws ServerError, or Error(wrong_cluster).
-  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline);
+  // answers again: a dead shard is waited for once, not for each batch. Throws ServerError (unreachable then, which
+  // nobody retries), or Error(wrong_cluster).
+  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
   // The same in one try.
-  [[nodiscard]] Lease connect_once(std::uint32_t shard);
-  // True if the last connect() ran into its deadline.
-  [[nodiscard]] bool gave_up(std::uint32_t shard);
+  [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general);
   // For init: no identity is asked for, and the database may not exist yet (`use_database` false).
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
 
@@ -73,6 +78,8 @@ class Shards {
 
   // The catalog of an entity shard as last loaded; loads it if it never was.
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
+  // Null if it never was loaded.
+  [[nodiscard]] std::shared_ptr<const Catalog> cached_catalog(std::uint32_t shard);
   // Loads it anew.
   std::shared_ptr<const Catalog> reload_catalog(std::uint32_t shard, sql::Connection& connection);
 
@@ -85,17 +92,19 @@ class Shards {
  private:
   friend class Lease;
   struct Pool {
-    std::vector<std::unique_ptr<sql::Connection>> idle;
+    std::array<std::vector<std::unique_ptr<sql::Connection>>, 2> idle;  // by purpose
     std::shared_ptr<const Catalog> catalog;
     std::optional<sql::ServerError> given_up;  // why, if the last connect() ran into its deadline
     std::chrono::steady_clock::time_point tried;
   };
 
-  [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard);
-  [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, bool use_database);
+  [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard, Purpose purpose);
+  [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database);
   void check_identity(std::uint32_t shard, sql::Connection& connection);
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
-  void give_back(std::uint32_t shard, std::unique_ptr<sql::Connection> connection);
+  void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
+  // After a connection broke, the idle ones to its server are likely dead too.
+  void drop_idle(std::uint32_t shard);
 
   const Cluster cluster_;
   const Options options_;
@@ -121,23 +130,14 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
   }
 }
 
-// Runs `work` on a connection to a shard, again after transient errors until the deadline. A shard that was given up is
-// not waited for: many batches in a row would each wait as long.
+// Runs `work` on a connection to a shard, again after transient errors until the deadline.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work)
     -> decltype(work(std::declval<sql::Connection&>())) {
-  sql::Backoff backoff;
-  while (true) {
-    try {
-      const Lease lease = shards.connect(shard, deadline);
-      return on_shard(shards, shard, [&] { return work(*lease); });
-    } catch (const sql::ServerError& error) {
-      if (!error.retryable() || deadline.passed() || shards.gave_up(shard)) {
-        throw;
-      }
-    }
-    backoff.wait(deadline);
-  }
+  return sql::with_retries(deadline, [&] {
+    const Lease lease = shards.connect(shard, deadline);
+    return on_shard(shards, shard, [&] { return work(*lease); });
+  });
 }
 
 }  // namespace looseleaf::store
