@@ -88,7 +88,9 @@ Command query_command() {
   command.summary = "print the entities that match, in the order of an index";
   command.parameters = {
       {.name = "INDEX", .value = "", .help = "the index's table", .target = &options->index, .required = true},
-      {"COND", "", "name=value for the first properties, then name>v, >=, <, <= or name^=prefix for the next",
+      {"COND", "",
+       "name=value for the first properties (repeat a name for any of several values), then name>v, >=, <, <= or "
+       "name^=prefix for the next",
        &options->conditions},
       {"--desc", "", "the other way round", &options->descending},
       {"--limit", "N", "at most N entities", &options->limit},

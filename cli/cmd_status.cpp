@@ -151,13 +151,15 @@ ExitStatus run(const Globals& globals) {
   } else {
     print_as_text(status);
   }
+  ExitStatus exit_status = ExitStatus::done;
   for (const auto& shard : status.shards) {
     if (shard.error) {
       Error error = *shard.error;
       print_error(error.with("shard", std::to_string(shard.shard)));
+      exit_status = stronger(exit_status, exit_status_of(error.code(), 0));
     }
   }
-  return shards_down(status) == 0 ? ExitStatus::done : ExitStatus::failed;
+  return exit_status;
 }
 
 }  // namespace

@@ -63,6 +63,14 @@ TEST_CASE("shards in another order are refused") {
                 {"looseleaf: error: shard is at another place in the cluster file\n", "shard: ", "hint: "});
 }
 
+TEST_CASE("status shows the shards that a wrong cluster file names and blames the file") {
+  const TestCluster cluster = with_index();
+  const std::string file = write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)});
+  const cli::ProcessResult result = looseleaf_with(file, {"status"});
+  check_status(result, 2, {"shard is at another place", "shard: 0\n", "shard is at another place", "shard: 1\n"});
+  CHECK(holds_in_order(result.out, {cluster.socket(1), cluster.socket(0)}));
+}
+
 TEST_CASE("one shard too few is refused") {
   const TestCluster cluster = with_index();
   check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0)}),

@@ -83,9 +83,10 @@ TEST_CASE("on an empty store an index is ready at once, and creating it again ch
 TEST_CASE("another definition under the same name is refused and shows both") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_n);
-  for (const std::string other : {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})",
-                            R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "immutable": true})",
-                            R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})"}) {
+  for (const std::string other :
+       {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})",
+        R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "immutable": true})",
+        R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})"}) {
     CAPTURE(other);
     const std::string file = cluster.directory().write("other.json", other);
     const std::vector<std::string> err = {"error: index exists with another definition\n", "index: by_n\n",
@@ -120,7 +121,8 @@ TEST_CASE("an index on a store with entities is building until it is filled, and
   const std::string file = cluster.directory().write("by_n.json", by_n);
   check_run(cluster.looseleaf({"create-index", file}), 0, "",
             {"created by_n: building; run `looseleaf backfill by_n`\n"});
-  check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "", {"error: index is still building\n", "index: by_n\n", "hint: "});
+  check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "",
+            {"error: index is still building\n", "index: by_n\n", "hint: "});
   put_all(cluster, entity(100, "\"n\":100"));
   CHECK(rows_of(cluster, "by_n") == 1);
   check_run(cluster.looseleaf({"backfill", "by_n"}), 0, "", {"by_n: ready\n"});

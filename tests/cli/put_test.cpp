@@ -195,8 +195,9 @@ TEST_CASE("storing goes on when nobody takes the ids any more, which is reported
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     input += entity(i) + "\n";
   }
-  for (const std::string command : {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
-                              R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |
+  for (const std::string command :
+       {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
+        R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |
                                  true)"}) {
     CAPTURE(command);
     const TestCluster cluster = initialised();

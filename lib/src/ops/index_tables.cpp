@@ -25,12 +25,10 @@ std::optional<std::uint64_t> IndexEverywhere::generation() const {
       return index->generation;
     }
   }
-  for (const auto& intent : {drop_intent, create_intent}) {
-    if (intent) {
-      return intent->generation;
-    }
+  if (drop_intent) {
+    return drop_intent->generation;
   }
-  return std::nullopt;
+  return create_intent ? std::optional(create_intent->generation) : std::nullopt;
 }
 
 bool IndexEverywhere::in_any_catalog() const {

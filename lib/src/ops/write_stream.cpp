@@ -18,7 +18,7 @@
 namespace looseleaf {
 namespace {
 
-constexpr std::size_t window_writes = 8192;            // in flight at most
+constexpr std::size_t window_writes = 6000;            // in flight at most
 constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise

@@ -75,7 +75,7 @@ std::string double_literal(double value) {
 }
 
 std::string stamp_literal(base::Stamp stamp) {
-  return "'" + base::to_string(stamp) + "'";
+  return fmt::format("'{}'", base::to_string(stamp));
 }
 
 }  // namespace looseleaf::sql
