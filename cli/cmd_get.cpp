@@ -25,7 +25,15 @@ class Getter {
 
   // False if nobody reads the output any more.
   bool print(const std::vector<Uuid>& ids) {
-    const auto entities = store_.get(ids);
+    std::vector<std::optional<Entity>> entities;
+    try {
+      entities = store_.get(ids);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt) {
+        throw;
+      }
+      return print_readable(ids, error);
+    }
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (!entities[i]) {
         print_warning("no such entity", {{"id", to_string(ids[i])}});
@@ -37,6 +45,16 @@ class Getter {
       }
     }
     return true;
+  }
+
+  // One of these entities cannot be read; the others can.
+  bool print_readable(const std::vector<Uuid>& ids, const Error& error) {
+    if (ids.size() == 1) {
+      print_error(error);
+      ++unreadable_;
+      return true;
+    }
+    return std::all_of(ids.begin(), ids.end(), [this](const Uuid& id) { return print({id}); });
   }
 
   void bad_line(const IdLine& line) {
@@ -51,13 +69,16 @@ class Getter {
     if (globals_.json()) {
       print_json({{"found", found_}, {"missing", missing_}});
     }
+    if (unreadable_ > 0) {
+      return ExitStatus::failed;
+    }
     return missing_ + bad_ == 0 ? ExitStatus::done : ExitStatus::negative;
   }
 
  private:
   const Datastore& store_;
   const Globals& globals_;
-  std::uint64_t found_ = 0, missing_ = 0, bad_ = 0;
+  std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, unreadable_ = 0;
 };
 
 // False if nobody reads the output any more.

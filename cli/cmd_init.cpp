@@ -39,6 +39,10 @@ ExitStatus run(const Options& options, const Globals& globals) {
                                   : fmt::format("everything was there already on {}",
                                                 counted(store.shard_count(), "shard", "shards")));
   }
+  for (const std::string& table : report.unready) {
+    print_warning("index is building now, because a shard was accepted empty", {{"index", table}},
+                  "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");
+  }
   return ExitStatus::done;
 }
 

@@ -129,6 +129,12 @@ ExitStatus run(Options options, const Globals& globals) {
   if (options.files.empty()) {
     options.files.emplace_back("-");
   }
+  for (const auto& file : options.files) {
+    if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
+      throw Error(ErrorCode::usage, "the rejects file is also an input", {{"file", options.rejects}},
+                  "opening it would empty it: give another name");
+    }
+  }
   Datastore store = open_store(globals);
   const Drain drain;
   Putter putter(store, options, globals);

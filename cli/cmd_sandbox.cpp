@@ -65,9 +65,12 @@ ExitStatus stop(const Options& options, const Globals& globals) {
 
 ExitStatus remove(const Options& options, const Globals& globals) {
   Sandbox sandbox = Sandbox::open(options.dir);
-  report_stop(sandbox.remove(), globals);
+  const SandboxRemoval removal = sandbox.remove();
+  report_stop(removal.stop, globals);
   if (!globals.quiet) {
-    print_note(fmt::format("deleted {}", sandbox.dir()));
+    print_note(removal.left == 0 ? fmt::format("deleted {}", sandbox.dir())
+                                 : fmt::format("deleted the sandbox in {}, but not the directory, which holds {}",
+                                               sandbox.dir(), counted(removal.left, "other file", "other files")));
   }
   return ExitStatus::done;
 }
@@ -139,7 +142,7 @@ Command sandbox_command() {
   };
   command.details = {
       "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "
-      "everything."};
+      "the data and all else that the sandbox made."};
   command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
                       "looseleaf sandbox delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

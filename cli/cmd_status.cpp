@@ -31,8 +31,8 @@ void print_table(const std::vector<Column>& columns, const Rows& rows) {
 void print_shards(const Status& status) {
   Rows rows;
   for (const auto& shard : status.shards) {
-    rows.push_back({std::to_string(shard.shard), shard.address, shard.database, shard.error ? "down" : "up",
-                    shard.server, shard.error ? "" : std::to_string(shard.entities)});
+    rows.push_back({std::to_string(shard.shard), shard.address, shard.database, to_string(shard.state), shard.server,
+                    shard.error ? "" : std::to_string(shard.entities)});
   }
   print_table({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}}, rows);
 }
@@ -114,7 +114,7 @@ Json json_of(const ShardStatus& shard) {
   return {{"shard", shard.shard},
           {"address", shard.address},
           {"database", shard.database},
-          {"state", shard.error ? "down" : "up"},
+          {"state", to_string(shard.state)},
           {"error", shard.error ? json_of(*shard.error) : Json(nullptr)},
           {"server", shard.server},
           {"entities", shard.entities},
@@ -122,9 +122,9 @@ Json json_of(const ShardStatus& shard) {
           {"jobs", std::move(jobs)}};
 }
 
-std::size_t shards_down(const Status& status) {
+std::size_t shards_that_are(ShardState state, const Status& status) {
   return static_cast<std::size_t>(std::count_if(status.shards.begin(), status.shards.end(),
-                                                [](const ShardStatus& shard) { return shard.error.has_value(); }));
+                                                [&](const ShardStatus& shard) { return shard.state == state; }));
 }
 
 void print_as_json(const Status& status) {
@@ -133,7 +133,8 @@ void print_as_json(const Status& status) {
   }
   print_json({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
               {"shards", status.shards.size()},
-              {"down", shards_down(status)}});
+              {"down", shards_that_are(ShardState::down, status)},
+              {"refused", shards_that_are(ShardState::refused, status)}});
 }
 
 void print_as_text(const Status& status) {
@@ -168,7 +169,9 @@ Command status_command() {
   Command command;
   command.name = "status";
   command.summary = "show shards, servers, indexes, and jobs with their progress";
-  command.details = {"A shard that is down is shown as such, and makes the status 3."};
+  command.details = {
+      "A shard that is down makes the status 3. One that answers but cannot be used is refused: the status is 2 if the "
+      "cluster file may be wrong, else 3."};
   command.examples = {"looseleaf status", "looseleaf status --output json"};
   command.run = run;
   return command;

@@ -26,6 +26,12 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
 }
 
+std::optional<struct stat> stat_of_input(const std::string& name) {
+  struct stat info {};
+  const int failed = name == "-" ? ::fstat(STDIN_FILENO, &info) : ::stat(name.c_str(), &info);
+  return failed == 0 ? std::optional(info) : std::nullopt;
+}
+
 }  // namespace
 
 Input::Input(const std::string& name)
@@ -60,12 +66,15 @@ bool Input::is_terminal() const {
 }
 
 std::optional<std::uint64_t> size_of_input(const std::string& name) {
+  const auto info = stat_of_input(name);
+  return info && S_ISREG(info->st_mode) ? std::optional(static_cast<std::uint64_t>(info->st_size)) : std::nullopt;
+}
+
+bool is_same_file(const std::string& path, const std::string& input) {
   struct stat info {};
-  const int failed = name == "-" ? ::fstat(STDIN_FILENO, &info) : ::stat(name.c_str(), &info);
-  if (failed != 0 || !S_ISREG(info.st_mode)) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint64_t>(info.st_size);
+  const auto other = stat_of_input(input);
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && other && info.st_dev == other->st_dev &&
+         info.st_ino == other->st_ino;
 }
 
 std::vector<IdLine> IdReader::next(std::size_t limit) {

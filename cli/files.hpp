@@ -35,6 +35,9 @@ class Input {
 // Bytes of a regular file, or of one that standard input comes from; absent for anything else. Opens nothing.
 [[nodiscard]] std::optional<std::uint64_t> size_of_input(const std::string& name);
 
+// True if a file of this path is there and is the one that an input ("-": standard input) comes from. Opens nothing.
+[[nodiscard]] bool is_same_file(const std::string& path, const std::string& input);
+
 // One line that should hold an id.
 struct IdLine {
   std::uint64_t line = 0;  // counted from 1

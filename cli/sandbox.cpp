@@ -14,6 +14,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <looseleaf/error.hpp>
 #include <sstream>
 #include <thread>
@@ -101,7 +102,7 @@ Error start_failure(const char* what, const SandboxServer& server) {
   for (const std::string& line : last_lines(file)) {
     context.emplace_back("log line", line);
   }
-  return Error(ErrorCode::io, what, context, "Read the end of the log for the reason.");
+  return Error(ErrorCode::io, what, context, "read the end of the log for the reason");
 }
 
 void wait_until_ready(const SandboxServer& server, pid_t pid) {
@@ -135,13 +136,13 @@ pid_t read_pid(const std::string& datadir) {
 
 Error not_a_sandbox(const std::string& dir) {
   return Error(ErrorCode::usage, "this directory is not a sandbox", {{"dir", dir}},
-               "Name a sandbox's directory, or for start an empty or new one.");
+               "name a sandbox's directory, or for start an empty or new one");
 }
 
 Error disagreement(const std::string& dir, const char* what, const std::string& has, const std::string& wanted) {
   return Error(ErrorCode::usage, "the sandbox was created otherwise",
                {{"dir", dir}, {"option", what}, {"has", has}, {"wanted", wanted}},
-               "Leave the option out, delete the sandbox first, or use another directory.");
+               "leave the option out, delete the sandbox first, or use another directory");
 }
 
 }  // namespace
@@ -183,6 +184,7 @@ SandboxServer Sandbox::server(std::uint32_t number) const {
   server.datadir = fmt::format("{}/s{}", dir_, number);
   server.socket = server.datadir + ".sock";
   server.log = server.datadir + ".log";
+  server.tmpdir = server.datadir + ".tmp";
   const pid_t pid = read_pid(server.datadir);
   server.running = pid != 0 && runs_with_argument(pid, "--datadir=" + server.datadir);
   server.pid = server.running ? pid : 0;
@@ -202,17 +204,16 @@ SandboxStop Sandbox::stop() {
   return stop_servers(all(), SIGTERM);
 }
 
-SandboxStop Sandbox::remove() {
+SandboxRemoval Sandbox::remove() {
   const FileLock lock(dir_ + "/lock");
-  const SandboxStop result = stop_servers(all(), SIGTERM);
+  SandboxRemoval result{stop_servers(all(), SIGTERM), 0};
   return with_file_errors([&] {
-    // The marker goes last: if removing is interrupted, the rest can still be recognised and removed.
-    for (const fs::directory_entry& entry : fs::directory_iterator(dir_)) {
-      if (entry.path().filename() != marker_name) {
-        fs::remove_all(entry.path());
-      }
+    remove_files();
+    const auto left = std::distance(fs::directory_iterator(dir_), fs::directory_iterator());
+    result.left = static_cast<std::size_t>(left);
+    if (result.left == 0) {
+      fs::remove(dir_);
     }
-    fs::remove_all(dir_);
     return result;
   });
 }
@@ -247,7 +248,7 @@ void Sandbox::create(const SandboxOptions& options) {
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",
                 {{"socket", socket}, {"longest", std::to_string(longest_socket_path)}},
-                "Use a directory with a shorter name, such as /tmp/looseleaf.");
+                "use a directory with a shorter name, such as /tmp/looseleaf");
   }
   program_ = find_server(options.server);
   fs::create_directories(dir_);
@@ -358,6 +359,7 @@ void Sandbox::launch(const SandboxServer& server) const {
   if (const pid_t old = read_pid(server.datadir); old != 0 && is_ending(old)) {
     wait_until_gone(old, Clock::now() + std::chrono::seconds(5));
   }
+  fs::create_directory(server.tmpdir);
   fs::remove(server.socket);
   fs::remove(server.socket + ".lock");
   const pid_t pid = start_daemon(command(server), server.log);
@@ -385,6 +387,27 @@ SandboxStop Sandbox::stop_servers(const std::vector<std::uint32_t>& numbers, int
   return result;
 }
 
+// The names ending in .new are of what a start that was interrupted left unfinished.
+void Sandbox::remove_files() const {
+  std::vector<std::string> paths;
+  for (const std::uint32_t number : all()) {
+    const SandboxServer now = server(number);
+    const std::string pid = now.datadir + ".pid";
+    paths.insert(paths.end(), {now.datadir, now.datadir + ".new", now.tmpdir, now.socket, now.socket + ".lock", now.log,
+                               pid, pid + ".new"});
+  }
+  for (const char* name : {"cache", "client.cnf", "client.cnf.new", "looseleaf.json", "looseleaf.json.new"}) {
+    paths.push_back(dir_ + "/" + name);
+  }
+  // The marker goes last: if removing is interrupted, the rest can still be recognised and removed. Nobody starts a
+  // server where no marker is, so that the lock is not needed any more.
+  const std::string marker = dir_ + "/" + marker_name;
+  paths.insert(paths.end(), {marker + ".new", marker, dir_ + "/lock"});
+  for (const std::string& path : paths) {
+    fs::remove_all(path);
+  }
+}
+
 std::vector<std::uint32_t> Sandbox::all() const {
   std::vector<std::uint32_t> numbers(servers_);
   for (std::uint32_t number = 0; number < servers_; ++number) {
@@ -399,7 +422,7 @@ std::vector<std::string> Sandbox::command(const SandboxServer& server) const {
                                   "--datadir=" + server.datadir,
                                   "--socket=" + server.socket,
                                   "--pid-file=" + server.datadir + "/server.pid",
-                                  "--tmpdir=" + dir_,
+                                  "--tmpdir=" + server.tmpdir,
                                   fmt::format("--server-id={}", server.number + 1),
                                   "--skip-networking",
                                   "--skip-log-bin",

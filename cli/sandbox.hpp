@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct SandboxServer {
   std::uint32_t number = 0;
   bool running = false;
   pid_t pid = 0;  // 0 if it does not run
-  std::string socket, log, datadir;
+  std::string socket, log, datadir, tmpdir;
 };
 
 struct SandboxStatus {
@@ -37,6 +38,11 @@ struct SandboxStatus {
 struct SandboxStop {
   std::uint32_t stopped = 0;          // servers that ran
   std::vector<std::uint32_t> killed;  // those of them that did not end within 30 s and were killed
+};
+
+struct SandboxRemoval {
+  SandboxStop stop;
+  std::size_t left = 0;  // files and directories that are not the sandbox's; unless 0 its directory stays, for them
 };
 
 // Servers outlive the object and the process. They listen on sockets in the directory only, which is its owner's only.
@@ -59,8 +65,8 @@ class Sandbox {
   [[nodiscard]] SandboxStatus status() const;
 
   SandboxStop stop();
-  // Stops the servers and removes the directory with all data.
-  SandboxStop remove();
+  // Stops the servers and removes what the sandbox made, with all data, then the directory if nothing else is in it.
+  SandboxRemoval remove();
 
   // One server: start and wait until it answers, end in order, or end as a crash does. Nothing if it is so already.
   void start_server(std::uint32_t number);
@@ -79,6 +85,7 @@ class Sandbox {
   void start_servers(const std::vector<std::uint32_t>& numbers);
   void launch(const SandboxServer& server) const;
   SandboxStop stop_servers(const std::vector<std::uint32_t>& numbers, int signal);
+  void remove_files() const;
   [[nodiscard]] std::vector<std::uint32_t> all() const;
   [[nodiscard]] std::vector<std::string> command(const SandboxServer& server) const;
 

@@ -67,7 +67,7 @@ fs::path locate(const std::string& wanted) {
     }
     throw Error(
         ErrorCode::io, "no server program is installed", {{"looked for", "mariadbd, mysqld"}},
-        "Install one (on Debian mariadb-server-core), or name a program or its folder in LOOSELEAF_TEST_SERVER.");
+        "install one (on Debian mariadb-server-core), or name a program or its folder in LOOSELEAF_TEST_SERVER");
   }
   const fs::path path = fs::absolute(wanted);
   if (is_program(path)) {
@@ -77,7 +77,7 @@ fs::path locate(const std::string& wanted) {
     return *found;
   }
   throw Error(ErrorCode::io, "there is no server program here", {{"path", path.string()}},
-              "Name a mariadbd or mysqld program, or a folder that holds one in bin/.");
+              "name a mariadbd or mysqld program, or a folder that holds one in bin/");
 }
 
 // "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu ..." gives "10.11.14-MariaDB-0+deb12u2".
@@ -91,7 +91,7 @@ std::string version_of(const fs::path& program) {
   }
   throw Error(ErrorCode::io, "the server program does not tell its version",
               {{"program", program.string()}, {"status", std::to_string(result.status)}},
-              "Run it with --version and see why.");
+              "run it with --version and see why");
 }
 
 std::string read_file(const fs::path& path) {
@@ -117,7 +117,7 @@ std::string mariadb_bootstrap_sql(const ServerProgram& server) {
   }
   throw Error(ErrorCode::io, "the server's system table definitions cannot be found",
               {{"program", server.path}, {"looked for", "mariadb_system_tables.sql, mysql_system_tables.sql"}},
-              "Install the server's share/ folder beside its program.");
+              "install the server's share/ folder beside its program");
 }
 
 // Throws if the command failed, with the end of what it said.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/expectations.hpp"
@@ -68,7 +69,33 @@ TEST_CASE("status shows the shards that a wrong cluster file names and blames th
   const std::string file = write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)});
   const cli::ProcessResult result = looseleaf_with(file, {"status"});
   check_status(result, 2, {"shard is at another place", "shard: 0\n", "shard is at another place", "shard: 1\n"});
-  CHECK(holds_in_order(result.out, {cluster.socket(1), cluster.socket(0)}));
+  CHECK(holds_in_order(result.out, {cluster.socket(1), " refused", cluster.socket(0), " refused"}));
+  CHECK(times(" down", result.out) == 0);
+}
+
+TEST_CASE("status tells a shard of another cluster and one that was not initialised from one that is up") {
+  const TestCluster cluster = with_index();
+  const TestCluster foreign = initialised(2);
+  const TestCluster fresh = TestCluster::shared(2);
+  const std::string id = lines_of(cluster.looseleaf({"init", "--quiet"}).out).at(0);
+  for (const auto& [other, what] :
+       {std::pair(&foreign, "shard belongs to another cluster"), std::pair(&fresh, "shard is not initialised")}) {
+    CAPTURE(what);
+    const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(*other, 1)},
+                                           fmt::format(R"("cluster_id": "{}", )", id));
+    const cli::ProcessResult text = looseleaf_with(file, {"status"});
+    check_status(text, 2, {"looseleaf: error: ", what, "shard: 1\n", "hint: "});
+    CHECK(holds_in_order(text.out, {"cluster " + id, cluster.socket(0), " up ", other->socket(1), " refused"}));
+    const cli::ProcessResult json = looseleaf_with(file, {"status", "--output", "json"});
+    check_status(json, 2, {what});
+    const std::vector<std::string> lines = lines_of(json.out);
+    REQUIRE(lines.size() == 3);
+    CHECK(times("\"state\":\"up\"", lines[0]) == 1);
+    CHECK(times("\"state\":\"refused\"", lines[1]) == 1);
+    CHECK(times(what, lines[1]) == 1);
+    CHECK(times("\"down\":0", lines[2]) == 1);
+    CHECK(times("\"refused\":1", lines[2]) == 1);
+  }
 }
 
 TEST_CASE("one shard too few is refused") {

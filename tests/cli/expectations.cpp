@@ -7,7 +7,21 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/hint_wording.hpp"
+
 namespace looseleaf::test {
+namespace {
+
+void check_hints(const std::string& err) {
+  constexpr std::string_view start = "hint: ";
+  for (const std::string& line : lines_of(err)) {
+    if (line.starts_with(start)) {
+      CHECK_MESSAGE(is_worded_as_hint(std::string_view(line).substr(start.size())), line);
+    }
+  }
+}
+
+}  // namespace
 
 TestCluster initialised(std::uint32_t shards) {
   TestCluster cluster = TestCluster::shared(shards);
@@ -29,6 +43,7 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
   CHECK(result.status == status);
   CHECK(holds_in_order(result.err, err));
   CHECK(result.err.empty() == err.empty());
+  check_hints(result.err);
 }
 
 bool holds_in_order(std::string_view text, const std::vector<std::string>& parts) {

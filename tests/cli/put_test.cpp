@@ -28,6 +28,16 @@ std::string stored_hex(const TestCluster& cluster, const std::string& id) {
   return found;
 }
 
+TEST_CASE("a rejects file that is also the input is refused before it is emptied") {
+  const TestCluster cluster = initialised();
+  const std::string text = entity(7, R"("a":1)") + "\n";
+  const std::string path = cluster.directory().write("entities.json", text);
+  const auto result = cluster.looseleaf({"put", path, "--rejects", path});
+  CHECK(result.status == 2);
+  CHECK(result.err.find("error: the rejects file is also an input") != std::string::npos);
+  CHECK(cluster.looseleaf({"put", path}).out == id_of(7) + "\n");
+}
+
 TEST_CASE("every form of input is read, and ids are printed in input order") {
   struct Case {
     std::string name;

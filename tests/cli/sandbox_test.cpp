@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <looseleaf/error.hpp>
 #include <sstream>
 #include <string>
@@ -91,6 +92,43 @@ TEST_CASE("stopping ends all servers and deleting removes the directory") {
   CHECK(sandbox.stop().stopped == 0);
   sandbox.remove();
   CHECK(!fs::exists(fixture.options.dir));
+}
+
+TEST_CASE("deleting leaves what the sandbox did not make, and then its directory") {
+  Fixture fixture;
+  fixture.options.shards = 1;
+  Sandbox sandbox = Sandbox::start(fixture.options);
+  sandbox.kill_server(0);
+  const fs::path dir = fixture.options.dir;
+  fs::create_directory(dir / "s1");
+  std::ofstream(dir / "s1" / "precious") << "data";
+  std::ofstream(dir / "looseleaf.json.orig") << "data";
+  CHECK(sandbox.remove().left == 2);
+  CHECK(read(dir / "s1" / "precious") == "data");
+  CHECK(read(dir / "looseleaf.json.orig") == "data");
+  CHECK(std::distance(fs::directory_iterator(dir), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("the delete command says whether the directory is gone") {
+  Fixture fixture;
+  fixture.options.shards = 1;
+  for (const bool holds_other_file : {true, false}) {
+    CAPTURE(holds_other_file);
+    Sandbox::start(fixture.options);
+    const std::string other_file = fixture.options.dir + "/notes";
+    if (holds_other_file) {
+      std::ofstream(other_file) << "data";
+    }
+    const cli::ProcessResult result = test::run({"looseleaf", "sandbox", "delete", "--dir", fixture.options.dir});
+    CHECK(result.status == 0);
+    CHECK(result.out.empty());
+    CHECK(result.err == (holds_other_file ? "looseleaf: deleted the sandbox in " + fixture.options.dir +
+                                                ", but not the directory, which holds 1 other file\n"
+                                          : "looseleaf: deleted " + fixture.options.dir + "\n"));
+    CHECK(fs::exists(other_file) == holds_other_file);
+    CHECK(fs::exists(fixture.options.dir) == holds_other_file);
+    fs::remove(other_file);
+  }
 }
 
 TEST_CASE("several shards may share a server and then have databases of their own") {

@@ -127,6 +127,7 @@ TEST_CASE("status shows a shard that is down") {
   CHECK(times("\"state\":\"down\"", lines[0]) == 1);
   CHECK(times("\"state\":\"up\"", lines[1]) == 1);
   CHECK(times("\"down\":1", lines[2]) == 1);
+  CHECK(times("\"refused\":0", lines[2]) == 1);
 }
 
 TEST_CASE("a shard that dies during a long put costs its own entities only, and what was printed is stored") {

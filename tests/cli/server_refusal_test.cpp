@@ -97,6 +97,9 @@ TEST_CASE("a user without privileges is told what is missing") {
                                setup.cluster.socket(0), setup.cluster.database(0), empty));
   check_run(get_as(file), 3, "",
             {"looseleaf: error: the server denied access to the database\n", "shard: 0\n", "hint: grant"});
+  const cli::ProcessResult status = run({"looseleaf", "--cluster", file, "status"});
+  check_status(status, 3, {"looseleaf: error: the server denied access to the database\n"});
+  CHECK(holds_in_order(status.out, {setup.cluster.socket(0), " refused"}));
 }
 
 TEST_CASE("a read-only server is written by nobody, root included") {
@@ -108,6 +111,9 @@ TEST_CASE("a read-only server is written by nobody, root included") {
             id_of(0) + "\n",
             {"looseleaf: error: the server is read-only\n", "line: 1\n", "shard: 1\n",
              "hint: ", "stored 1 entity, failed 1\n"});
+  const cli::ProcessResult status = cluster.looseleaf({"status"});
+  check_status(status, 3, {"looseleaf: error: the server is read-only\n", "shard: 1\n"});
+  CHECK(holds_in_order(status.out, {cluster.socket(0), " up ", cluster.socket(1), " refused"}));
   cluster.server_sql(1, "SET GLOBAL read_only = 0");
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 0, entity(0, "\"a\":1") + "\n" + entity(1) + "\n");
 }

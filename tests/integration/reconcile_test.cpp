@@ -219,6 +219,25 @@ TEST_CASE("an index that became ready on some shards only is proven complete bef
   CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
 }
 
+TEST_CASE("a shard that joins empty leaves no index ready until it was filled again") {
+  StoreFixture fixture(2);
+  fixture.create_index(index_size);
+  const std::string odd = "00000000000000000000000000000011";
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":7)")) == WriteStatus::stored);  // its row is on shard 1
+  fixture.cluster.server_sql(fixture.cluster.server_of(1), "DROP DATABASE " + fixture.cluster.database(1));
+  Datastore store = fixture.open();
+  CHECK_THROWS_AS(store.init(), Error);
+  CHECK(store.init(1).unready == std::vector<std::string>{"index_size"});
+  REQUIRE(put_one(store, entity(odd, R"("size":8)")) == WriteStatus::stored);
+  CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {"size=8"})), Error);
+  fixture.create_index(index_size);
+  JobControl control;
+  fixture.datastore.backfill({}, control);
+  CHECK(fixture.query("index_size", {"size=7"}) == std::vector<std::string>{even});
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{odd});
+  CHECK(fixture.findings().empty());
+}
+
 TEST_CASE("a second backfill of an index is refused and names the holder") {
   StoreFixture fixture;
   REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8)")) == WriteStatus::stored);

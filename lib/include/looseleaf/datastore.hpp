@@ -70,6 +70,9 @@ struct WriteResult {
 struct InitReport {
   Uuid cluster_id;
   std::uint32_t created = 0;  // shards that had no tables yet
+  // Indexes that are `building` now because a shard was accepted empty: create them again, so that it knows them too,
+  // and backfill.
+  std::vector<std::string> unready;
 };
 
 // Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.

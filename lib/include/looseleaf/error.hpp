@@ -27,7 +27,7 @@ enum class ErrorCode {
 };
 
 // A failure. what() is a static sentence in lower case; whatever varies (shard, server, line, code) is in the
-// context, in the order in which it should be shown. hint() is one sentence, or empty.
+// context, in the order in which it should be shown. hint() is one in lower case without a full stop, or empty.
 class LOOSELEAF_EXPORT Error : public std::runtime_error {
  public:
   using Context = std::vector<std::pair<std::string, std::string>>;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <looseleaf/error.hpp>
+#include <looseleaf/export.hpp>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/uuid.hpp>
 #include <optional>
@@ -27,10 +28,19 @@ struct JobStatus {
   std::uint64_t done = 0, estimate = 0;
 };
 
+enum class ShardState {
+  up,
+  refused,  // it cannot be used as it is: another cluster's, not initialised, access denied, read-only, ...
+  down,     // it cannot be reached
+};
+
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(ShardState state);
+
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::string address, database;
-  std::optional<Error> error;  // why it could not be asked; what follows is then empty
+  ShardState state = ShardState::up;
+  std::optional<Error> error;  // why it could not be asked, unless it is up; what follows is then empty
   std::string server;          // "MariaDB 10.11.9"
   std::uint64_t entities = 0;  // the server's estimate
   std::vector<IndexStatus> indexes;

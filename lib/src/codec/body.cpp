@@ -25,7 +25,7 @@ Bytef* output_bytes(std::string& text, std::size_t offset) {
 [[noreturn]] void fail_corrupt(const char* why, std::size_t size) {
   throw Error(ErrorCode::corrupt, "a stored body cannot be decompressed",
               {{"reason", why}, {"stored bytes", std::to_string(size)}},
-              "Run `looseleaf verify` to find every body that cannot be read.");
+              "run `looseleaf verify` to find every body that cannot be read");
 }
 
 // A compressor kept for the life of its thread: setting one up costs more than compressing a small body.

@@ -20,7 +20,7 @@ using model::JsonObject;
 
 constexpr std::size_t max_shards = 4096;
 constexpr std::size_t max_database_length = 64;
-constexpr const char* string_form = "Write \"host:port/database\"; an IPv6 address goes in brackets.";
+constexpr const char* string_form = "write \"host:port/database\"; an IPv6 address goes in brackets";
 
 // Where a complaint about one shard or replica points to.
 struct Place {
@@ -50,7 +50,7 @@ std::uint16_t parse_port(std::string_view text, const Place& place) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, port);
   if (error != std::errc() || at != end || port == 0) {
-    place.fail("not a port number", "A port is a number from 1 to 65535.");
+    place.fail("not a port number", "a port is a number from 1 to 65535");
   }
   return port;
 }
@@ -85,15 +85,15 @@ void check_database(const std::string& name, const Place& place) {
       std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
   if (name.empty() || base::utf8_length(name) > max_database_length || name.back() == ' ' || has_control) {
     place.fail("not a database name",
-               fmt::format("A database name has 1 to {} characters, none of them a control character, and does not end "
-                           "in a space.",
+               fmt::format("a database name has 1 to {} characters, none of them a control character, and does not end "
+                           "in a space",
                            max_database_length));
   }
 }
 
 ShardConfig parse_shard_string(std::string_view text, const Place& place) {
   if (!text.empty() && text.front() == '/') {
-    place.fail("not an address", "Write a socket as an object: {\"socket\": \"/path\"}.");
+    place.fail("not an address", "write a socket as an object: {\"socket\": \"/path\"}");
   }
   ShardConfig shard;
   const std::size_t slash = text.find('/');
@@ -110,8 +110,8 @@ void refuse_passwords(const JsonObject& object) {
   for (const char* key : {"password", "passwd", "pwd", "pass"}) {
     if (object.has(key)) {
       object.fail_at_key(key, "a password in the cluster file",
-                         "Put it into an option file ([client] or [looseleaf]) or name a file with it in "
-                         "LOOSELEAF_PASSWORD_FILE.");
+                         "put it into an option file ([client] or [looseleaf]) or name a file with it in "
+                         "LOOSELEAF_PASSWORD_FILE");
     }
   }
 }
@@ -122,7 +122,7 @@ TlsSettings parse_tls(const JsonObject& object, const std::string& file) {
     tls.mode = parse_ssl_mode(*mode);
     if (!tls.mode) {
       object.fail_at_value("ssl_mode", "unknown ssl_mode",
-                           "Valid values are disabled, preferred, required, verify-ca and verify-identity.");
+                           "valid values are disabled, preferred, required, verify-ca and verify-identity");
     }
   }
   tls.ca = resolve(object.string("ssl_ca").value_or(""), file);
@@ -137,18 +137,18 @@ Address parse_address(const JsonObject& object, const std::string& file) {
   if (const std::optional<std::string> socket = object.string("socket")) {
     if (socket->empty() || object.has("host") || object.has("port")) {
       object.fail_at_key("socket", "a socket that is empty or stands beside host or port",
-                         "A shard has either a socket, or a host and a port.");
+                         "a shard has either a socket, or a host and a port");
     }
     address.socket = resolve(*socket, file);
     return address;
   }
   address.host = object.string("host").value_or("");
   if (address.host.empty()) {
-    object.fail("a shard without an address", "Give it a host and a port, or a socket.");
+    object.fail("a shard without an address", "give it a host and a port, or a socket");
   }
   const std::int64_t port = object.integer("port").value_or(address.port);
   if (port < 1 || port > 65535) {
-    object.fail_at_value("port", "not a port number", "A port is a number from 1 to 65535.");
+    object.fail_at_value("port", "not a port number", "a port is a number from 1 to 65535");
   }
   address.port = static_cast<std::uint16_t>(port);
   return address;
@@ -164,7 +164,7 @@ std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObje
   for (const nlohmann::json& entry : *list) {
     const Place place{document, model::pointer_to(object.pointer_to("replicas"), replicas.size())};
     if (!entry.is_string()) {
-      place.fail("a value of the wrong type", "A replica is a string: \"host:port\" or the path of a socket.");
+      place.fail("a value of the wrong type", "a replica is a string: \"host:port\" or the path of a socket");
     }
     const auto& text = entry.get_ref<const std::string&>();
     if (!text.empty() && text.front() == '/') {
@@ -201,11 +201,11 @@ bool same_place(const ShardConfig& a, const ShardConfig& b) {
 std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonObject& root, const std::string& file) {
   const nlohmann::json* list = root.array("shards");
   if (list == nullptr) {
-    root.fail("no shards", "List at least one: \"shards\": [\"127.0.0.1:3306\"].");
+    root.fail("no shards", "list at least one: \"shards\": [\"127.0.0.1:3306\"]");
   }
   if (list->empty() || list->size() > max_shards) {
     root.fail_at_value("shards", "a number of shards out of range",
-                       fmt::format("A cluster has 1 to {} shards.", max_shards));
+                       fmt::format("a cluster has 1 to {} shards", max_shards));
   }
   std::vector<ShardConfig> shards;
   for (const nlohmann::json& entry : *list) {
@@ -214,9 +214,9 @@ std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonOb
         entry.is_string()
             ? parse_shard_string(entry.get_ref<const std::string&>(), place)
             : parse_shard_object(document,
-                                 JsonObject(document, place.pointer, entry, "A shard is a string or an object."), file);
+                                 JsonObject(document, place.pointer, entry, "a shard is a string or an object"), file);
     if (std::any_of(shards.begin(), shards.end(), [&](const auto& other) { return same_place(shard, other); })) {
-      place.fail("the same database twice", "Shards may share a server, but each has a database of its own.");
+      place.fail("the same database twice", "shards may share a server, but each has a database of its own");
     }
     shards.push_back(std::move(shard));
   }
@@ -230,7 +230,7 @@ std::optional<Uuid> parse_cluster_id(const JsonObject& root) {
   }
   const std::optional<Uuid> id = Uuid::parse(*text);
   if (!id) {
-    root.fail_at_value("cluster_id", "cluster_id is not a UUID", "Copy the one that `looseleaf init` printed.");
+    root.fail_at_value("cluster_id", "cluster_id is not a UUID", "copy the one that `looseleaf init` printed");
   }
   return id;
 }

@@ -30,7 +30,7 @@ Condition Condition::parse(std::string_view text) {
   const Split split = at == std::string_view::npos ? Split{} : split_at(text, at);
   if (split.at == 0) {
     throw Error(ErrorCode::usage, "not a condition", {{"condition", std::string(text)}},
-                "Write name=value, name>value, name>=value, name<value, name<=value or name^=prefix.");
+                "write name=value, name>value, name>=value, name<value, name<=value or name^=prefix");
   }
   return Condition{std::string(text.substr(0, split.at)), split.op, std::string(text.substr(split.at + split.size))};
 }

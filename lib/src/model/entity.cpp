@@ -35,15 +35,15 @@ std::string hint_for(JsonFaultKind kind) {
     case JsonFaultKind::syntax:
       return {};
     case JsonFaultKind::duplicate_key:
-      return "Keep one of the two members.";
+      return "keep one of the two members";
     case JsonFaultKind::invalid_utf8:
-      return "Convert the input to UTF-8.";
+      return "convert the input to UTF-8";
     case JsonFaultKind::lone_surrogate:
-      return "Write the character as UTF-8, or as both halves of its surrogate pair.";
+      return "write the character as UTF-8, or as both halves of its surrogate pair";
     case JsonFaultKind::too_deep:
-      return fmt::format("At most {} objects and arrays may be open at once.", max_depth);
+      return fmt::format("at most {} objects and arrays may be open at once", max_depth);
     case JsonFaultKind::number_range:
-      return "Write numbers beyond the range of a double as strings.";
+      return "write numbers beyond the range of a double as strings";
   }
   return {};
 }
@@ -51,7 +51,7 @@ std::string hint_for(JsonFaultKind kind) {
 void check_size(std::size_t size, Position position) {
   if (size > max_body_size) {
     reject("body too large", position, fmt::format("{} bytes", size),
-           fmt::format("An entity has at most {} bytes.", max_body_size));
+           fmt::format("an entity has at most {} bytes", max_body_size));
   }
 }
 
@@ -97,7 +97,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
     reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault.kind));
   }
   if (!entity.json.is_object()) {
-    reject("not a JSON object", body_start, entity.json.type_name(), "An entity is an object: {\"name\": \"value\"}.");
+    reject("not a JSON object", body_start, entity.json.type_name(), "an entity is an object: {\"name\": \"value\"}");
   }
   if (!entity.json.contains("id")) {
     entity.id = Uuid::make_v7();
@@ -109,7 +109,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   const std::optional<Uuid> id = id_of(entity.json);
   if (!id) {
     reject("id is not a UUID", position_of_id(body, body_start), {},
-           "Write 32 hexadecimal digits as a string, or leave the id out to get one made.");
+           "write 32 hexadecimal digits as a string, or leave the id out to get one made");
   }
   entity.id = *id;
   entity.text = body;
@@ -120,7 +120,7 @@ json parse_stored(std::string_view text) {
   json parsed = json::parse(text.begin(), text.end(), nullptr, false);
   if (!parsed.is_object()) {
     throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
-                "Run `looseleaf verify` to find every body that cannot be read.");
+                "run `looseleaf verify` to find every body that cannot be read");
   }
   return parsed;
 }

@@ -34,19 +34,19 @@ constexpr std::array<std::pair<std::string_view, PropertyType>, 5> type_names = 
 std::string parse_table(const JsonObject& root) {
   const std::optional<std::string> table = root.string("table");
   if (!table) {
-    root.fail("a definition without a table", "Name the index table: \"table\": \"index_user_id\".");
+    root.fail("a definition without a table", "name the index table: \"table\": \"index_user_id\"");
   }
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_valid = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
   if (table->empty() || table->size() > max_name_length || !is_letter(table->front()) ||
       !std::all_of(table->begin(), table->end(), is_valid)) {
     root.fail_at_value("table", "not a table name",
-                       "A table name is a letter and up to 63 letters, digits and underscores.");
+                       "a table name is a letter and up to 63 letters, digits and underscores");
   }
   const std::string folded = base::ascii_lower(*table);
   if (folded == "entities" || folded.rfind("looseleaf_", 0) == 0) {
     root.fail_at_value("table", "a table name of the tool's own",
-                       "Choose a name other than entities that does not start with looseleaf_.");
+                       "choose a name other than entities that does not start with looseleaf_");
   }
   return *table;
 }
@@ -66,23 +66,23 @@ bool beyond_bmp(std::string_view text) {
 std::string parse_property_name(const JsonObject& object) {
   const std::optional<std::string> name = object.string("name");
   if (!name) {
-    object.fail("a property without a name", "Name it by its path in the entity: {\"name\": \"user_id\", ...}.");
+    object.fail("a property without a name", "name it by its path in the entity: {\"name\": \"user_id\", ...}");
   }
   if (!is_path(*name)) {
     object.fail_at_value("name", "not a property path",
-                         "A path is keys joined by single dots, without control characters.");
+                         "a path is keys joined by single dots, without control characters");
   }
   if (base::utf8_length(*name) > max_name_length) {
     object.fail_at_value("name", "a property path too long for a column name",
-                         fmt::format("Shorten it by {} characters.", base::utf8_length(*name) - max_name_length));
+                         fmt::format("shorten it by {} characters", base::utf8_length(*name) - max_name_length));
   }
   if (beyond_bmp(*name) || name->back() == ' ') {
     object.fail_at_value("name", "a property path that cannot be a column name",
-                         "Column names have no characters beyond U+FFFF and do not end in a space.");
+                         "column names have no characters beyond U+FFFF and do not end in a space");
   }
   if (base::ascii_lower(*name) == "entity_id") {
     object.fail_at_value("name", "a property called entity_id",
-                         "Every index table has a column of that name already; index the property under another name.");
+                         "every index table has a column of that name already; index the property under another name");
   }
   return *name;
 }
@@ -90,14 +90,14 @@ std::string parse_property_name(const JsonObject& object) {
 PropertyType parse_type(const JsonObject& object) {
   const std::optional<std::string> name = object.string("type");
   if (!name) {
-    object.fail("a property without a type", "Give it one: uuid, string, int, double or bool.");
+    object.fail("a property without a type", "give it one: uuid, string, int, double or bool");
   }
   for (const auto& [known, type] : type_names) {
     if (known == *name) {
       return type;
     }
   }
-  object.fail_at_value("type", "unknown property type", "Valid types are uuid, string, int, double and bool.");
+  object.fail_at_value("type", "unknown property type", "valid types are uuid, string, int, double and bool");
 }
 
 Property parse_property(const JsonObject& object) {
@@ -107,11 +107,11 @@ Property parse_property(const JsonObject& object) {
   property.type = parse_type(object);
   if (const std::optional<std::int64_t> length = object.integer("max_length")) {
     if (property.type != PropertyType::string) {
-      object.fail_at_key("max_length", "max_length on a property that is not a string", "Take it out.");
+      object.fail_at_key("max_length", "max_length on a property that is not a string", "take it out");
     }
     if (*length < 1 || *length > max_string_length) {
       object.fail_at_value("max_length", "max_length out of range",
-                           fmt::format("It is a number from 1 to {}.", max_string_length));
+                           fmt::format("it is a number from 1 to {}", max_string_length));
     }
     property.max_length = static_cast<std::uint32_t>(*length);
   }
@@ -144,7 +144,7 @@ void check_key_size(const std::vector<Property>& properties, const JsonObject& r
   if (bytes > max_key_bytes) {
     const std::size_t characters = (bytes - max_key_bytes + 3) / 4;
     root.fail_at_value("properties", "key columns too long together",
-                       fmt::format("They have {} bytes of {} at most; lower max_length by {} {}.", bytes, max_key_bytes,
+                       fmt::format("they have {} bytes of {} at most; lower max_length by {} {}", bytes, max_key_bytes,
                                    characters, strings > 1 ? "over the strings together" : "characters"));
   }
 }
@@ -152,10 +152,10 @@ void check_key_size(const std::vector<Property>& properties, const JsonObject& r
 void check_distinct(const std::vector<Property>& properties, const Property& added, const JsonObject& object) {
   for (const Property& property : properties) {
     if (base::ascii_lower(property.name) == base::ascii_lower(added.name)) {
-      object.fail_at_value("name", "a property named twice", "Column names are equal if they differ in case alone.");
+      object.fail_at_value("name", "a property named twice", "column names are equal if they differ in case alone");
     }
     if (property.each && added.each) {
-      object.fail_at_key("each", "each on more than one property", "Make an index of its own for the other array.");
+      object.fail_at_key("each", "each on more than one property", "make an index of its own for the other array");
     }
   }
 }
@@ -164,16 +164,16 @@ std::vector<Property> parse_properties(const JsonDocument& document, const JsonO
   const nlohmann::json* list = root.array("properties");
   if (list == nullptr) {
     root.fail("a definition without properties",
-              "List what to index: \"properties\": [{\"name\": \"user_id\", \"type\": \"uuid\"}].");
+              "list what to index: \"properties\": [{\"name\": \"user_id\", \"type\": \"uuid\"}]");
   }
   if (list->empty() || list->size() > max_properties) {
     root.fail_at_value("properties", "a number of properties out of range",
-                       fmt::format("An index has 1 to {} properties.", max_properties));
+                       fmt::format("an index has 1 to {} properties", max_properties));
   }
   std::vector<Property> properties;
   for (const nlohmann::json& entry : *list) {
     const JsonObject object(document, model::pointer_to(root.pointer_to("properties"), properties.size()), entry,
-                            "A property is an object: {\"name\": \"user_id\", \"type\": \"uuid\"}.");
+                            "a property is an object: {\"name\": \"user_id\", \"type\": \"uuid\"}");
     Property property = parse_property(object);
     check_distinct(properties, property, object);
     properties.push_back(std::move(property));
@@ -192,7 +192,7 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
     if (property.name == *name) {
       if (property.type == PropertyType::real || property.type == PropertyType::boolean) {
         root.fail_at_value("shard_on", "shard_on a property of a type that places nothing",
-                           "Shard on a uuid, a string or an int, or leave shard_on out.");
+                           "shard on a uuid, a string or an int, or leave shard_on out");
       }
       return names.size();
     }
@@ -200,8 +200,8 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
   }
   const std::optional<std::string> meant = base::nearest(*name, names);
   root.fail_at_value("shard_on", "shard_on names none of the properties",
-                     meant ? fmt::format("Did you mean \"{}\"?", *meant)
-                           : fmt::format("The properties are {}.", fmt::join(names, ", ")));
+                     meant ? fmt::format("did you mean \"{}\"?", *meant)
+                           : fmt::format("the properties are {}", fmt::join(names, ", ")));
 }
 
 Scalar parse_scalar(const JsonObject& where, const std::string& key) {
@@ -217,14 +217,14 @@ Scalar parse_scalar(const JsonObject& where, const std::string& key) {
       return value.get<std::int64_t>();
     case nlohmann::json::value_t::number_unsigned:
       if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        where.fail_at_value(key, "a whole number out of range", "It must fit 64 bits with a sign.");
+        where.fail_at_value(key, "a whole number out of range", "it must fit 64 bits with a sign");
       }
       return value.get<std::int64_t>();
     case nlohmann::json::value_t::number_float:
       return value.get<double>() + 0.0;  // -0 becomes 0
     default:
       where.fail_at_value(key, "a value that is not a scalar",
-                          "\"where\" compares with null, true, false, numbers and strings.");
+                          "\"where\" compares with null, true, false, numbers and strings");
   }
 }
 
@@ -238,7 +238,7 @@ std::vector<std::pair<std::string, Scalar>> parse_where(const JsonDocument& docu
   for (const auto& member : object->items()) {
     if (!is_path(member.key())) {
       where.fail_at_key(member.key(), "not a property path",
-                        "A path is keys joined by single dots, without control characters.");
+                        "a path is keys joined by single dots, without control characters");
     }
     conditions.emplace_back(member.key(), parse_scalar(where, member.key()));
   }
@@ -250,7 +250,7 @@ void check_immutable(const IndexDefinition& definition, const JsonObject& root) 
       std::any_of(definition.properties.begin(), definition.properties.end(), [](const auto& p) { return p.each; });
   if (definition.immutable && has_each) {
     root.fail_at_key("immutable", "immutable together with each",
-                     "An immutable index has one row per entity; take one of the two out.");
+                     "an immutable index has one row per entity; take one of the two out");
   }
 }
 

@@ -36,10 +36,10 @@ JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string fi
     root_ = parse_strict(text_, &places_);
   } catch (const JsonFault& fault) {
     const bool duplicate = fault.kind == JsonFaultKind::duplicate_key;
-    fail(fault.offset, fault.what(), duplicate ? fault.detail : "", duplicate ? "Keep one of the two." : fault.detail);
+    fail(fault.offset, fault.what(), duplicate ? fault.detail : "", duplicate ? "keep one of the two" : fault.detail);
   }
   if (!root_.is_object()) {
-    fail(places_.at("").value, "not a JSON object", "", "The file is one JSON object.");
+    fail(places_.at("").value, "not a JSON object", "", "the file is one JSON object");
   }
 }
 
@@ -76,9 +76,9 @@ void JsonObject::allow_only(std::initializer_list<const char*> keys) const {
       continue;
     }
     const std::optional<std::string> meant = base::nearest(member.key(), valid);
-    fail_at_key(member.key(), "unknown key",
-                meant ? fmt::format("Did you mean \"{}\"?", *meant)
-                      : fmt::format("Valid keys are {}.", fmt::join(valid, ", ")));
+    fail_at_key(
+        member.key(), "unknown key",
+        meant ? fmt::format("did you mean \"{}\"?", *meant) : fmt::format("valid keys are {}", fmt::join(valid, ", ")));
   }
 }
 
@@ -88,7 +88,7 @@ const json* JsonObject::find(const std::string& key, bool (*is_type)(const json&
     return nullptr;
   }
   if (!is_type(*member)) {
-    fail_at_value(key, "a value of the wrong type", fmt::format("\"{}\" takes {}.", key, what));
+    fail_at_value(key, "a value of the wrong type", fmt::format("\"{}\" takes {}", key, what));
   }
   return &*member;
 }

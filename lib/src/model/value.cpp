@@ -49,15 +49,15 @@ std::optional<Value> try_parse(PropertyType type, const std::string& text) {
 std::string hint_for(PropertyType type) {
   switch (type) {
     case PropertyType::uuid:
-      return "A uuid has 32 hexadecimal digits, with or without dashes.";
+      return "a uuid has 32 hexadecimal digits, with or without dashes";
     case PropertyType::string:
-      return "A string must be valid UTF-8.";
+      return "a string must be valid UTF-8";
     case PropertyType::integer:
-      return "An int is a whole number from -9223372036854775808 to 9223372036854775807.";
+      return "an int is a whole number from -9223372036854775808 to 9223372036854775807";
     case PropertyType::real:
-      return "A double is a number such as 2, -0.5 or 1e6.";
+      return "a double is a number such as 2, -0.5 or 1e6";
     case PropertyType::boolean:
-      return "A bool is true or false.";
+      return "a bool is true or false";
   }
   return {};
 }

@@ -31,6 +31,7 @@ namespace looseleaf::ops {
 namespace {
 
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
+constexpr std::uint64_t largest_transaction = 10'000;             // index rows
 constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr int most_verify_passes = 3;
 
@@ -143,41 +144,62 @@ class ShardFill {
     return highest;
   }
 
-  // Inserts the rows of one chunk and moves the cursors, under the shared fence.
+  // Inserts the rows of one chunk and moves the cursors, in transactions of bounded size.
   std::uint64_t store_chunk(const std::vector<store::EntityRow>& entities) {
     std::uint64_t sent = 0;
     RowsByShard rows;
+    std::uint64_t pending_rows = 0, pending_entities = 0;
     for (const store::EntityRow& entity : entities) {
-      const auto json = read(entity);
-      for (std::size_t i = 0; json && i < targets_.size(); ++i) {
-        if (entity.added_id >= *rows_[i].position) {
-          continue;
-        }
-        for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
-          const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
-          rows[to][i].push_back({std::move(row), entity.id});
-          ++sent;
-        }
+      pending_rows += add_expected(entity, rows);
+      ++pending_entities;
+      if (pending_rows >= largest_transaction || &entity == &entities.back()) {
+        store_rows(rows, entity.added_id, pending_entities);
+        sent += pending_rows;
+        rows.clear();
+        pending_rows = pending_entities = 0;
       }
     }
+    return sent;
+  }
+
+  std::uint64_t add_expected(const store::EntityRow& entity, RowsByShard& rows) {
+    std::uint64_t added = 0;
+    const auto json = read(entity);
+    for (std::size_t i = 0; json && i < targets_.size(); ++i) {
+      if (entity.added_id >= *rows_[i].position) {
+        continue;  // an earlier run has done it
+      }
+      for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
+        const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
+        rows[to][i].push_back({std::move(row), entity.id});
+        ++added;
+      }
+    }
+    return added;
+  }
+
+  // Down to and including the entity `added_id`.
+  void store_rows(RowsByShard& rows, std::uint64_t added_id, std::uint64_t entities) {
     for (auto& [to, by_index] : rows) {
       for (auto& [index, entries] : by_index) {
         std::sort(entries.begin(), entries.end());
       }
     }
-    const base::Deadline deadline = shards_.deadline();
-    const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(entities, rows, deadline); });
-    for (store::JobRow& row : rows_) {
-      row.position = std::min(*row.position, entities.back().added_id);
-      row.done += entities.size();
+    std::vector<store::JobRow> moved = rows_;
+    for (store::JobRow& row : moved) {
+      row.position = std::min(*row.position, added_id);
+      row.done += entities;
     }
+    const base::Deadline deadline = shards_.deadline();
+    const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(moved, rows, deadline); });
+    rows_ = std::move(moved);
     if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
       reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()), ReconcileMode::repair, deadline);
     }
-    return sent;
   }
 
-  std::set<Uuid> transact(const std::vector<store::EntityRow>& entities, const RowsByShard& rows,
+  // Under the shared fence.
+  std::set<Uuid> transact(const std::vector<store::JobRow>& moved, const RowsByShard& rows,
                           const base::Deadline& deadline) {
     std::map<std::uint32_t, store::Lease> leases;
     for (const auto& [to, by_index] : rows) {
@@ -189,9 +211,7 @@ class ShardFill {
       const store::Fence fence = store::lock_fence_shared(*lease);
       check_generations(*lease, fence);
       std::set<Uuid> blocked = insert(leases, rows);
-      for (store::JobRow row : rows_) {
-        row.position = std::min(*row.position, entities.back().added_id);
-        row.done += entities.size();
+      for (const store::JobRow& row : moved) {
         if (!store::advance_job(*lease, row)) {
           throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
                       "`looseleaf status` names it; nothing is wrong with the index");
@@ -389,12 +409,13 @@ class Backfill {
   void prove() {
     VerifyOptions options;
     options.grace_seconds = 0;
+    const VerifyHooks hooks = {[this] { keep_alive(); }, true};
     for (const Target& target : targets_) {
       options.tables.push_back(target.definition.table);
     }
     for (int pass = 0; pass < most_verify_passes; ++pass) {
       options.repair = false;
-      const VerifyReport found = verify(shards_, options, control_, [this] { keep_alive(); });
+      const VerifyReport found = verify(shards_, options, control_, hooks);
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
@@ -411,7 +432,7 @@ class Backfill {
                     "run `looseleaf verify`, and report this as a bug if its cause is not plain");
       }
       options.repair = true;
-      verify(shards_, options, control_, [this] { keep_alive(); });
+      verify(shards_, options, control_, hooks);
     }
   }
 

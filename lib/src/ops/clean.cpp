@@ -96,7 +96,7 @@ class Cleaner {
   void sweep() {
     VerifyOptions options;
     options.repair = true;
-    const VerifyReport report = verify(shards_, options, control_, [this] { lock_.keep_alive(); });
+    const VerifyReport report = verify(shards_, options, control_, {[this] { lock_.keep_alive(); }, false});
     report_.checked += report.entities;
     for (const Finding& finding : report.mended) {
       ++(finding.kind == FindingKind::missing ? report_.inserted : report_.deleted);

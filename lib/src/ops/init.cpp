@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/random.hpp"
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
+#include "store/catalog.hpp"
+#include "store/fence.hpp"
+#include "store/jobs.hpp"
 #include "store/schema.hpp"
 #include "store/statements.hpp"
 
@@ -91,6 +95,29 @@ Uuid create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
   return store::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
+// A shard that joins empty holds none of the index rows it should: until they are there again, and its catalog knows
+// the indexes, no index is ready anywhere.
+std::vector<std::string> unready_indexes(store::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
+  std::set<std::string> unready;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (shard == joining) {
+      continue;
+    }
+    store::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
+      for (const store::CatalogIndex& index : store::load_catalog(connection).indexes) {
+        const std::string& table = index.definition.table;
+        if (index.state == IndexState::ready || index.state == IndexState::building) {
+          static_cast<void>(
+              store::set_index_state(connection, table, index.generation, {IndexState::ready}, IndexState::building));
+          store::remove_job(connection, "backfill", table, index.generation);
+          unready.insert(table);
+        }
+      }
+    });
+  }
+  return {unready.begin(), unready.end()};
+}
+
 }  // namespace
 
 InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
@@ -110,6 +137,9 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
+  if (accept_empty_shard && known && !found[*accept_empty_shard].cluster_id) {
+    report.unready = unready_indexes(shards, *accept_empty_shard, deadline);
+  }
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {

@@ -420,9 +420,21 @@ class BatchWriter {
     }
     const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline_);
     sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline_);
-    if (deadline_.passed()) {
-      throw Error(ErrorCode::unavailable, "another writer's index rows kept standing in the way",
-                  {{"id", to_string(ids.front())}}, "try again");
+    for (Item* item : blocked) {
+      const Error::Context context = {{"id", to_string(item->write->id)}};
+      const bool unreadable =
+          std::any_of(report.differences.begin(), report.differences.end(), [&](const Difference& difference) {
+            return difference.kind == FindingKind::unreadable && difference.entry.entity_id == item->write->id;
+          });
+      if (unreadable) {  // which of its rows are right cannot be told
+        decide(*item, WriteStatus::failed,
+               Error(ErrorCode::corrupt, "the entity that is stored under this id cannot be read", context,
+                     "delete it first, then put it"));
+      } else if (deadline_.passed()) {
+        decide(*item, WriteStatus::failed,
+               Error(ErrorCode::unavailable, "another writer's index rows kept standing in the way", context,
+                     "try again"));
+      }
     }
   }
 

@@ -8,7 +8,21 @@
 #include "store/jobs.hpp"
 #include "store/statements.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf {
+
+std::string to_string(ShardState state) {
+  switch (state) {
+    case ShardState::up:
+      return "up";
+    case ShardState::refused:
+      return "refused";
+    case ShardState::down:
+      return "down";
+  }
+  return {};
+}
+
+namespace ops {
 namespace {
 
 void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluster_id, std::mutex& mutex) {
@@ -33,6 +47,13 @@ void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluste
   }
 }
 
+// A read-only server may be tried again like one that is down, but it answers.
+ShardState state_after(const Error& error) {
+  const auto* const by_server = dynamic_cast<const sql::ServerError*>(&error);
+  const bool read_only = by_server != nullptr && by_server->error_class() == sql::ErrorClass::failing_over;
+  return error.code() == ErrorCode::unavailable && !read_only ? ShardState::down : ShardState::refused;
+}
+
 }  // namespace
 
 Status status(store::Shards& shards) {
@@ -50,6 +71,7 @@ Status status(store::Shards& shards) {
         store::on_shard(shards, entry.shard, [&] { ask(shards, entry, status.cluster_id, mutex); });
       } catch (const Error& error) {
         entry.error = error;
+        entry.state = state_after(error);
       }
     });
   }
@@ -57,4 +79,5 @@ Status status(store::Shards& shards) {
   return status;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace ops
+}  // namespace looseleaf

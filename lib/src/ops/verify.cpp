@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "model/value.hpp"
@@ -51,9 +53,8 @@ using Clock = std::chrono::steady_clock;
 
 class Verification {
  public:
-  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control,
-               const std::function<void()>& heartbeat)
-      : shards_(shards), options_(options), control_(control), heartbeat_(heartbeat) {}
+  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control, const VerifyHooks& hooks)
+      : shards_(shards), options_(options), control_(control), hooks_(hooks) {}
 
   VerifyReport run() {
     choose_indexes();
@@ -69,7 +70,9 @@ class Verification {
       }
     }
     for (const Finding& finding : report_.findings) {
-      ++report_.counts[{finding.index, finding.shard}].findings[finding.kind];
+      if (!finding.index.empty()) {
+        ++report_.counts[{finding.index, finding.shard}].findings[finding.kind];
+      }
     }
     return std::move(report_);
   }
@@ -87,7 +90,7 @@ class Verification {
         }
         throw no_such_index(shards_, table, shards_.deadline());
       }
-      if (on_its_way_out(everywhere) || not_filled_yet(table, everywhere)) {
+      if (not_in_force(table, everywhere)) {
         continue;
       }
       if (check_catalogs(table, everywhere) && check_tables(*everywhere.on_shard.front())) {
@@ -105,29 +108,31 @@ class Verification {
     constexpr auto between = std::chrono::milliseconds(300);
     IndexEverywhere everywhere = look_up_index(shards_, table, shards_.deadline());
     for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
-      heartbeat_();
+      hooks_.heartbeat();
       std::this_thread::sleep_for(between);
       everywhere = look_up_index(shards_, table, shards_.deadline());
     }
     return everywhere;
   }
 
-  static bool on_its_way_out(const IndexEverywhere& everywhere) {
-    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
-      return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
-    });
-  }
-
-  bool not_filled_yet(const std::string& table, const IndexEverywhere& everywhere) {
-    const bool building = options_.tables.empty() &&
-                          std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
-                                      [](const auto& index) { return !index || index->state == IndexState::building; });
-    if (building) {
-      shards_.warn({"index is still building and was not verified",
-                    {{"index", table}},
-                    "run `looseleaf backfill`, which verifies it"});
+  // True if the index is not in force: left out of a verification of all, an error if it was named.
+  bool not_in_force(const std::string& table, const IndexEverywhere& everywhere) {
+    bool dropping = false, building = true;
+    for (const auto& index : everywhere.on_shard) {
+      dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
+      building = building && (!index || index->state == IndexState::building);
     }
-    return building;
+    if (!dropping && (!building || hooks_.building_too)) {
+      return false;
+    }
+    const char* what = dropping ? "index is being dropped" : "index is still building and was not verified";
+    const std::string hint = dropping ? fmt::format("run `looseleaf drop-index {}` to finish that", table)
+                                      : fmt::format("run `looseleaf backfill {}`, which verifies it", table);
+    if (!options_.tables.empty()) {
+      throw Error(ErrorCode::bad_index, what, {{"index", table}}, hint);
+    }
+    shards_.warn({what, {{"index", table}}, hint});
+    return true;
   }
 
   struct CatalogDifference {
@@ -191,7 +196,7 @@ class Verification {
     };
     visitor.broken_entity = [this](Finding finding) { broken_entities_.push_back(std::move(finding)); };
     visitor.progress = [this](std::uint32_t shard, std::uint64_t entities) {
-      heartbeat_();
+      hooks_.heartbeat();
       if (control_.stop.load()) {
         throw Error(ErrorCode::interrupted, "stopped before everything was checked");
       }
@@ -244,7 +249,7 @@ class Verification {
       if (control_.stop.load()) {
         throw Error(ErrorCode::interrupted, "stopped before everything was checked");
       }
-      heartbeat_();
+      hooks_.heartbeat();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     for (const auto& [shard, ids] : by_entity_shard(standing_)) {
@@ -261,12 +266,22 @@ class Verification {
     return apply(shard, ids, ReconcileMode::examine);
   }
 
+  // A few ids at a time, each slice with a time-out of its own.
   std::vector<Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids, ReconcileMode mode) {
-    const base::Deadline deadline = shards_.deadline();
-    ReconcileReport report = reconcile(shards_, shard, ids, mode, deadline);
-    std::vector<Difference> found = std::move(report.differences);
-    for (Difference& orphan : sweep_orphans(shards_, shard, report.absent, mode, deadline)) {
-      found.push_back(std::move(orphan));
+    constexpr std::size_t slice = 200;
+    std::vector<Difference> found;
+    for (std::size_t from = 0; from < ids.size(); from += slice) {
+      if (control_.stop.load()) {
+        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+      }
+      hooks_.heartbeat();
+      const auto part = std::span(ids).subspan(from, std::min(slice, ids.size() - from));
+      const base::Deadline deadline = shards_.deadline();
+      ReconcileReport report = reconcile(shards_, shard, part, mode, deadline);
+      std::move(report.differences.begin(), report.differences.end(), std::back_inserter(found));
+      for (Difference& orphan : sweep_orphans(shards_, shard, report.absent, mode, deadline)) {
+        found.push_back(std::move(orphan));
+      }
     }
     std::erase_if(found, [&](const Difference& difference) {
       return difference.kind == FindingKind::unreadable ||
@@ -278,7 +293,12 @@ class Verification {
   std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Difference>& differences) const {
     std::map<std::uint32_t, std::vector<Uuid>> ids;
     for (const Difference& difference : differences) {
-      ids[store::shard_of(difference.entry.entity_id, shards_.count())].push_back(difference.entry.entity_id);
+      auto& of_shard = ids[store::shard_of(difference.entry.entity_id, shards_.count())];
+      of_shard.push_back(difference.entry.entity_id);
+    }
+    for (auto& [shard, of_shard] : ids) {
+      std::sort(of_shard.begin(), of_shard.end());
+      of_shard.erase(std::unique(of_shard.begin(), of_shard.end()), of_shard.end());
     }
     return ids;
   }
@@ -309,7 +329,7 @@ class Verification {
   store::Shards& shards_;
   const VerifyOptions& options_;
   JobControl& control_;
-  const std::function<void()>& heartbeat_;
+  const VerifyHooks& hooks_;
   std::vector<store::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
   std::map<std::uint32_t, std::vector<Uuid>> suspects_;          // by entity shard
@@ -323,9 +343,9 @@ class Verification {
 }  // namespace
 
 VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
-                    const std::function<void()>& heartbeat) {
+                    const VerifyHooks& hooks) {
   shards.check_identities();
-  return Verification(shards, options, control, heartbeat).run();
+  return Verification(shards, options, control, hooks).run();
 }
 
 }  // namespace ops

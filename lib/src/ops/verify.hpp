@@ -10,9 +10,11 @@ namespace looseleaf::ops {
 
 // See Datastore::verify. A difference seen while walking is only a suspicion: it becomes a finding when it still stands
 // under the entity's lock, and, unless it is a missing row, under a second lock after the grace period.
-// `heartbeat` is called every second or so, for whoever holds a lock meanwhile.
-VerifyReport verify(
-    store::Shards& shards, const VerifyOptions& options, JobControl& control,
-    const std::function<void()>& heartbeat = [] {});
+struct VerifyHooks {
+  std::function<void()> heartbeat = [] {};  // called every second or so, for whoever holds a lock meanwhile
+  bool building_too = false;                // do not refuse an index that is named but still building
+};
+VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
+                    const VerifyHooks& hooks = {});
 
 }  // namespace looseleaf::ops

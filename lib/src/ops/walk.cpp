@@ -113,7 +113,8 @@ class Walk {
     for (EntityStream& stream : entities_) {
       if (const auto* head = stream.head(); head && head->id == id) {
         const store::EntityRow entity = stream.take();
-        count(stream.shard());
+        ++counts_.entities;
+        report_now_and_then(stream.shard());
         if (stream.shard() != home) {
           visitor_.broken_entity(
               {FindingKind::wrong_shard, {}, stream.shard(), id, "belongs on shard " + std::to_string(home)});
@@ -127,6 +128,7 @@ class Walk {
       for (const auto* head = stream->head(); head && head->entity_id == id; head = stream->head()) {
         actual.push_back({stream->shard(), index, stream->take()});
         ++counts_.rows[{catalog_.indexes[index].definition.table, stream->shard()}];
+        report_now_and_then(stream->shard());
       }
     }
     std::sort(actual.begin(), actual.end());
@@ -151,9 +153,9 @@ class Walk {
     }
   }
 
-  void count(std::uint32_t shard) {
-    constexpr std::uint64_t report_every = 1000;
-    if (++counts_.entities % report_every == 0) {
+  void report_now_and_then(std::uint32_t shard) {
+    constexpr std::uint64_t report_every = 1000;  // rows of any table
+    if (++rows_seen_ % report_every == 0) {
       visitor_.progress(shard, counts_.entities);
     }
   }
@@ -164,6 +166,7 @@ class Walk {
   std::deque<EntityStream> entities_;
   std::vector<std::pair<std::size_t, std::unique_ptr<EntryStream>>> entries_;
   WalkCounts counts_;
+  std::uint64_t rows_seen_ = 0;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t window_writes = 6000;            // in flight at most
 constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
+constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
 constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
 
@@ -29,11 +30,19 @@ struct Slot {
   WriteResult result;
   std::size_t cost = 0;  // bytes that count against the window
   bool is_put = false;
-  bool encoded = false;   // an encoder is through with it: `write` is complete, or the result is final
-  bool rejected = false;  // the encoder found it malformed
-  bool done = false;      // the result is final; set only once every stage is through with the slot
+  bool encoded = false;        // an encoder is through with it: `write` is complete, or the result is final
+  bool final_already = false;  // the encoder found it malformed, or could not encode it
+  bool done = false;           // the result is final; set only once every stage is through with the slot
   ops::Write write;
 };
+
+// For what is no Error: memory or threads ran out.
+Error out_of_something(const std::exception& error) {
+  return {ErrorCode::io,
+          "this process ran out of memory or threads",
+          {{"reason", error.what()}},
+          "give it more, or put fewer and smaller entities at once"};
+}
 
 }  // namespace
 
@@ -108,7 +117,7 @@ class WriteStream::Impl {
       if (!slot.encoded) {
         break;
       }
-      slot.done = slot.rejected;
+      slot.done = slot.final_already;
       if (!slot.done) {
         queues_[store::shard_of(slot.write.id, shards_->count())].push_back(&slot);
         any = true;
@@ -142,6 +151,9 @@ class WriteStream::Impl {
       lock.lock();
       for (Slot* slot : taken) {
         slot->encoded = true;
+        const std::size_t rows = slot->write.expected ? slot->write.expected->rows.size() : 0;
+        slot->cost += rows * row_cost;
+        bytes_ += rows * row_cost;
       }
       dispatch();
     }
@@ -163,7 +175,11 @@ class WriteStream::Impl {
     } catch (const Error& error) {
       slot.result.status = WriteStatus::rejected;
       slot.result.error = error;
-      slot.rejected = true;
+      slot.final_already = true;
+    } catch (const std::exception& error) {
+      slot.result.status = WriteStatus::failed;
+      slot.result.error = out_of_something(error);
+      slot.final_already = true;
     }
   }
 
@@ -214,7 +230,13 @@ class WriteStream::Impl {
       writes.push_back(std::move(slot->write));
     }
     const base::Deadline deadline = shards_->deadline();
-    std::vector<ops::WriteOutcome> outcomes = ops::write_batch(*shards_, shard, writes, deadline);
+    std::vector<ops::WriteOutcome> outcomes;
+    try {
+      outcomes = ops::write_batch(*shards_, shard, writes, deadline);
+    } catch (const std::exception& error) {
+      // No memory, or no thread: whether something was committed is not known any more.
+      outcomes.assign(batch.size(), {WriteStatus::unknown, out_of_something(error)});
+    }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i]->result.status = outcomes[i].status;
       batch[i]->result.error = std::move(outcomes[i].error);

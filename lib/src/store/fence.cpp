@@ -2,6 +2,7 @@
 #include "store/fence.hpp"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "base/random.hpp"
@@ -35,43 +36,59 @@ Fence read_fence(sql::Connection& connection, const char* lock) {
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
 }
 
-bool is_conflict(const sql::ServerError& error) {
-  return error.error_class() == sql::ErrorClass::conflict;
-}
-
 // One try: locks the fence in a transaction of its own, works, commits. (Never two tries in one transaction: with
 // innodb_rollback_on_timeout a lock wait time-out ends it, and the next lock would be gone with its statement.)
-void try_exclusive(sql::Connection& connection, const char* lock,
+// False if the fence was not free.
+bool try_exclusive(sql::Connection& connection, const char* lock,
                    const std::function<void(sql::Connection&, const Fence&)>& work) {
   sql::Transaction transaction(connection);
-  const Fence fence = read_fence(connection, lock);
-  work(connection, fence);
+  std::optional<Fence> fence;
+  try {
+    fence = read_fence(connection, lock);
+  } catch (const sql::ServerError& error) {
+    if (error.error_class() != sql::ErrorClass::conflict) {
+      throw;
+    }
+    return false;
+  }
+  work(connection, *fence);
   transaction.commit();
+  return true;
 }
 
-// First without waiting, since a waiting exclusive request holds up every new shared one; then for 1 s at most.
-void work_exclusively(sql::Connection& connection, const std::function<void(sql::Connection&, const Fence&)>& work) {
-  for (int i = 0; i < polite_tries; ++i) {
+// A shorter lock wait, for as long as this lives.
+class ShortWait {
+ public:
+  explicit ShortWait(sql::Connection& connection) : connection_(connection) {
+    connection_.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  }
+  ~ShortWait() {
     try {
-      return try_exclusive(connection, "FOR UPDATE NOWAIT", work);
-    } catch (const sql::ServerError& error) {
-      if (!is_conflict(error)) {
-        throw;
+      if (!connection_.broken()) {
+        connection_.execute("SET SESSION innodb_lock_wait_timeout = 2");
       }
+    } catch (const Error&) {
+      connection_.mark_broken();
+    }
+  }
+  ShortWait(const ShortWait&) = delete;
+  ShortWait& operator=(const ShortWait&) = delete;
+
+ private:
+  sql::Connection& connection_;
+};
+
+// First without waiting, since a waiting exclusive request holds up every new shared one; then for 1 s at most. False
+// if the fence was not to be had.
+bool work_exclusively(sql::Connection& connection, const std::function<void(sql::Connection&, const Fence&)>& work) {
+  for (int i = 0; i < polite_tries; ++i) {
+    if (try_exclusive(connection, "FOR UPDATE NOWAIT", work)) {
+      return true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1 + base::random_u64() % max_jitter_ms));
   }
-  const char* restore = "SET SESSION innodb_lock_wait_timeout = 2";
-  connection.execute("SET SESSION innodb_lock_wait_timeout = 1");
-  try {
-    try_exclusive(connection, "FOR UPDATE", work);
-  } catch (const sql::ServerError&) {
-    if (!connection.broken()) {
-      connection.execute(restore);
-    }
-    throw;
-  }
-  connection.execute(restore);
+  const ShortWait short_wait(connection);
+  return try_exclusive(connection, "FOR UPDATE", work);
 }
 
 }  // namespace
@@ -85,7 +102,11 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
   on_shard(shards, shard, [&] {
     sql::with_retries(deadline, [&] {
       const Lease lease = shards.connect(shard, deadline);
-      work_exclusively(*lease, work);
+      if (!work_exclusively(*lease, work)) {
+        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                               "the fence was held by writers all the time", {},
+                               "try again, or with a greater --timeout");
+      }
     });
   });
 }

@@ -81,11 +81,15 @@ Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpo
       }
       const std::lock_guard lock(mutex_);
       Pool& pool = pools_[shard];
-      if (deadline.passed() || pool.given_up) {
+      pool.tried = std::chrono::steady_clock::now();
+      pool.failing_since = pool.failing_since.value_or(pool.tried);
+      if (pool.given_up || pool.tried - *pool.failing_since >= options_.timeout) {
         pool.given_up = sql::ServerError(sql::ErrorClass::unreachable, error.number(), error.code(), error.what(),
                                          error.context(), error.hint());
-        pool.tried = std::chrono::steady_clock::now();
         throw sql::ServerError(*pool.given_up);
+      }
+      if (deadline.passed()) {
+        throw;
       }
     }
     backoff.wait(deadline);
@@ -107,8 +111,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose) {
     try {
       auto connection = open(shard, purpose, true);
       check_identity(shard, *connection);
-      const std::lock_guard lock(mutex_);
-      pools_[shard].given_up.reset();
+      answers(shard);
       return {this, shard, purpose, std::move(connection)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
@@ -217,7 +220,8 @@ void Shards::check_identities() {
   for (std::uint32_t shard = 0; shard < count(); ++shard) {
     tasks.emplace_back([this, shard] {
       try {
-        static_cast<void>(connect_once(shard));
+        const Lease lease = connect_once(shard);
+        on_shard(*this, shard, [&] { reload_catalog(shard, *lease); });
       } catch (const sql::ServerError& error) {
         if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
           throw;
@@ -229,13 +233,18 @@ void Shards::check_identities() {
 }
 
 void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection) {
+  answers(shard);
   const std::lock_guard lock(mutex_);
-  Pool& pool = pools_.at(shard);
-  pool.given_up.reset();  // it answers
-  auto& idle = pool.idle.at(static_cast<std::size_t>(purpose));
+  auto& idle = pools_.at(shard).idle.at(static_cast<std::size_t>(purpose));
   if (idle.size() < max_idle) {
     idle.push_back(std::move(connection));
   }
+}
+
+void Shards::answers(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  pools_.at(shard).failing_since.reset();
+  pools_.at(shard).given_up.reset();
 }
 
 void Shards::drop_idle(std::uint32_t shard) {

@@ -73,7 +73,7 @@ class Shards {
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
 
   // Connects to every shard that can be reached, so that a cluster file that mixes clusters is refused before
-  // anything is written. A shard that is down is no error here.
+  // anything is written, and loads their catalogs. A shard that is down is no error here.
   void check_identities();
 
   // The catalog of an entity shard as last loaded; loads it if it never was.
@@ -94,7 +94,9 @@ class Shards {
   struct Pool {
     std::array<std::vector<std::unique_ptr<sql::Connection>>, 2> idle;  // by purpose
     std::shared_ptr<const Catalog> catalog;
-    std::optional<sql::ServerError> given_up;  // why, if the last connect() ran into its deadline
+    // Since when nothing but failures; absent while the shard answers.
+    std::optional<std::chrono::steady_clock::time_point> failing_since;
+    std::optional<sql::ServerError> given_up;  // why, once that has lasted for the whole time-out
     std::chrono::steady_clock::time_point tried;
   };
 
@@ -103,6 +105,8 @@ class Shards {
   void check_identity(std::uint32_t shard, sql::Connection& connection);
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
+  // Notes that the shard is not dead.
+  void answers(std::uint32_t shard);
   // After a connection broke, the idle ones to its server are likely dead too.
   void drop_idle(std::uint32_t shard);
 

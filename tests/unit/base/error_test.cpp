@@ -13,10 +13,10 @@ TEST_CASE("context is kept in order and the innermost place that knows a fact wi
 }
 
 TEST_CASE("a copy carries everything") {
-  const Error error = Error(ErrorCode::io, "the file cannot be read", {{"file", "a"}}).with_hint("Look.");
+  const Error error = Error(ErrorCode::io, "the file cannot be read", {{"file", "a"}}).with_hint("look");
   const Error copy = error;
   CHECK(copy.code() == ErrorCode::io);
   CHECK(std::string(copy.what()) == "the file cannot be read");
   CHECK(copy.context() == error.context());
-  CHECK(copy.hint() == "Look.");
+  CHECK(copy.hint() == "look");
 }

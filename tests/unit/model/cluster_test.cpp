@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hint_wording.hpp"
+
 using namespace looseleaf;
 
 namespace {
@@ -35,6 +37,7 @@ std::string complaint_about(const std::string& text, std::string* hint = nullptr
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_cluster);
     CHECK(context_of(error, "file") == "/etc/looseleaf/cluster.json");
+    CHECK(test::is_worded_as_hint(error.hint()));
     if (hint != nullptr) {
       *hint = error.hint();
     }
@@ -170,9 +173,9 @@ TEST_CASE("what is wrong is named with its place") {
 TEST_CASE("hints say what to do") {
   std::string hint;
   complaint_about(R"({"shrads": ["a"]})", &hint);
-  CHECK(hint == "Did you mean \"shards\"?");
+  CHECK(hint == "did you mean \"shards\"?");
   complaint_about(R"({"timeout": 1, "shards": ["a"]})", &hint);
-  CHECK(hint.rfind("Valid keys are $schema, cluster_id, shards", 0) == 0);
+  CHECK(hint.rfind("valid keys are $schema, cluster_id, shards", 0) == 0);
   complaint_about(R"({"shards": ["a"], "password": "hunter2"})", &hint);
   CHECK(hint.find("LOOSELEAF_PASSWORD_FILE") != std::string::npos);
   CHECK(hint.find("hunter2") == std::string::npos);

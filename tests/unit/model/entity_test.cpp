@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hint_wording.hpp"
+
 using namespace looseleaf;
 using model::parse_entity;
 
@@ -28,6 +30,7 @@ std::string rejection_of(const std::string& text, Position start = {}) {
     static_cast<void>(parse_entity(text, start));
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_entity);
+    CHECK(test::is_worded_as_hint(error.hint()));
     return context_of(error, "line") + ":" + context_of(error, "column") + " " + error.what();
   }
   return "accepted";

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hint_wording.hpp"
+
 using namespace looseleaf;
 
 namespace {
@@ -32,6 +34,7 @@ std::string complaint_about(const std::string& text, std::string* hint = nullptr
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_definition);
     CHECK(context_of(error, "file") == "index.json");
+    CHECK(test::is_worded_as_hint(error.hint()));
     if (hint != nullptr) {
       *hint = error.hint();
     }
@@ -222,7 +225,7 @@ TEST_CASE("key columns have at most 3072 bytes together and the hint says how mu
   std::string hint;
   CHECK(complaint_about(with_properties(string_of("a", 735) + "," + string_of("b", 30)), &hint) ==
         "1:27 properties: key columns too long together");
-  CHECK(hint == "They have 3076 bytes of 3072 at most; lower max_length by 1 over the strings together.");
+  CHECK(hint == "they have 3076 bytes of 3072 at most; lower max_length by 1 over the strings together");
   CHECK(complaint_about(with_properties(string_of("a", 735) + R"(,{"name":"b","type":"uuid"},{"name":"c","type":"uuid"},
       {"name":"d","type":"uuid"},{"name":"e","type":"uuid"},{"name":"f","type":"uuid"},{"name":"g","type":"uuid"},
       {"name":"h","type":"uuid"})")) == "accepted");
@@ -231,9 +234,9 @@ TEST_CASE("key columns have at most 3072 bytes together and the hint says how mu
 TEST_CASE("hints name what was probably meant") {
   std::string hint;
   complaint_about(R"({"table":"t","propertys":[]})", &hint);
-  CHECK(hint == "Did you mean \"properties\"?");
+  CHECK(hint == "did you mean \"properties\"?");
   complaint_about(with_properties(R"({"name":"user_id","type":"int"})", R"(,"shard_on":"userid")"), &hint);
-  CHECK(hint == "Did you mean \"user_id\"?");
+  CHECK(hint == "did you mean \"user_id\"?");
 }
 
 TEST_CASE("the canonical form is one line with a fixed order and without defaults") {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hint_wording.hpp"
+
 using namespace looseleaf;
 using model::parse_value;
 using model::Value;
@@ -68,6 +70,7 @@ TEST_CASE("a text that is not of the type is a usage error with a hint") {
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::usage);
       CHECK_FALSE(error.hint().empty());
+      CHECK(test::is_worded_as_hint(error.hint()));
     }
   }
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "tests/support/hint_wording.hpp"
+
 namespace looseleaf::sql {
 namespace {
 
@@ -130,7 +132,9 @@ TEST_CASE("an error names server, code and the server's message") {
 TEST_CASE("errors that an operator can mend come with advice") {
   for (const int number : {1021, 1040, 1045, 1049, 1114, 1129, 1153, 1226, 1290, 2002, 2005, 2020, 2026}) {
     CAPTURE(number);
-    CHECK_FALSE(make_server_error(number, "", connecting, "s").hint().empty());
+    const std::string hint = make_server_error(number, "", connecting, "s").hint();
+    CHECK_FALSE(hint.empty());
+    CHECK(test::is_worded_as_hint(hint));
   }
   CHECK(make_server_error(3, "Error writing file (Errcode: 28 \"No space left on device\")", mysql, "s")
             .hint()
