@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "cli/output.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
@@ -79,6 +80,8 @@ void print_warning(std::string_view what, const Error::Context& context, std::st
 }
 
 void print_note(std::string_view text) {
+  // A note is about what was printed: in a log that holds both streams it comes after that.
+  static_cast<void>(data_output().flush());
   print_message(format_message({}, text, {}, {}));
 }
 
