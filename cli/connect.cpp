@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
-#include <set>
 
 #include "cli/messages.hpp"
 #include "cli/password.hpp"
@@ -31,16 +29,6 @@ std::string find_cluster_file(const Globals& globals) {
               "give --cluster FILE, set LOOSELEAF_CLUSTER, or write ./looseleaf.json or /etc/looseleaf/cluster.json");
 }
 
-// Prints each distinct warning once, however many connections give it.
-std::function<void(const Warning&)> warning_printer() {
-  auto seen = std::make_shared<std::set<std::pair<std::string, Error::Context>>>();
-  return [seen](const Warning& warning) {
-    if (seen->emplace(warning.what, warning.context).second) {
-      print_warning(warning.what, warning.context, warning.hint);
-    }
-  };
-}
-
 }  // namespace
 
 Cluster load_cluster(const Globals& globals) {
@@ -60,13 +48,11 @@ Datastore open_store(const Globals& globals) {
   if (options.timeout < options.connect_timeout) {
     options.connect_timeout = options.timeout;
   }
-  if (!globals.defaults_file.empty()) {
-    options.defaults_file = globals.defaults_file;
-  }
+  options.defaults_file = globals.defaults_file;
   if (!globals.ssl_mode.empty()) {
     options.ssl_mode = parse_ssl_mode(globals.ssl_mode);
   }
-  options.on_warning = warning_printer();
+  options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
   options.ask_password = ask_password;
   return Datastore::open(load_cluster(globals), std::move(options));
 }

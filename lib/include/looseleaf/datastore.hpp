@@ -34,9 +34,9 @@ struct Warning {
 struct Options {
   std::chrono::milliseconds timeout = std::chrono::seconds(30);  // of one operation with all its retries
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  std::optional<std::string> defaults_file;  // beats the cluster file's
-  std::optional<SslMode> ssl_mode;           // beats the cluster file's
-  // Called from any thread, one call at a time.
+  std::string defaults_file;        // beats the cluster file's; empty: that one
+  std::optional<SslMode> ssl_mode;  // beats the cluster file's
+  // Called from any thread, one call at a time, once for each distinct warning.
   std::function<void(const Warning&)> on_warning;
   // Asked once if a server wants a password and none is configured; absent: fail instead.
   std::function<std::optional<std::string>(const std::string& prompt)> ask_password;

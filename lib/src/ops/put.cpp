@@ -411,15 +411,21 @@ class BatchWriter {
     return all_inserted;
   }
 
-  // A row left by a crashed put stands in the way: only reconcile may remove it.
+  // Rows left by crashed puts stand in the way: only reconcile may remove them. What it cannot help fails, and does not
+  // keep the rest of the batch from being stored.
   void clear_the_way(const Items& blocked) {
     std::vector<Uuid> ids;
     for (Item* item : blocked) {
       ids.push_back(item->write->id);
-      item->reconcile = true;
     }
-    const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline_);
-    sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline_);
+    ReconcileReport report;
+    try {
+      report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline_);
+      sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline_);
+    } catch (const Error& error) {
+      fail(blocked, error);
+      return;
+    }
     for (Item* item : blocked) {
       const Error::Context context = {{"id", to_string(item->write->id)}};
       const bool unreadable =
