@@ -78,8 +78,10 @@ TEST_CASE("status tells a shard of another cluster and one that was not initiali
   const TestCluster foreign = initialised(2);
   const TestCluster fresh = TestCluster::shared(2);
   const std::string id = lines_of(cluster.looseleaf({"init", "--quiet"}).out).at(0);
-  for (const auto& [other, what] :
+  for (const auto& refused :
        {std::pair(&foreign, "shard belongs to another cluster"), std::pair(&fresh, "shard is not initialised")}) {
+    const TestCluster* other = refused.first;
+    const char* what = refused.second;
     CAPTURE(what);
     const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(*other, 1)},
                                            fmt::format(R"("cluster_id": "{}", )", id));
