@@ -134,6 +134,30 @@ TEST_CASE("clean looks at every change once, also at those that were made while 
   CHECK(fixture.datastore.clean({}, control).checked == 1);
 }
 
+TEST_CASE("clean gets through entities with very many index rows, a time-out's worth at a time") {
+  StoreFixture fixture;
+  fixture.create_index(index_tags);
+  std::vector<std::string> tagged, untagged;
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = std::string(26, '0') + std::to_string(100'000 + 2 * i);
+    std::string tags;
+    for (int tag = 0; tag < 2000; ++tag) {
+      tags += (tags.empty() ? "\"t" : ",\"t") + std::to_string(tag) + "\"";
+    }
+    tagged.push_back(entity(id, "\"tags\":[" + tags + "]"));
+    untagged.push_back(entity(id, "\"tags\":[]"));
+  }
+  fixture.datastore.put(tagged);
+  Datastore impatient = fixture.open(std::chrono::seconds(2));
+  for (const WriteResult& result : impatient.put(untagged)) {
+    REQUIRE(result.status == WriteStatus::stored);
+  }
+  JobControl control;
+  CHECK(impatient.clean({}, control).checked >= 200);
+  CHECK(fixture.cluster.sql(0, "SELECT COUNT(*) FROM index_tags") == "0\n");
+  CHECK(fixture.findings().empty());
+}
+
 TEST_CASE("one writer goes on through create, backfill, drop and re-creation with another definition") {
   StoreFixture fixture;
   Datastore writer = fixture.open();

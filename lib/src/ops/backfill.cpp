@@ -397,9 +397,10 @@ class Backfill {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
       for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
-        stop_if_asked(control_);
-        keep_alive();
-        reconcile(shards_, shard, ids, ReconcileMode::repair, shards_.deadline());
+        reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [this] {
+          stop_if_asked(control_);
+          keep_alive();
+        });
         report_.reconciled += ids.size();
       });
     }

@@ -75,8 +75,7 @@ class Cleaner {
     write_watermark(shard, "clean", from);  // names us to a second cleaner
     const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
     for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
-      breathe(shard);
-      count(reconcile(shards_, shard, ids, ReconcileMode::repair, shards_.deadline()));
+      count(reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] { breathe(shard); }));
       report_.checked += ids.size();
     });
     write_watermark(shard, "clean", until);

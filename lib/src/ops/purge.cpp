@@ -21,8 +21,8 @@ constexpr std::size_t batch_size = 200;
 
 // Locks the tombstones among `ids` and removes those that no index row refers to. The rows are looked for with the
 // tombstone locked: nobody can put the entity meanwhile.
-std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, const std::vector<Uuid>& ids,
-                          const base::Deadline& deadline) {
+std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids) {
+  const base::Deadline deadline = shards.deadline();
   return sql::with_retries(deadline, [&]() -> std::uint64_t {
     const auto leases = connect_all(shards, deadline);
     const store::Lease lease = shards.connect(shard, deadline);
@@ -73,9 +73,9 @@ std::uint64_t purge(store::Shards& shards, std::uint32_t shard, base::Stamp from
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ids.push_back(store::require_uuid(rows.text(i, 0)));
     }
-    std::sort(ids.begin(), ids.end());
-    reconcile(shards, shard, ids, ReconcileMode::repair, deadline);
-    const std::uint64_t gone = purge_batch(shards, shard, ids, deadline);
+    reconcile_in_slices(shards, shard, ids, ReconcileMode::repair, [] {});
+    std::uint64_t gone = 0;
+    in_batches(ids, ids.size(), [&](std::span<const Uuid> batch) { gone += purge_batch(shards, shard, batch); });
     removed += gone;
     all_removed = all_removed && gone == ids.size();
     const base::Stamp last = base::parse_stamp(rows.text(rows.size() - 1, 1));

@@ -246,22 +246,6 @@ class Reconciliation {
   bool mended_some_ = false;
 };
 
-std::vector<Uuid> sorted_distinct(std::span<const Uuid> ids) {
-  std::vector<Uuid> sorted(ids.begin(), ids.end());
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  return sorted;
-}
-
-template <typename Function>
-void for_batches(std::span<const Uuid> ids, Function&& work) {
-  const std::vector<Uuid> sorted = sorted_distinct(ids);
-  const std::span<const Uuid> all(sorted);
-  for (std::size_t from = 0; from < all.size(); from += batch_size) {
-    work(all.subspan(from, std::min(batch_size, all.size() - from)));
-  }
-}
-
 // Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them, or, if
 // they are many, some of them, and sets `more`.
 std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
@@ -295,7 +279,7 @@ std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<sto
 ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline) {
   ReconcileReport report;
-  for_batches(ids, [&](std::span<const Uuid> batch) {
+  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline).run();
     std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
@@ -303,10 +287,36 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
   return report;
 }
 
+ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                                    ReconcileMode mode, const std::function<void()>& between) {
+  constexpr std::size_t slice = 50;
+  ReconcileReport report;
+  in_batches(ids, slice, [&](std::span<const Uuid> part) {
+    between();
+    const base::Deadline deadline = shards.deadline();
+    ReconcileReport found;
+    try {
+      found = reconcile(shards, entity_shard, part, mode, deadline);
+    } catch (const Error& error) {
+      const auto* server = dynamic_cast<const sql::ServerError*>(&error);
+      const bool too_slow = server ? server->retryable() : error.code() == ErrorCode::unavailable;
+      if (!too_slow || part.size() == 1) {
+        throw;
+      }
+      throw TooManyRows();  // for one time-out; what was done is kept
+    }
+    std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
+    for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline)) {
+      report.differences.push_back(std::move(orphan));
+    }
+  });
+  return report;
+}
+
 std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline) {
   std::vector<Difference> orphans;
-  for_batches(ids, [&](std::span<const Uuid> batch) {
+  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
     std::vector<Difference> found;
     bool more = true;

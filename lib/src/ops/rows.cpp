@@ -10,6 +10,11 @@
 #include "store/placement.hpp"
 
 namespace looseleaf::ops {
+namespace {
+
+constexpr std::size_t most_rows = 10'000;  // of one index on one shard, held for several entities at once
+
+}  // namespace
 
 std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
                                    std::uint32_t entity_shard, std::uint32_t shards) {
@@ -72,7 +77,12 @@ std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store:
       store::on_shard(shards, shard, [&] {
         for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
           if (catalog.indexes[index].maintained()) {
-            for (auto& entry : store::read_entries(*leases[shard], catalog.indexes[index].definition, ids)) {
+            auto entries = store::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
+                                               ids.size() > 1 ? most_rows + 1 : store::no_limit);
+            if (ids.size() > 1 && entries.size() > most_rows) {
+              throw TooManyRows();
+            }
+            for (auto& entry : entries) {
               found[shard].push_back({shard, index, std::move(entry)});
             }
           }

@@ -1,6 +1,7 @@
 // The index rows that one entity calls for, with their places.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -43,7 +44,27 @@ void add_row(RowsByShard& rows, const PlacedRow& row);
 // A connection for index rows to every shard.
 [[nodiscard]] std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline);
 
-// The rows of these entities in every maintained index on every shard, sorted.
+// Thrown by read_rows() for several entities that have more rows than should be held at once; see in_batches().
+struct TooManyRows {};
+
+// Calls `work` with a few ids at a time, sorted and distinct; again with half of them when they have too many rows.
+template <typename Work>
+void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
+  std::vector<Uuid> sorted(ids.begin(), ids.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const std::span<const Uuid> all(sorted);
+  for (std::size_t from = 0; from < all.size(); from += size) {
+    const auto batch = all.subspan(from, std::min(size, all.size() - from));
+    try {
+      work(batch);
+    } catch (const TooManyRows&) {
+      in_batches(batch, (batch.size() + 1) / 2, work);
+    }
+  }
+}
+
+// The rows of these entities in every maintained index on every shard, sorted. Throws TooManyRows.
 [[nodiscard]] std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
                                                const store::Catalog& catalog, std::span<const Uuid> ids);
 

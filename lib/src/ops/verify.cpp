@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <set>
-#include <span>
 #include <thread>
 
 #include "model/value.hpp"
@@ -266,23 +264,13 @@ class Verification {
     return apply(shard, ids, ReconcileMode::examine);
   }
 
-  // A few ids at a time, each slice with a time-out of its own.
   std::vector<Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids, ReconcileMode mode) {
-    constexpr std::size_t slice = 200;
-    std::vector<Difference> found;
-    for (std::size_t from = 0; from < ids.size(); from += slice) {
-      if (control_.stop.load()) {
-        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-      }
-      hooks_.heartbeat();
-      const auto part = std::span(ids).subspan(from, std::min(slice, ids.size() - from));
-      const base::Deadline deadline = shards_.deadline();
-      ReconcileReport report = reconcile(shards_, shard, part, mode, deadline);
-      std::move(report.differences.begin(), report.differences.end(), std::back_inserter(found));
-      for (Difference& orphan : sweep_orphans(shards_, shard, report.absent, mode, deadline)) {
-        found.push_back(std::move(orphan));
-      }
-    }
+    std::vector<Difference> found = reconcile_in_slices(shards_, shard, ids, mode, [this] {
+                                      hooks_.heartbeat();
+                                      if (control_.stop.load()) {
+                                        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+                                      }
+                                    }).differences;
     std::erase_if(found, [&](const Difference& difference) {
       return difference.kind == FindingKind::unreadable ||
              !generations_.contains({difference.table, difference.generation});

@@ -123,12 +123,12 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
 }
 
 std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
-                                     std::span<const Uuid> ids) {
+                                     std::span<const Uuid> ids, std::size_t limit) {
   if (ids.empty()) {
     return {};
   }
-  return to_entries(definition,
-                    connection.query(select_columns(definition) + "WHERE entity_id IN (" + id_list(ids) + ")"));
+  return to_entries(definition, connection.query(fmt::format("{}WHERE entity_id IN ({}) LIMIT {}",
+                                                             select_columns(definition), id_list(ids), limit)));
 }
 
 std::vector<IndexEntry> read_entries_after(sql::Connection& connection, const IndexDefinition& definition,

@@ -15,6 +15,8 @@
 
 namespace looseleaf::store {
 
+inline constexpr std::size_t no_limit = 1'000'000'000'000;
+
 // In the order of the table's primary key.
 struct IndexEntry {
   model::Row values;
@@ -42,9 +44,9 @@ std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition&
 void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries);
 
-// All rows of at most max_ids entities, in no order.
+// The rows of at most max_ids entities, in no order; up to `limit` of them.
 [[nodiscard]] std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
-                                                   std::span<const Uuid> ids);
+                                                   std::span<const Uuid> ids, std::size_t limit = no_limit);
 
 // Up to `limit` rows in order of (entity_id, values), from after `after`.
 [[nodiscard]] std::vector<IndexEntry> read_entries_after(sql::Connection& connection, const IndexDefinition& definition,

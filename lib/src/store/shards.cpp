@@ -141,8 +141,7 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose 
 
 std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database) {
   const ShardConfig& config = cluster_.shards.at(shard);
-  sql::ConnectOptions connect =
-      sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
+  sql::ConnectOptions connect = sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
   connect.connect_timeout = options_.connect_timeout;
   connect.read_timeout =
       purpose == Purpose::index_writes ? std::min(options_.timeout, longest_index_write) : options_.timeout;
