@@ -1,4 +1,4 @@
-// The write protocol (docs/design.md, "The protocol"): index rows before the commit, the fence around both.
+// The write protocol: index rows before the commit, the fence around both. Steps are numbered as in docs/design.md.
 #include "ops/put.hpp"
 
 #include <fmt/format.h>
@@ -153,7 +153,7 @@ class BatchWriter {
 
   enum class Ending { committed, in_doubt, blocked, catalog_changed, rolled_back };
 
-  // Steps 1 to 5; leaves in written_ what is written, in blocked_ what stands in the way.
+  // Steps 2 to 6; leaves in written_ what is written, in blocked_ what stands in the way.
   Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
                   std::map<std::uint32_t, store::Lease>& index_leases) {
     sql::Transaction transaction(connection);
@@ -245,7 +245,7 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // Steps 2 and 3: locks what is there, decides what needs no write, writes the rest.
+  // Steps 3 and 4: locks what is there, decides what needs no write, writes the rest.
   Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
                        const Items& items) {
     std::vector<Uuid> ids;
@@ -347,7 +347,7 @@ class BatchWriter {
     }
   }
 
-  // Step 4. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
+  // Step 5. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
   // blocked_ gets the items of UNIQUE tables in whose way another row stands.
   bool insert_index_rows(const store::Catalog& catalog, const Items& items,
                          std::map<std::uint32_t, store::Lease>& leases) {
@@ -493,7 +493,7 @@ class BatchWriter {
     }
   }
 
-  // Step 6. Whatever happens here, what was stored stays stored; clean would do the same later.
+  // Step 7. Whatever happens here, what was stored stays stored; `clean --full` would do the same later.
   void reconcile_touched(const std::vector<Item>& items) {
     std::vector<Uuid> ids;
     for (const Item& item : items) {
