@@ -148,7 +148,9 @@ TEST_CASE("clean gets through entities with very many index rows, a time-out's w
     untagged.push_back(entity(id, "\"tags\":[]"));
   }
   fixture.datastore.put(tagged);
-  Datastore impatient = fixture.open(std::chrono::seconds(2));
+  // With statistics from when the table was empty MySQL may scan all of it for every delete.
+  fixture.cluster.sql(0, "ANALYZE TABLE index_tags");
+  Datastore impatient = fixture.open(std::chrono::seconds(4));
   for (const WriteResult& result : impatient.put(untagged)) {
     REQUIRE(result.status == WriteStatus::stored);
   }
