@@ -26,9 +26,13 @@
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
 #include "store/placement.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
 constexpr std::uint64_t largest_transaction = 10'000;             // index rows
@@ -54,6 +58,7 @@ class ShardFill {
  public:
   ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<Target>& targets, bool restart)
       : shards_(shards), shard_(shard), targets_(targets) {
+    const Step step(steps::backfill_claim, shard_);
     const base::Deadline deadline = shards_.deadline();
     store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
       rows_.clear();
@@ -92,9 +97,7 @@ class ShardFill {
     while (true) {
       stop_if_asked(control);
       const auto start = std::chrono::steady_clock::now();
-      const auto entities = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-        return store::read_before(connection, position(), chunk_);
-      });
+      const auto entities = read_chunk();
       if (entities.empty()) {
         return sent;
       }
@@ -118,6 +121,13 @@ class ShardFill {
   // A cursor counts only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const {
     return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
+  }
+
+  [[nodiscard]] std::vector<store::EntityRow> read_chunk() {
+    const Step step(steps::backfill_read, shard_);
+    return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+      return store::read_before(connection, position(), chunk_);
+    });
   }
 
   void take_over(std::size_t i, bool restart, base::Stamp barrier, std::uint64_t top, std::uint64_t estimate) {
@@ -208,18 +218,28 @@ class ShardFill {
     const store::Lease lease = shards_.connect(shard_, deadline);
     return store::on_shard(shards_, shard_, [&] {
       sql::Transaction transaction(*lease);
-      const store::Fence fence = store::lock_fence_shared(*lease);
-      check_generations(*lease, fence);
+      lock_fence(*lease);
       std::set<Uuid> blocked = insert(leases, rows);
-      for (const store::JobRow& row : moved) {
-        if (!store::advance_job(*lease, row)) {
-          throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
-                      "`looseleaf status` names it; nothing is wrong with the index");
-        }
-      }
+      advance(*lease, moved);
+      const Step step(steps::backfill_commit, shard_);
       transaction.commit();
       return blocked;
     });
+  }
+
+  void lock_fence(sql::Connection& connection) {
+    const Step step(steps::backfill_fence, shard_);
+    check_generations(connection, store::lock_fence_shared(connection));
+  }
+
+  void advance(sql::Connection& connection, const std::vector<store::JobRow>& moved) const {
+    const Step step(steps::backfill_advance, shard_);
+    for (const store::JobRow& row : moved) {
+      if (!store::advance_job(connection, row)) {
+        throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
+                    "`looseleaf status` names it; nothing is wrong with the index");
+      }
+    }
   }
 
   std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows) {
@@ -227,6 +247,7 @@ class ShardFill {
     std::vector<std::function<void()>> tasks;
     for (const auto& [to, by_index] : rows) {
       tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
+        const Step step(steps::backfill_insert_index_rows, to);
         store::on_shard(shards_, to, [&] {
           for (const auto& [index, entries] : by_index) {
             blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries));
@@ -395,6 +416,10 @@ class Backfill {
   // What changed since the barrier was taken may have been read by the scan before it changed.
   void reconcile_changed() {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const Step step(steps::backfill_reconcile, shard);
+      if (step.left_out()) {
+        continue;
+      }
       const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
       for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
         reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [this] {
@@ -408,6 +433,7 @@ class Backfill {
 
   // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready.
   void prove() {
+    const Step step(steps::backfill_prove, 0);
     VerifyOptions options;
     options.grace_seconds = 0;
     const VerifyHooks hooks = {[this] { keep_alive(); }, true};
@@ -443,6 +469,7 @@ class Backfill {
         publish_on(shard, target);
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        const Step step(steps::backfill_finish, shard);
         store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
           store::remove_job(connection, "backfill", target.definition.table, target.generation);
         });
@@ -454,6 +481,7 @@ class Backfill {
   // Ready only if it is still the index that was filled, still building, and nobody took the job over: a drop, or a
   // create that found rows lost, may have come between.
   void publish_on(std::uint32_t shard, const Target& target) {
+    const Step step(steps::backfill_publish, shard);
     const std::string& table = target.definition.table;
     store::with_fence_exclusive(
         shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const store::Fence&) {

@@ -9,6 +9,7 @@
 #include "ops/verify.hpp"
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
@@ -66,6 +67,7 @@ class Cleaner {
     row.barrier = watermark;
     row.token = lock_.token();
     row.holder = holder;
+    const store::Step step(store::steps::clean_watermark, shard);
     store::with_shard(shards_, shard, shards_.deadline(),
                       [&](sql::Connection& connection) { store::write_job(connection, row); });
   }

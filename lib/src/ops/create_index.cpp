@@ -12,9 +12,13 @@
 #include "sql/literals.hpp"
 #include "store/fence.hpp"
 #include "store/schema.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 // Refuses what a definition cannot be created beside.
 void check(store::Shards& shards, const IndexDefinition& definition, const IndexEverywhere& everywhere,
@@ -85,7 +89,7 @@ class Creation {
     }
     if (empty_store) {
       set_state_everywhere(shards_, definition_.table, generation_, {IndexState::building}, IndexState::ready,
-                           deadline_);
+                           steps::create_ready, deadline_);
     } else if (everywhere.in_any_catalog()) {
       build_again();
     }
@@ -126,17 +130,20 @@ class Creation {
     intent.detail = definition_.canonical_json();
     intent.token = token;
     intent.holder = store::this_process();
+    const Step step(steps::create_intent, 0);
     store::with_shard(shards_, 0, deadline_,
                       [&](sql::Connection& connection) { store::write_job(connection, intent); });
   }
 
   void remove_intent(std::uint64_t generation) {
+    const Step step(steps::create_finish, 0);
     store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
       store::remove_job(connection, "create", definition_.table, generation);
     });
   }
 
   void create_table(std::uint32_t shard) {
+    const Step step(steps::create_table, shard);
     store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
       const auto comment = comment_of_table(connection, definition_.table);
       if (!comment) {
@@ -164,6 +171,7 @@ class Creation {
 
   // Puts the definition in force on one shard. True if that shard had no entity then: so none can be missed.
   bool publish(std::uint32_t shard) {
+    const Step step(steps::create_publish, shard);
     bool empty = false;
     store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
       empty = connection.query("SELECT 1 FROM entities LIMIT 1").empty();

@@ -7,9 +7,13 @@
 #include "sql/literals.hpp"
 #include "store/fence.hpp"
 #include "store/schema.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 class Drop {
  public:
@@ -29,17 +33,20 @@ class Drop {
     // While any writer may not maintain the index any more, no query can use it: every shard says so before the first
     // shard's writers stop. (On a repetition nothing goes back: from `dropped` there is no way to `dropping`.)
     set_state_everywhere(shards_, table_, generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
-                         deadline_);
-    set_state_everywhere(shards_, table_, generation_, {IndexState::dropping}, IndexState::dropped, deadline_);
+                         steps::drop_stop_queries, deadline_);
+    set_state_everywhere(shards_, table_, generation_, {IndexState::dropping}, IndexState::dropped,
+                         steps::drop_stop_writers, deadline_);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       remove_table(shard);
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const Step step(steps::drop_catalog, shard);
       store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
         store::remove_index(connection, table_, generation_);
         store::remove_job(connection, "backfill", table_, generation_);
       });
     }
+    const Step step(steps::drop_finish, 0);
     store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
       store::remove_job(connection, "create", table_, generation_);
       store::remove_job(connection, "drop", table_, generation_);
@@ -55,12 +62,14 @@ class Drop {
     intent.detail = keep_table_ ? "keep" : "";
     intent.token = token;
     intent.holder = store::this_process();
+    const Step step(steps::drop_intent, 0);
     store::with_shard(shards_, 0, deadline_,
                       [&](sql::Connection& connection) { store::write_job(connection, intent); });
   }
 
   // Only a table of this generation is touched.
   void remove_table(std::uint32_t shard) {
+    const Step step(steps::drop_table, shard);
     store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
       if (comment_of_table(connection, table_) != store::table_comment(generation_)) {
         return;

@@ -13,11 +13,45 @@
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/statements.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
 
+using store::Step;
+namespace steps = store::steps;
+
 constexpr std::size_t batch_size = 200;
+
+std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids) {
+  const Step step(steps::purge_lock_entities, shard);
+  std::vector<Uuid> tombstones;
+  for (const store::EntityRow& row : store::read_entities(connection, ids, store::Lock::exclusive)) {
+    if (!row.body) {
+      tombstones.push_back(row.id);
+    }
+  }
+  return tombstones;
+}
+
+store::Catalog lock_fence(std::uint32_t shard, sql::Connection& connection) {
+  const Step step(steps::purge_fence, shard);
+  static_cast<void>(store::lock_fence_shared(connection));
+  return store::load_catalog(connection);
+}
+
+void spare_those_with_rows(store::Shards& shards, std::uint32_t shard, const std::vector<store::Lease>& leases,
+                           const store::Catalog& catalog, std::vector<Uuid>& tombstones) {
+  const Step step(steps::purge_read_index_rows, shard);
+  for (const PlacedRow& row : read_rows(shards, leases, catalog, tombstones)) {
+    std::erase(tombstones, row.entry.entity_id);
+  }
+}
+
+std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std::vector<Uuid>& tombstones) {
+  const Step step(steps::purge_delete, shard);
+  return connection.execute("DELETE FROM entities WHERE id IN (" + store::id_list(tombstones) + ") AND body IS NULL");
+}
 
 // Locks the tombstones among `ids` and removes those that no index row refers to. The rows are looked for with the
 // tombstone locked: nobody can put the entity meanwhile.
@@ -28,22 +62,14 @@ std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, std::span<
     const store::Lease lease = shards.connect(shard, deadline);
     return store::on_shard(shards, shard, [&]() -> std::uint64_t {
       sql::Transaction transaction(*lease);
-      static_cast<void>(store::lock_fence_shared(*lease));
-      const store::Catalog catalog = store::load_catalog(*lease);
-      std::vector<Uuid> tombstones;
-      for (const store::EntityRow& row : store::read_entities(*lease, ids, store::Lock::exclusive)) {
-        if (!row.body) {
-          tombstones.push_back(row.id);
-        }
-      }
-      for (const PlacedRow& row : read_rows(shards, leases, catalog, tombstones)) {
-        std::erase(tombstones, row.entry.entity_id);
-      }
+      const store::Catalog catalog = lock_fence(shard, *lease);
+      std::vector<Uuid> tombstones = lock_tombstones(shard, *lease, ids);
+      spare_those_with_rows(shards, shard, leases, catalog, tombstones);
       if (tombstones.empty()) {
         return 0;
       }
-      const std::uint64_t removed =
-          lease->execute("DELETE FROM entities WHERE id IN (" + store::id_list(tombstones) + ") AND body IS NULL");
+      const std::uint64_t removed = remove(shard, *lease, tombstones);
+      const Step step(steps::purge_commit, shard);
       transaction.commit();
       return removed;
     });

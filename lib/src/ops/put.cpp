@@ -19,9 +19,13 @@
 #include "sql/transaction.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
 constexpr std::uint64_t max_old_bodies = 1 << 20;  // bytes of stored bodies that are compared with at once
@@ -157,7 +161,7 @@ class BatchWriter {
   Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
                   std::map<std::uint32_t, store::Lease>& index_leases) {
     sql::Transaction transaction(connection);
-    const store::Fence fence = store::lock_fence_shared(connection);
+    const store::Fence fence = lock_fence(connection);
     if (fence.epoch != catalog.epoch) {
       return Ending::catalog_changed;
     }
@@ -169,12 +173,18 @@ class BatchWriter {
       return Ending::blocked;
     }
     try {
+      const Step step(steps::put_commit, entity_shard_);
       transaction.commit();
     } catch (const sql::ServerError& error) {
       last_error_ = error;
       return Ending::in_doubt;
     }
     return Ending::committed;
+  }
+
+  [[nodiscard]] store::Fence lock_fence(sql::Connection& connection) const {
+    const Step step(steps::put_fence, entity_shard_);
+    return store::lock_fence_shared(connection);
   }
 
   [[nodiscard]] std::vector<PlacedRow> expected_rows(const store::Catalog& catalog, const Write& write) const {
@@ -252,10 +262,7 @@ class BatchWriter {
     for (const Item* item : items) {
       ids.push_back(item->write->id);
     }
-    std::map<Uuid, store::EntityHead> found;
-    for (const store::EntityHead& head : store::lock_entities(connection, ids)) {
-      found.emplace(head.id, head);
-    }
+    const std::map<Uuid, store::EntityHead> found = lock_entities(connection, ids);
     if (!catalog.indexes.empty()) {
       check_against_old(connection, catalog, items, found);
     }
@@ -279,9 +286,20 @@ class BatchWriter {
           .push_back({item->added_id, item->write->id, item->stamp, item->write->body});
       written.push_back(item);
     }
+    const Step step(steps::put_write_entities, entity_shard_);
     store::update_entities(connection, updates);
     store::insert_entities(connection, inserts);
     return written;
+  }
+
+  [[nodiscard]] std::map<Uuid, store::EntityHead> lock_entities(sql::Connection& connection,
+                                                                std::span<const Uuid> ids) const {
+    const Step step(steps::put_lock_entities, entity_shard_);
+    std::map<Uuid, store::EntityHead> found;
+    for (const store::EntityHead& head : store::lock_entities(connection, ids)) {
+      found.emplace(head.id, head);
+    }
+    return found;
   }
 
   // Compares with the bodies that are there, read a few at a time: they may be much larger than those written.
@@ -363,6 +381,10 @@ class BatchWriter {
     std::vector<std::function<void()>> tasks;
     for (auto& [shard, by_index] : rows) {
       tasks.emplace_back([&, n = tasks.size(), shard = shard, &by_index = by_index] {
+        const Step step(steps::put_insert_index_rows, shard);
+        if (step.left_out()) {
+          return;
+        }
         try {
           store::on_shard(shards_, shard, [&] {
             for (auto& [index, entries] : by_index) {
@@ -456,6 +478,7 @@ class BatchWriter {
     while (true) {
       try {
         const store::Lease lease = shards_.connect(entity_shard_, deadline_);
+        const Step step(steps::put_resolve, entity_shard_);
         sql::Transaction transaction(*lease);
         settle(items, store::read_entities(*lease, ids, store::Lock::exclusive));
         return;
@@ -504,6 +527,7 @@ class BatchWriter {
     if (ids.empty()) {
       return;
     }
+    const Step step(steps::put_reconcile, entity_shard_);
     try {
       const base::Deadline deadline(std::clamp(deadline_.left(), shortest_tidying, longest_tidying));
       const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline);

@@ -14,9 +14,13 @@
 #include "ops/index_tables.hpp"
 #include "ops/query_plan.hpp"
 #include "sql/literals.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // index rows, and so entities, in memory at once
 
@@ -51,7 +55,7 @@ class ShardRows {
   void read() {
     auto entries = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
       try {
-        auto found = store::to_entries(index_.definition, connection.query(plan_.select(last_, chunk_)));
+        auto found = select(connection);
         check_state(connection);
         return found;
       } catch (const sql::ServerError& error) {
@@ -70,9 +74,15 @@ class ShardRows {
   }
 
  private:
+  std::vector<store::IndexEntry> select(sql::Connection& connection) const {
+    const Step step(steps::query_read_index_rows, shard_);
+    return store::to_entries(index_.definition, connection.query(plan_.select(last_, chunk_)));
+  }
+
   // After the rows were read: if the index is ready now it was then, for a drop says so on every shard before the first
   // writer stops maintaining it.
   void check_state(sql::Connection& connection) const {
+    const Step step(steps::query_check_index, shard_);
     const std::string& table = index_.definition.table;
     const sql::Result found = connection.query(
         fmt::format("SELECT generation, state FROM looseleaf_index WHERE table_name = {}", sql::text_literal(table)));
@@ -159,7 +169,7 @@ class Run {
     for (const auto& entry : entries) {
       ids.push_back(entry.entity_id);
     }
-    const auto entities = get(shards_, ids);
+    const auto entities = read_entities(ids);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (!entities[i] || !plan_.gives(entries[i], model::parse_stored(entities[i]->json))) {
         ++report_.filtered_stale;
@@ -171,6 +181,11 @@ class Run {
       }
     }
     return true;
+  }
+
+  [[nodiscard]] std::vector<std::optional<Entity>> read_entities(const std::vector<Uuid>& ids) const {
+    const Step step(steps::query_read_entities, 0);
+    return get(shards_, ids);
   }
 
   store::Shards& shards_;

@@ -14,9 +14,13 @@
 #include "sql/transaction.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
+
+using store::Step;
+namespace steps = store::steps;
 
 constexpr std::size_t batch_size = 200;    // entities locked at once
 constexpr std::size_t max_changes = 5000;  // index rows written while they are
@@ -46,12 +50,16 @@ class IndexTransactions {
 
   void commit() {
     for (auto& [shard, transaction] : open_) {
-      store::on_shard(shards_, shard, [&, &open = transaction] { open->commit(); });
+      store::on_shard(shards_, shard, [&, shard = shard, &open = transaction] {
+        const Step step(steps::reconcile_commit, shard);
+        open->commit();
+      });
     }
   }
 
  private:
   bool apply_on(std::uint32_t shard, const RowsByShard& deletes, const RowsByShard& inserts) {
+    const Step step(steps::reconcile_change_index_rows, shard);
     sql::Connection& connection = *leases_[shard];
     open_.emplace_back(shard, std::make_unique<sql::Transaction>(connection));
     if (const auto rows = deletes.find(shard); rows != deletes.end()) {
@@ -74,6 +82,14 @@ class IndexTransactions {
   const store::Catalog& catalog_;
   std::vector<std::pair<std::uint32_t, std::unique_ptr<sql::Transaction>>> open_;
 };
+
+// Whether what was done to index rows may be committed: on the strength of locks that are still held.
+void validate(sql::Connection& entity_connection, std::uint32_t entity_shard) {
+  const Step step(steps::reconcile_validate, entity_shard);
+  if (!step.left_out()) {
+    store::validate_locks(entity_connection);
+  }
+}
 
 // What the locked entities call for.
 struct Expectation {
@@ -138,14 +154,14 @@ class Reconciliation {
     const store::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
     return store::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
-      if (store::lock_fence_shared(*entity_lease).epoch != catalog->epoch) {
+      if (lock_fence(*entity_lease) != catalog->epoch) {
         transaction.roll_back();
         shards_.reload_catalog(entity_shard_, *entity_lease);
         return false;
       }
-      const auto entities = store::read_entities(*entity_lease, ids_, store::Lock::shared);
+      const auto entities = lock_entities(*entity_lease);
       const Expectation expected = expect(shards_, *catalog, entity_shard_, entities);
-      const std::vector<PlacedRow> actual = read_rows(shards_, leases, *catalog, ids_);
+      const std::vector<PlacedRow> actual = read_index_rows(leases, *catalog);
       Changes changes;
       ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
@@ -158,9 +174,31 @@ class Reconciliation {
       if (!mend(*catalog, leases, *entity_lease, changes)) {
         return false;
       }
+      end(transaction);
       mended_some_ = true;
       return !changes.more;
     });
+  }
+
+  [[nodiscard]] std::uint64_t lock_fence(sql::Connection& connection) const {
+    const Step step(steps::reconcile_fence, entity_shard_);
+    return store::lock_fence_shared(connection).epoch;
+  }
+
+  [[nodiscard]] std::vector<store::EntityRow> lock_entities(sql::Connection& connection) const {
+    const Step step(steps::reconcile_lock_entities, entity_shard_);
+    return store::read_entities(connection, ids_, store::Lock::shared);
+  }
+
+  [[nodiscard]] std::vector<PlacedRow> read_index_rows(const std::vector<store::Lease>& leases,
+                                                       const store::Catalog& catalog) const {
+    const Step step(steps::reconcile_read_index_rows, entity_shard_);
+    return read_rows(shards_, leases, catalog, ids_);
+  }
+
+  void end(sql::Transaction& transaction) const {
+    const Step step(steps::reconcile_end, entity_shard_);
+    transaction.roll_back();
   }
 
   // What a round deletes and inserts: not more than can be done while the fence and the entities are locked.
@@ -223,7 +261,7 @@ class Reconciliation {
     if (!transactions.apply(changes.deletes, changes.inserts)) {
       return false;
     }
-    store::validate_locks(entity_connection);
+    validate(entity_connection, entity_shard_);
     transactions.commit();
     return true;
   }
@@ -246,15 +284,22 @@ class Reconciliation {
   bool mended_some_ = false;
 };
 
-// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them, or, if
-// they are many, some of them, and sets `more`.
-std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                    sql::Connection& entity_connection, std::span<const Uuid> ids, ReconcileMode mode,
-                                    bool& more) {
+std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& entity_connection,
+                                  std::span<const Uuid> ids) {
+  const Step step(steps::sweep_look, entity_shard);
   std::vector<Uuid> absent(ids.begin(), ids.end());
   for (const auto& row : store::read_entities(entity_connection, ids, store::Lock::none)) {
     std::erase(absent, row.id);
   }
+  return absent;
+}
+
+// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them, or, if
+// they are many, some of them, and sets `more`.
+std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
+                                    std::uint32_t entity_shard, sql::Connection& entity_connection,
+                                    std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
+  const std::vector<Uuid> absent = absent_entities(entity_shard, entity_connection, ids);
   const store::Catalog catalog = store::load_catalog(entity_connection);
   std::vector<Difference> orphans;
   RowsByShard deletes;
@@ -268,7 +313,7 @@ std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<sto
   if (mode == ReconcileMode::repair && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
     static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
-    store::validate_locks(entity_connection);
+    validate(entity_connection, entity_shard);
     transactions.commit();
   }
   return orphans;
@@ -329,7 +374,7 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
                                         lease = shards.connect_once(lease.shard(), store::Purpose::index_writes);
                                       }
                                     }
-                                    round = sweep_batch(shards, leases, connection, batch, mode, more);
+                                    round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
                                   });
       if (found.empty()) {  // later rounds find only what the first one left
         found = std::move(round);

@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::store {
 namespace {
@@ -39,7 +40,7 @@ Fence read_fence(sql::Connection& connection, const char* lock) {
 // One try: locks the fence in a transaction of its own, works, commits. (Never two tries in one transaction: with
 // innodb_rollback_on_timeout a lock wait time-out ends it, and the next lock would be gone with its statement.)
 // False if the fence was not free.
-bool try_exclusive(sql::Connection& connection, const char* lock,
+bool try_exclusive(sql::Connection& connection, std::uint32_t shard, const char* lock,
                    const std::function<void(sql::Connection&, const Fence&)>& work) {
   sql::Transaction transaction(connection);
   std::optional<Fence> fence;
@@ -52,6 +53,7 @@ bool try_exclusive(sql::Connection& connection, const char* lock,
     return false;
   }
   work(connection, *fence);
+  const Step step(steps::fence_commit, shard);
   transaction.commit();
   return true;
 }
@@ -80,15 +82,16 @@ class ShortWait {
 
 // First without waiting, since a waiting exclusive request holds up every new shared one; then for 1 s at most. False
 // if the fence was not to be had.
-bool work_exclusively(sql::Connection& connection, const std::function<void(sql::Connection&, const Fence&)>& work) {
+bool work_exclusively(sql::Connection& connection, std::uint32_t shard,
+                      const std::function<void(sql::Connection&, const Fence&)>& work) {
   for (int i = 0; i < polite_tries; ++i) {
-    if (try_exclusive(connection, "FOR UPDATE NOWAIT", work)) {
+    if (try_exclusive(connection, shard, "FOR UPDATE NOWAIT", work)) {
       return true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1 + base::random_u64() % max_jitter_ms));
   }
   const ShortWait short_wait(connection);
-  return try_exclusive(connection, "FOR UPDATE", work);
+  return try_exclusive(connection, shard, "FOR UPDATE", work);
 }
 
 }  // namespace
@@ -102,7 +105,7 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
   on_shard(shards, shard, [&] {
     sql::with_retries(deadline, [&] {
       const Lease lease = shards.connect(shard, deadline);
-      if (!work_exclusively(*lease, work)) {
+      if (!work_exclusively(*lease, shard, work)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                                "the fence was held by writers all the time", {},
                                "try again, or with a greater --timeout");
@@ -112,6 +115,7 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
 }
 
 base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  const Step step(steps::barrier_take, shard);
   base::Stamp barrier;
   with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const Fence&) {
     connection.execute(

@@ -1,0 +1,66 @@
+// The steps of the protocol, by the names that docs/protocol.md, the model in tests/model and the tests use for them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/failpoint.hpp"
+
+namespace looseleaf::store {
+
+// clang-format off
+namespace steps {
+inline constexpr std::string_view
+    put_fence = "put.fence",
+    put_lock_entities = "put.lock_entities",
+    put_write_entities = "put.write_entities",
+    put_insert_index_rows = "put.insert_index_rows",  // on each index shard
+    put_commit = "put.commit",
+    put_resolve = "put.resolve",
+    put_reconcile = "put.reconcile",
+    reconcile_fence = "reconcile.fence",
+    reconcile_lock_entities = "reconcile.lock_entities",
+    reconcile_read_index_rows = "reconcile.read_index_rows",
+    reconcile_change_index_rows = "reconcile.change_index_rows",  // on each index shard
+    reconcile_validate = "reconcile.validate",
+    reconcile_commit = "reconcile.commit",  // on each index shard
+    reconcile_end = "reconcile.end",
+    sweep_look = "sweep.look",
+    fence_commit = "fence.commit",  // ends whatever was done with the fence held exclusively
+    barrier_take = "barrier.take",
+    create_intent = "create.intent",
+    create_table = "create.table",
+    create_publish = "create.publish",
+    create_ready = "create.ready",
+    create_finish = "create.finish",
+    backfill_claim = "backfill.claim",
+    backfill_read = "backfill.read",
+    backfill_fence = "backfill.fence",
+    backfill_insert_index_rows = "backfill.insert_index_rows",  // on each index shard
+    backfill_advance = "backfill.advance",
+    backfill_commit = "backfill.commit",
+    backfill_reconcile = "backfill.reconcile",
+    backfill_prove = "backfill.prove",
+    backfill_publish = "backfill.publish",
+    backfill_finish = "backfill.finish",
+    drop_intent = "drop.intent",
+    drop_stop_queries = "drop.stop_queries",
+    drop_stop_writers = "drop.stop_writers",
+    drop_table = "drop.table",
+    drop_catalog = "drop.catalog",
+    drop_finish = "drop.finish",
+    clean_watermark = "clean.watermark",
+    purge_fence = "purge.fence",
+    purge_lock_entities = "purge.lock_entities",
+    purge_read_index_rows = "purge.read_index_rows",
+    purge_delete = "purge.delete",
+    purge_commit = "purge.commit",
+    query_read_index_rows = "query.read_index_rows",
+    query_check_index = "query.check_index",
+    query_read_entities = "query.read_entities";
+}  // namespace steps
+// clang-format on
+
+using Step = base::FailpointScope;
+
+}  // namespace looseleaf::store
