@@ -23,7 +23,7 @@ struct ParsedEntity {
 };
 
 // Parses an entity as given to put. An absent `id` is made (UUIDv7) and inserted as the first member. Throws
-// Error(bad_entity) with line and column in the context, counted from `start`, for anything design.md section 8
+// Error(bad_entity) with line and column in the context, counted from `start`, for anything docs/format.md
 // refuses: no object, syntax, duplicate keys, invalid UTF-8, lone surrogates, depth, size, an id that is no UUID.
 [[nodiscard]] ParsedEntity parse_entity(std::string_view text, Position start = {});
 

@@ -1,4 +1,4 @@
-// The write protocol: index rows before the commit, the fence around both. Steps are numbered as in docs/design.md.
+// The write protocol: index rows before the commit, the fence around both. Its steps are those of docs/protocol.md.
 #include "ops/put.hpp"
 
 #include <fmt/format.h>
@@ -157,7 +157,7 @@ class BatchWriter {
 
   enum class Ending { committed, in_doubt, blocked, catalog_changed, rolled_back };
 
-  // Steps 2 to 6; leaves in written_ what is written, in blocked_ what stands in the way.
+  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way.
   Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
                   std::map<std::uint32_t, store::Lease>& index_leases) {
     sql::Transaction transaction(connection);
@@ -255,7 +255,7 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // Steps 3 and 4: locks what is there, decides what needs no write, writes the rest.
+  // put.lock_entities and put.write_entities: locks what is there, decides what needs no write, writes the rest.
   Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
                        const Items& items) {
     std::vector<Uuid> ids;
@@ -365,7 +365,7 @@ class BatchWriter {
     }
   }
 
-  // Step 5. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
+  // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
   // blocked_ gets the items of UNIQUE tables in whose way another row stands.
   bool insert_index_rows(const store::Catalog& catalog, const Items& items,
                          std::map<std::uint32_t, store::Lease>& leases) {
@@ -516,7 +516,7 @@ class BatchWriter {
     }
   }
 
-  // Step 7. Whatever happens here, what was stored stays stored; `clean --full` would do the same later.
+  // put.reconcile. Whatever happens here, what was stored stays stored; `clean --full` would do the same later.
   void reconcile_touched(const std::vector<Item>& items) {
     std::vector<Uuid> ids;
     for (const Item& item : items) {

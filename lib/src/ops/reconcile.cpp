@@ -1,4 +1,4 @@
-// Reconcile, and the sweep of orphans (docs/design.md, "The protocol").
+// Reconcile, and the sweep of orphans (docs/protocol.md).
 #include "ops/reconcile.hpp"
 
 #include <algorithm>
