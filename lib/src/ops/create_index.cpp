@@ -8,9 +8,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
 #include "sql/literals.hpp"
-#include "store/fence.hpp"
 #include "store/schema.hpp"
 #include "store/steps.hpp"
 
@@ -68,100 +68,89 @@ IndexState state_of(const IndexEverywhere& everywhere) {
 class Creation {
  public:
   Creation(store::Shards& shards, const IndexDefinition& definition)
-      : shards_(shards), definition_(definition), deadline_(shards.deadline()) {}
+      : shards_(shards),
+        definition_(definition),
+        deadline_(shards.deadline()),
+        change_(shards, "create", definition.table, deadline_) {}
 
   CreateReport run() {
-    const store::JobLock lock(shards_, "catalog", definition_.table);
-    const IndexEverywhere everywhere = look_up_index(shards_, definition_.table, deadline_);
-    check(shards_, definition_, everywhere, deadline_);
+    IndexEverywhere everywhere = look_up();
     if (in_force_everywhere(everywhere)) {
-      remove_intent(*everywhere.generation());
+      if (everywhere.create_intent) {  // all but the last step of an earlier run was done
+        change_.claim(*everywhere.generation(), definition_.canonical_json(), steps::create_intent);
+        change_.finish(steps::create_finish);
+      }
       return {definition_.table, false, state_of(everywhere)};
     }
-    generation_ = choose_generation(everywhere);
-    write_intent(lock.token());
+    everywhere = claim(everywhere);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      create_table(shard);
+      change_.run_ddl(shard, steps::create_table, [&](sql::Connection& connection) { create_table(connection); });
     }
     bool empty_store = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       empty_store = publish(shard) && empty_store;
     }
     if (empty_store) {
-      set_state_everywhere(shards_, definition_.table, generation_, {IndexState::building}, IndexState::ready,
-                           steps::create_ready, deadline_);
+      change_.set_state(generation_, {IndexState::building}, IndexState::ready, steps::create_ready);
     } else if (everywhere.in_any_catalog()) {
       build_again();
     }
-    remove_intent(generation_);
+    change_.finish(steps::create_finish);
     return {definition_.table, true, empty_store ? IndexState::ready : IndexState::building};
   }
 
  private:
-  // A crashed create of the same definition goes on under its generation; one of another definition is undone.
-  std::uint64_t choose_generation(const IndexEverywhere& everywhere) {
-    if (everywhere.in_any_catalog()) {
-      return *everywhere.generation();
-    }
-    if (everywhere.create_intent) {
-      if (everywhere.create_intent->detail == definition_.canonical_json()) {
-        return everywhere.create_intent->generation;
-      }
+  IndexEverywhere look_up() {
+    IndexEverywhere everywhere = look_up_index(shards_, definition_.table, deadline_);
+    check(shards_, definition_, everywhere, deadline_);
+    return everywhere;
+  }
+
+  // A crashed create of the same definition goes on under its generation; one of another definition is undone first,
+  // under its own intent, so that a crash meanwhile leaves nothing that nobody knows of.
+  IndexEverywhere claim(const IndexEverywhere& before) {
+    const std::optional<store::JobRow> left = before.create_intent;
+    generation_ = before.generation().value_or(base::random_u64());
+    if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
+      change_.claim(left->generation, left->detail, steps::create_intent);
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-        drop_leftover(shard, everywhere.create_intent->generation);
+        change_.run_ddl(shard, steps::create_table,
+                        [&](sql::Connection& connection) { drop_leftover(connection, left->generation); });
       }
+      generation_ = base::random_u64();
     }
-    return base::random_u64();
+    change_.claim(generation_, definition_.canonical_json(), steps::create_intent);
+    IndexEverywhere now = look_up();  // again, now that nobody else can change it
+    if (now.generation() != generation_) {
+      throw Error(ErrorCode::busy, "another process created this index just now", {{"index", definition_.table}},
+                  "run the command again");
+    }
+    return now;
   }
 
-  void drop_leftover(std::uint32_t shard, std::uint64_t generation) {
-    store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-      if (comment_of_table(connection, definition_.table) == store::table_comment(generation)) {
-        connection.execute("DROP TABLE " + sql::quote_identifier(definition_.table));
-      }
-    });
+  void drop_leftover(sql::Connection& connection, std::uint64_t generation) const {
+    if (comment_of_table(connection, definition_.table) == store::table_comment(generation)) {
+      connection.execute("DROP TABLE " + sql::quote_identifier(definition_.table));
+    }
   }
 
-  void write_intent(std::uint64_t token) {
-    store::JobRow intent;
-    intent.job = "create";
-    intent.table = definition_.table;
-    intent.generation = generation_;
-    intent.detail = definition_.canonical_json();
-    intent.token = token;
-    intent.holder = store::this_process();
-    const Step step(steps::create_intent, 0);
-    store::with_shard(shards_, 0, deadline_,
-                      [&](sql::Connection& connection) { store::write_job(connection, intent); });
-  }
-
-  void remove_intent(std::uint64_t generation) {
-    const Step step(steps::create_finish, 0);
-    store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
-      store::remove_job(connection, "create", definition_.table, generation);
-    });
-  }
-
-  void create_table(std::uint32_t shard) {
-    const Step step(steps::create_table, shard);
-    store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-      const auto comment = comment_of_table(connection, definition_.table);
-      if (!comment) {
-        connection.execute(fmt::format("{} COMMENT='{}'", store::create_index_table(definition_, connection.flavour()),
-                                       store::table_comment(generation_)));
-      } else if (*comment != store::table_comment(generation_)) {
-        throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",
-                    {{"table", definition_.table}, {"comment", *comment}},
-                    "rename or drop that table, or give the index another name");
-      }
-    });
+  void create_table(sql::Connection& connection) const {
+    const auto comment = comment_of_table(connection, definition_.table);
+    if (!comment) {
+      connection.execute(fmt::format("{} COMMENT='{}'", store::create_index_table(definition_, connection.flavour()),
+                                     store::table_comment(generation_)));
+    } else if (*comment != store::table_comment(generation_)) {
+      throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",
+                  {{"table", definition_.table}, {"comment", *comment}},
+                  "rename or drop that table, or give the index another name");
+    }
   }
 
   // A shard that joins late has lost the rows it held: where the index was ready it is not any more, and no backfill
   // under way can say otherwise.
   void build_again() {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+      change_.change_catalog(shard, [&](sql::Connection& connection) {
         static_cast<void>(store::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
                                                  IndexState::building));
         store::remove_job(connection, "backfill", definition_.table, generation_);
@@ -173,7 +162,7 @@ class Creation {
   bool publish(std::uint32_t shard) {
     const Step step(steps::create_publish, shard);
     bool empty = false;
-    store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+    change_.change_catalog(shard, [&](sql::Connection& connection) {
       empty = connection.query("SELECT 1 FROM entities LIMIT 1").empty();
       store::add_index(connection, definition_, generation_, IndexState::building);
     });
@@ -183,6 +172,7 @@ class Creation {
   store::Shards& shards_;
   const IndexDefinition& definition_;
   const base::Deadline deadline_;
+  IndexChange change_;
   std::uint64_t generation_ = 0;
 };
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
 #include "sql/literals.hpp"
-#include "store/fence.hpp"
 #include "store/schema.hpp"
 #include "store/steps.hpp"
 
@@ -21,66 +21,51 @@ class Drop {
       : shards_(shards), table_(table), keep_table_(keep_table), deadline_(shards.deadline()) {}
 
   void run() {
-    const store::JobLock lock(shards_, "catalog", table_);
-    const IndexEverywhere everywhere = look_up_index(shards_, table_, deadline_);
-    if (!everywhere.generation()) {
-      throw no_such_index(shards_, table_, deadline_);
-    }
-    generation_ = *everywhere.generation();
+    IndexChange change(shards_, "drop", table_, deadline_);
+    IndexEverywhere everywhere = look_up();
     // A drop that was interrupted ends as it began.
     keep_table_ = everywhere.drop_intent ? everywhere.drop_intent->detail == "keep" : keep_table_;
-    write_intent(lock.token());
+    change.claim(*everywhere.generation(), keep_table_ ? "keep" : "", steps::drop_intent);
+    everywhere = look_up();  // again, now that nobody else can change it
+    generation_ = *everywhere.generation();
     // While any writer may not maintain the index any more, no query can use it: every shard says so before the first
     // shard's writers stop. (On a repetition nothing goes back: from `dropped` there is no way to `dropping`.)
-    set_state_everywhere(shards_, table_, generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
-                         steps::drop_stop_queries, deadline_);
-    set_state_everywhere(shards_, table_, generation_, {IndexState::dropping}, IndexState::dropped,
-                         steps::drop_stop_writers, deadline_);
+    change.set_state(generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
+                     steps::drop_stop_queries);
+    change.set_state(generation_, {IndexState::dropping}, IndexState::dropped, steps::drop_stop_writers);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      remove_table(shard);
+      change.run_ddl(shard, steps::drop_table, [&](sql::Connection& connection) { remove_table(connection); });
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::drop_catalog, shard);
-      store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+      change.change_catalog(shard, [&](sql::Connection& connection) {
         store::remove_index(connection, table_, generation_);
         store::remove_job(connection, "backfill", table_, generation_);
       });
     }
-    const Step step(steps::drop_finish, 0);
-    store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
-      store::remove_job(connection, "create", table_, generation_);
-      store::remove_job(connection, "drop", table_, generation_);
-    });
+    change.finish(steps::drop_finish);
   }
 
  private:
-  void write_intent(std::uint64_t token) {
-    store::JobRow intent;
-    intent.job = "drop";
-    intent.table = table_;
-    intent.generation = generation_;
-    intent.detail = keep_table_ ? "keep" : "";
-    intent.token = token;
-    intent.holder = store::this_process();
-    const Step step(steps::drop_intent, 0);
-    store::with_shard(shards_, 0, deadline_,
-                      [&](sql::Connection& connection) { store::write_job(connection, intent); });
+  IndexEverywhere look_up() {
+    IndexEverywhere everywhere = look_up_index(shards_, table_, deadline_);
+    if (!everywhere.generation()) {
+      throw no_such_index(shards_, table_, deadline_);
+    }
+    return everywhere;
   }
 
   // Only a table of this generation is touched.
-  void remove_table(std::uint32_t shard) {
-    const Step step(steps::drop_table, shard);
-    store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-      if (comment_of_table(connection, table_) != store::table_comment(generation_)) {
-        return;
-      }
-      const std::string name = sql::quote_identifier(table_);
-      if (keep_table_) {
-        connection.execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
-      } else {
-        connection.execute("DROP TABLE " + name);
-      }
-    });
+  void remove_table(sql::Connection& connection) const {
+    if (comment_of_table(connection, table_) != store::table_comment(generation_)) {
+      return;
+    }
+    const std::string name = sql::quote_identifier(table_);
+    if (keep_table_) {
+      connection.execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
+    } else {
+      connection.execute("DROP TABLE " + name);
+    }
   }
 
   // At most 64 characters.

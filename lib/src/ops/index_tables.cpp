@@ -7,8 +7,6 @@
 
 #include "base/text.hpp"
 #include "sql/literals.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {
@@ -80,17 +78,6 @@ Error no_such_index(store::Shards& shards, const std::string& table, const base:
                      : names.empty() ? std::string("this cluster has no index yet: see `looseleaf create-index`")
                                      : std::string("`looseleaf status` lists the indexes");
   return {ErrorCode::bad_index, "no such index", {{"index", table}}, std::move(hint)};
-}
-
-void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation,
-                          const std::vector<IndexState>& from, IndexState to, std::string_view step_name,
-                          const base::Deadline& deadline) {
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    const store::Step step(step_name, shard);
-    store::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
-      static_cast<void>(store::set_index_state(connection, table, generation, from, to));
-    });
-  }
 }
 
 }  // namespace looseleaf::ops

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -36,11 +35,5 @@ struct IndexEverywhere {
 
 // Error(bad_index, "no such index") with the nearest name as a hint.
 [[nodiscard]] Error no_such_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline);
-
-// Moves an index from one of the states `from` to another on every shard that has it, in order, each under its
-// exclusive fence. A shard where it is in another state is left alone. `step_name` is one of store/steps.hpp.
-void set_state_everywhere(store::Shards& shards, const std::string& table, std::uint64_t generation,
-                          const std::vector<IndexState>& from, IndexState to, std::string_view step_name,
-                          const base::Deadline& deadline);
 
 }  // namespace looseleaf::ops

@@ -365,8 +365,8 @@ class BatchWriter {
     }
   }
 
-  // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and start over.
-  // blocked_ gets the items of UNIQUE tables in whose way another row stands.
+  // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and
+  // start over. blocked_ gets the items of UNIQUE tables in whose way another row stands.
   bool insert_index_rows(const store::Catalog& catalog, const Items& items,
                          std::map<std::uint32_t, store::Lease>& leases) {
     blocked_.clear();

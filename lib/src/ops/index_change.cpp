@@ -1,0 +1,147 @@
+// Intents on every shard, and DDL under a lock that belongs to the session which runs it.
+#include "ops/index_change.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "sql/literals.hpp"
+#include "sql/transaction.hpp"
+#include "store/catalog.hpp"
+#include "store/fence.hpp"
+#include "store/steps.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+// Locks are named server-wide and 64 characters long at most.
+std::string name_of_lock(const store::Shards& shards, std::uint32_t shard, const std::string& table) {
+  return fmt::format("looseleaf.ddl.{:016x}",
+                     base::fnv1a(shards.cluster().shards[shard].database + '\n' + base::ascii_lower(table)));
+}
+
+Error taken_over(const std::string& table) {
+  return {ErrorCode::busy,
+          "another process has begun to create or drop this index",
+          {{"index", table}},
+          "`looseleaf status` shows what became of it"};
+}
+
+// Ends the session, and with it the locks that it holds.
+class Closing {
+ public:
+  explicit Closing(store::Lease& lease) : lease_(lease) {}
+  ~Closing() { lease_.discard(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  store::Lease& lease_;
+};
+
+}  // namespace
+
+IndexChange::IndexChange(store::Shards& shards, std::string job, std::string table, const base::Deadline& deadline)
+    : shards_(shards),
+      job_(std::move(job)),
+      table_(std::move(table)),
+      deadline_(deadline),
+      lock_(shards, "catalog", table_) {}
+
+void IndexChange::claim(std::uint64_t generation, const std::string& detail, std::string_view step) {
+  store::JobRow intent;
+  intent.job = job_;
+  intent.table = table_;
+  intent.generation = generation;
+  intent.detail = detail;
+  intent.token = lock_.token();
+  intent.holder = store::this_process();
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    const store::Step scope(step, shard);
+    with_named_lock(shard, [&](sql::Connection& connection) {
+      sql::Transaction transaction(connection);
+      connection.execute(
+          fmt::format("DELETE FROM looseleaf_progress WHERE job IN ('create', 'drop') AND table_name = {}",
+                      sql::text_literal(table_)));
+      store::write_job(connection, intent);
+      transaction.commit();
+    });
+  }
+  store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
+    if (!is_ours(connection)) {  // another run began at shard 0 while we were on our way
+      remove_intents();
+      throw taken_over(table_);
+    }
+  });
+}
+
+void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
+  store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+    if (!is_ours(connection)) {
+      throw taken_over(table_);
+    }
+    work(connection);
+  });
+}
+
+void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to,
+                            std::string_view step) const {
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    const store::Step scope(step, shard);
+    change_catalog(shard, [&](sql::Connection& connection) {
+      static_cast<void>(store::set_index_state(connection, table_, generation, from, to));
+    });
+  }
+}
+
+// The row stays locked until the transaction ends, if there is one.
+bool IndexChange::is_ours(sql::Connection& connection) const {
+  const sql::Result intent = connection.query(
+      fmt::format("SELECT token FROM looseleaf_progress WHERE job = '{}' AND table_name = {} FOR UPDATE", job_,
+                  sql::text_literal(table_)));
+  return !intent.empty() && intent.unsigned_integer(0, 0) == lock_.token();
+}
+
+void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
+                          const std::function<void(sql::Connection&)>& work) const {
+  with_named_lock(shard, [&](sql::Connection& connection) {
+    if (!is_ours(connection)) {
+      throw taken_over(table_);
+    }
+    const store::Step scope(step, shard);
+    work(connection);
+  });
+}
+
+void IndexChange::finish(std::string_view step) const {
+  const store::Step scope(step, 0);
+  remove_intents();
+}
+
+void IndexChange::remove_intents() const {
+  for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
+    store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
+      connection.execute(
+          fmt::format("DELETE FROM looseleaf_progress WHERE job = '{}' AND table_name = {} AND token = {}", job_,
+                      sql::text_literal(table_), lock_.token()));
+    });
+  }
+}
+
+// The lock is the session's, so it lasts as long as a statement that this session has under way.
+void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
+  const std::string name = name_of_lock(shards_, shard, table_);
+  store::on_shard(shards_, shard, [&] {
+    sql::with_retries(deadline_, [&] {
+      store::Lease lease = shards_.connect(shard, deadline_);
+      const Closing closing(lease);
+      if (lease->query(fmt::format("SELECT GET_LOCK('{}', 1)", name)).cell(0, 0) != "1") {
+        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                               "another process changes this index's table all the time", {{"index", table_}},
+                               "`looseleaf status` names it");
+      }
+      work(*lease);
+    });
+  });
+}
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,151 @@
+// A run of create-index or drop-index that was only asleep while another one took its place changes nothing any more.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/test_servers.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* narrow = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+constexpr const char* wide =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}], "shard_on": "n"})";
+
+struct Lifecycle {
+  Lifecycle() : cluster(TestCluster::shared(2)) {
+    REQUIRE(cluster.looseleaf({"init"}).status == 0);
+    narrow_file = cluster.directory().write("narrow.json", narrow);
+    wide_file = cluster.directory().write("wide.json", wide);
+  }
+
+  // Starts the command and waits until it has stopped itself at the failpoint.
+  [[nodiscard]] cli::Process asleep_at(const std::string& failpoint, std::vector<std::string> arguments) const {
+    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint + "=stop", looseleaf_program(),
+                                        "--cluster", cluster.file()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    cli::Process process = start(command);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (state_of(process.pid()) != 'T') {
+      REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, failpoint << " was not reached: " << process.err());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return process;
+  }
+
+  static char state_of(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name_end = text.rfind(')');
+    return name_end == std::string::npos ? '?' : text.at(name_end + 2);
+  }
+
+  // As when a firewall forgets them: every session in the cluster's databases ends, and with it its locks.
+  void cut_all_sessions() const {
+    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+      const std::string kills = cluster.server_sql(
+          cluster.server_of(shard),
+          fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
+                      cluster.database(shard)));
+      if (!kills.empty()) {
+        cluster.server_sql(cluster.server_of(shard), kills);
+      }
+    }
+  }
+
+  void must(std::vector<std::string> arguments, std::string_view input = {}) const {
+    const cli::ProcessResult result = cluster.looseleaf(std::move(arguments), input);
+    REQUIRE_MESSAGE(result.status == 0, result.err);
+  }
+
+  // Both shards hold the index of `definition` as the last command made it, maintained and complete.
+  void check_wide_index() const {
+    must({"create-index", wide_file});  // in force
+    must({"put", "--quiet"}, R"({"n": 1, "s": "a"}{"n": 2, "s": "b"})");
+    must({"verify"});
+    CHECK(cluster.looseleaf({"query", "by_n", "n=1", "s=a", "--count"}).out == "1\n");
+    CHECK(cluster.looseleaf({"query", "by_n", "n=2", "s=b", "--count"}).out == "1\n");
+    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+      CHECK(cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_progress WHERE job IN ('create', 'drop')") == "0\n");
+    }
+  }
+
+  TestCluster cluster;
+  std::string narrow_file, wide_file;
+};
+
+void check_gave_up(cli::Process& sleeper) {
+  sleeper.signal(SIGCONT);
+  const cli::ProcessResult result = sleeper.wait();
+  CHECK_MESSAGE(result.status == 3, result.err);
+  CHECK_MESSAGE(result.err.find("another process has begun to create or drop this index") != std::string::npos,
+                result.err);
+}
+
+TEST_CASE("a create-index that slept while its index was dropped and made anew gives up" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* place : {"create.intent:before@1", "create.table:before@0", "create.table:before@1",
+                            "create.publish:before@0", "create.publish:before@1", "create.ready:before@1"}) {
+    CAPTURE(place);
+    const Lifecycle test;
+    cli::Process sleeper = test.asleep_at(place, {"create-index", test.narrow_file});
+    test.cut_all_sessions();
+    test.must({"drop-index", "by_n", "--yes"});
+    test.must({"create-index", test.wide_file});
+    check_gave_up(sleeper);
+    test.check_wide_index();
+  }
+}
+
+TEST_CASE("a drop-index that slept while another one finished, and the index was made anew, gives up" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* place : {"drop.intent:after@0", "drop.stop_queries:before@0", "drop.stop_queries:before@1",
+                            "drop.stop_writers:before@0", "drop.stop_writers:before@1", "drop.table:before@0",
+                            "drop.table:before@1", "drop.catalog:before@0", "drop.catalog:before@1"}) {
+    CAPTURE(place);
+    const Lifecycle test;
+    test.must({"create-index", test.narrow_file});
+    cli::Process sleeper = test.asleep_at(place, {"drop-index", "by_n", "--yes"});
+    test.cut_all_sessions();
+    test.must({"drop-index", "by_n", "--yes"});
+    test.must({"create-index", test.wide_file});
+    check_gave_up(sleeper);
+    test.check_wide_index();
+  }
+}
+
+TEST_CASE("nobody takes the place of a run whose statement may still be under way" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Lifecycle test;
+  test.must({"create-index", test.narrow_file});
+  cli::Process sleeper = test.asleep_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
+  const cli::ProcessResult refused = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
+  CHECK(refused.status == 3);
+  CHECK_MESSAGE(refused.err.find("another process runs this job") != std::string::npos, refused.err);
+  CHECK_MESSAGE(refused.err.find(fmt::format("pid {}", sleeper.pid())) != std::string::npos, refused.err);
+  // Its lock on shard 0 is lost, but shard 1 knows better.
+  test.cluster.server_sql(
+      test.cluster.server_of(0),
+      test.cluster.server_sql(test.cluster.server_of(0), fmt::format("SELECT CONCAT('KILL ', id, ';') FROM "
+                                                                     "information_schema.processlist WHERE db = '{}'",
+                                                                     test.cluster.database(0))));
+  const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
+  CHECK(waited.status == 3);
+  CHECK_MESSAGE(waited.err.find("another process changes this index's table all the time") != std::string::npos,
+                waited.err);
+  sleeper.signal(SIGCONT);
+  CHECK(sleeper.wait().status == 3);
+  test.must({"drop-index", "by_n", "--yes"});
+  test.must({"create-index", test.wide_file});
+  test.check_wide_index();
+}
+
+}  // namespace
+}  // namespace looseleaf::test
