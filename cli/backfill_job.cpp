@@ -11,7 +11,8 @@
 namespace looseleaf::cli {
 
 void backfill(Datastore& store, const BackfillOptions& options, const Globals& globals) {
-  const BackfillReport report = run_job(globals, [&](JobControl& control) { return store.backfill(options, control); });
+  const BackfillReport report = run_job(
+      globals, [&](JobControl& control) { return store.backfill(options, control); }, true);
   if (globals.json()) {
     print_json({{"ready", report.ready},
                 {"entities", report.entities},

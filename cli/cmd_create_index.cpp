@@ -11,6 +11,7 @@
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/text.hpp"
+#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -19,6 +20,7 @@ struct Options {
   std::vector<std::string> files;
   bool dry_run = false;
   bool backfill = false;
+  Throttle throttle;
 };
 
 std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
@@ -49,6 +51,7 @@ void print_step(const std::string& table, const CreatePlan::Step& step, const Gl
   } else {
     print_line(shards);
     print_lines(step.sql);
+    print_line(fmt::format("-- {}: {}", table, step.note));
   }
 }
 
@@ -90,6 +93,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   }
   const std::vector<CreateReport> reports = store.create_indexes(definitions);
   BackfillOptions filling;
+  filling.throttle = options.throttle;
   for (const auto& report : reports) {
     print_report(report, options.backfill, globals);
     if (report.state == IndexState::building) {
@@ -116,6 +120,7 @@ Command create_index_command() {
       {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
+  add_throttle_parameters(command, options->throttle);
   command.details = {
       "May be repeated: what is in force already is left alone. On a store without entities an index is ready at once, "
       "else it is building until it was filled."};

@@ -11,6 +11,7 @@
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/text.hpp"
+#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -24,6 +25,7 @@ struct Options {
   bool repair = false;
   bool all = false;
   std::uint64_t grace = VerifyOptions{}.grace_seconds;
+  Throttle throttle;
 };
 
 bool is_about_table(FindingKind kind) {
@@ -136,6 +138,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   VerifyOptions how;
   how.tables = options.tables;
   how.repair = options.repair;
+  how.throttle = options.throttle;
   how.grace_seconds =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(options.grace, std::numeric_limits<std::uint32_t>::max()));
   Datastore store = open_store(globals);
@@ -162,6 +165,7 @@ Command verify_command() {
       {"--grace", "S", "seconds that a superfluous row may stand before it is a finding; 10 if not given",
        &options->grace},
   };
+  add_throttle_parameters(command, options->throttle);
   command.details = {
       "Works on a live store. The status is 0 if everything agrees, or does after a repair, and 1 if not."};
   command.examples = {"looseleaf verify", "looseleaf verify index_user_id --repair",

@@ -1,6 +1,7 @@
 // Standard error.
 #include "cli/messages.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,12 +16,22 @@ namespace looseleaf::cli {
 namespace {
 
 constexpr std::string_view erase_line = "\r\033[K";
+constexpr std::string_view erase_line_above = "\033[A\033[K";
 
 std::atomic<bool> colors{false};
 
 struct Terminal {
   std::mutex mutex;
-  std::string status_line;
+  std::vector<std::string> status_lines;
+
+  [[nodiscard]] std::string erase() const {
+    std::string sequence(erase_line);
+    for (std::size_t line = 1; line < status_lines.size(); ++line) {
+      sequence += erase_line_above;
+    }
+    return sequence;
+  }
+  [[nodiscard]] std::string draw() const { return fmt::format("{}", fmt::join(status_lines, "\n")); }
 };
 
 Terminal& terminal() {
@@ -42,10 +53,10 @@ void write_error_output(std::string_view data) {
 
 void print_message(const std::string& message) {
   const std::lock_guard lock(terminal().mutex);
-  if (terminal().status_line.empty()) {
+  if (terminal().status_lines.empty()) {
     write_error_output(message);
   } else {
-    write_error_output(std::string(erase_line) + message + terminal().status_line);
+    write_error_output(terminal().erase() + message + terminal().draw());
   }
 }
 
@@ -89,13 +100,14 @@ void print_plain(const std::string& text) {
   print_message(text);
 }
 
-void set_status_line(std::string line) {
+void set_status_lines(const std::vector<std::string>& lines) {
   const std::lock_guard lock(terminal().mutex);
-  if (line.empty() && terminal().status_line.empty()) {
+  if (lines.empty() && terminal().status_lines.empty()) {
     return;
   }
-  terminal().status_line = std::move(line);
-  write_error_output(std::string(erase_line) + terminal().status_line);
+  const std::string erase = terminal().erase();
+  terminal().status_lines = lines;
+  write_error_output(erase + terminal().draw());
 }
 
 bool messages_on_terminal() {

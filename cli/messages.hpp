@@ -4,6 +4,7 @@
 #include <looseleaf/error.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace looseleaf::cli {
 
@@ -19,9 +20,9 @@ void print_note(std::string_view text);
 // Text of several lines as it is, ending with a line end.
 void print_plain(const std::string& text);
 
-// Keeps `line` as the last line of the terminal until it is replaced, or taken away by an empty one.
-// Only for a standard error that is a terminal.
-void set_status_line(std::string line);
+// Keeps `lines` as the last lines of the terminal until they are replaced, or taken away by none. Each must fit the
+// terminal's width. Only for a standard error that is a terminal.
+void set_status_lines(const std::vector<std::string>& lines);
 
 [[nodiscard]] bool messages_on_terminal();
 

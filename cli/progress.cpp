@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/text.hpp"
 
@@ -16,11 +17,12 @@ namespace {
 
 constexpr auto terminal_interval = std::chrono::milliseconds(200);
 constexpr auto plain_interval = std::chrono::seconds(30);
+constexpr auto event_interval = std::chrono::seconds(1);
 
-std::size_t terminal_width() {
+winsize terminal_size() {
   winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+  return known ? size : winsize{24, 80, 0, 0};
 }
 
 std::string format_duration(double seconds) {
@@ -59,7 +61,7 @@ ProgressDisplay::ProgressDisplay(const Globals& globals)
 
 ProgressDisplay::~ProgressDisplay() {
   if (on_ && terminal_) {
-    set_status_line({});
+    set_status_lines({});
   }
 }
 
@@ -68,38 +70,84 @@ void ProgressDisplay::update(const Progress& progress) {
   if (!on_) {
     return;
   }
+  if (progress.job != job_) {  // the next stage
+    job_ = progress.job;
+    shards_.clear();
+    started_ = Clock::now();
+  }
   const auto [entry, is_new] = shards_.try_emplace(progress.shard);
   Shard& shard = entry->second;
-  if (is_new || progress.done < shard.done) {
-    shard.at_start = progress.done;  // it begins here, or begins anew with its next stage
+  if (is_new || progress.done < shard.at_start) {
+    shard.at_start = progress.done;  // a job that is resumed has more behind it
   }
   shard.done = progress.done;
   shard.estimate = progress.estimate;
+  shard.waiting = progress.waiting;
   const auto now = Clock::now();
   const bool due = terminal_ ? now - shown_ >= terminal_interval : now - shown_ >= plain_interval;
   if (due) {
     shown_ = now;
-    show(std::string(progress.job));
+    show();
   }
 }
 
-void ProgressDisplay::show(const std::string& job) {
+std::string ProgressDisplay::total() const {
   ProgressNumbers numbers;
   bool estimated = true;
+  std::string waiting;
   for (const auto& [number, shard] : shards_) {
     numbers.done += shard.done;
     numbers.estimate += shard.estimate;
     numbers.this_time += shard.done - shard.at_start;
     estimated = estimated && shard.estimate > 0;
+    waiting = shard.waiting.empty() ? waiting : shard.waiting;
   }
   numbers.estimate = estimated ? numbers.estimate : 0;
   numbers.elapsed = Clock::now() - started_;
-  const std::string line = format_progress(job, numbers);
-  if (terminal_) {
-    set_status_line(line.substr(0, terminal_width() - 1));
-  } else {
-    print_note(line);
+  return format_progress(job_, numbers) + (waiting.empty() ? "" : "; waiting: " + waiting);
+}
+
+std::vector<std::string> ProgressDisplay::each_shard() const {
+  std::vector<std::string> lines;
+  for (const auto& [number, shard] : shards_) {
+    const ProgressNumbers numbers = {shard.done, shard.estimate, shard.done - shard.at_start, Clock::now() - started_};
+    lines.push_back(format_progress(fmt::format("shard {}", number), numbers));
   }
+  return lines;
+}
+
+// A line for each shard if there is more than one and the terminal has room for them; the total comes last.
+void ProgressDisplay::show() {
+  if (!terminal_) {
+    print_note(total());
+    return;
+  }
+  const winsize size = terminal_size();
+  std::vector<std::string> lines;
+  if (shards_.size() > 1 && shards_.size() + 1 < size.ws_row) {
+    lines = each_shard();
+  }
+  lines.push_back(total());
+  for (std::string& line : lines) {
+    line = escape_controls(line).substr(0, size.ws_col - 1U);
+  }
+  set_status_lines(lines);
+}
+
+void ProgressEvents::update(const Progress& progress) {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  auto& shown = shown_[progress.shard];
+  if (now - shown < event_interval) {
+    return;
+  }
+  shown = now;
+  print_json({{"event", "progress"},
+              {"job", std::string(progress.job)},
+              {"shard", progress.shard},
+              {"done", progress.done},
+              {"estimate", progress.estimate},
+              {"waiting", progress.waiting.empty() ? Json(nullptr) : Json(progress.waiting)}});
 }
 
 }  // namespace looseleaf::cli

@@ -1,4 +1,4 @@
-// How far a long job is: one redrawn line on a terminal, a plain line every 30 s elsewhere.
+// How far a long job is: redrawn lines on a terminal, a plain line every 30 s elsewhere, or events in JSON.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "cli/registry.hpp"
 
@@ -22,7 +23,7 @@ struct ProgressNumbers {
 // "backfill: 1,200 of about 5,000 (24 %), 300/s, 0:13 left"; no time left before 1 %.
 [[nodiscard]] std::string format_progress(const std::string& job, const ProgressNumbers& numbers);
 
-// Thread-safe. The line disappears with the object.
+// Thread-safe. On a terminal a line for each shard and one for the total, which disappear with the object.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(const Globals& globals);
@@ -37,16 +38,33 @@ class ProgressDisplay {
 
   struct Shard {
     std::uint64_t at_start = 0, done = 0, estimate = 0;
+    std::string waiting;
   };
 
-  void show(const std::string& job);
+  void show();
+  [[nodiscard]] std::string total() const;
+  [[nodiscard]] std::vector<std::string> each_shard() const;
 
   const bool on_;
   const bool terminal_;
   std::mutex mutex_;
+  std::string job_;  // the stage that is under way
   std::map<std::uint32_t, Shard> shards_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point shown_;
+};
+
+// Thread-safe. At most one event a second for each shard, on standard output:
+// {"event":"progress","job":…,"shard":…,"done":…,"estimate":…,"waiting":…}
+class ProgressEvents {
+ public:
+  void update(const Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::mutex mutex_;
+  std::map<std::uint32_t, Clock::time_point> shown_;
 };
 
 }  // namespace looseleaf::cli

@@ -19,6 +19,15 @@ struct Progress {
   std::uint32_t shard = 0;  // the entity shard that moved on
   std::uint64_t done = 0;   // rows, of
   std::uint64_t estimate = 0;
+  std::string waiting = {};  // why nothing is done just now; empty while the job works
+};
+
+// What holds a long job back. Zero, or empty: nothing does.
+struct Throttle {
+  std::uint64_t max_rate = 0;  // rows read a second, on all shards together
+  std::uint64_t max_load = 0;  // statements that any server runs at once (its Threads_running)
+  double max_lag = 0;          // seconds that any replica named in the cluster file is behind
+  std::string pause_file;      // nothing is done while there is a file of this name
 };
 
 // How a caller follows and stops a job. A job looks at `stop` between chunks; it then stores its cursor, leaves
@@ -48,8 +57,8 @@ struct CreatePlan {
   std::string table;
   struct Step {
     std::vector<std::uint32_t> shards;  // in ascending order
-    std::string sql;                    // ends with ';'; empty if these shards have the index already
-    std::string note;                   // "to be created", "in force, state ready", ...
+    std::string sql;                    // ends with ';'; empty if these shards have the table already
+    std::string note;                   // "in force, state ready", "to be put in the catalog, state building", ...
   };
   std::vector<Step> steps;
 };
@@ -61,6 +70,7 @@ struct DropOptions {
 struct BackfillOptions {
   std::vector<std::string> tables;  // empty: every index in state building
   bool restart = false;             // forget stored cursors
+  Throttle throttle;
 };
 
 struct BackfillReport {
@@ -98,6 +108,7 @@ struct VerifyOptions {
   bool repair = false;
   // How long a stale or orphan row may stand beside a healthy change before it is a finding.
   std::uint32_t grace_seconds = 10;
+  Throttle throttle;
 };
 
 struct VerifyReport {

@@ -19,6 +19,7 @@
 #include "ops/index_tables.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/rows.hpp"
+#include "ops/throttling.hpp"
 #include "ops/verify.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
@@ -37,6 +38,7 @@ namespace steps = store::steps;
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
 constexpr std::uint64_t largest_transaction = 10'000;             // index rows
 constexpr auto chunk_time = std::chrono::milliseconds(500);
+constexpr auto touch_every = std::chrono::seconds(5);
 constexpr int most_verify_passes = 3;
 
 // One index being filled.
@@ -56,8 +58,9 @@ void stop_if_asked(const JobControl& control) {
 // The scan of one entity shard.
 class ShardFill {
  public:
-  ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<Target>& targets, bool restart)
-      : shards_(shards), shard_(shard), targets_(targets) {
+  ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<Target>& targets, Throttling& throttling,
+            bool restart)
+      : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling) {
     const Step step(steps::backfill_claim, shard_);
     const base::Deadline deadline = shards_.deadline();
     store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
@@ -95,9 +98,15 @@ class ShardFill {
   std::uint64_t run(JobControl& control, const std::function<void(const Progress&)>& report) {
     std::uint64_t sent = 0;
     while (true) {
+      const std::size_t chunk = throttling_.limit_chunk(chunk_);
+      throttling_.wait(chunk, [&](const std::string& reason) {
+        stop_if_asked(control);
+        touch();
+        report({"backfill", shard_, rows_.front().done, rows_.front().estimate, reason});
+      });
       stop_if_asked(control);
       const auto start = std::chrono::steady_clock::now();
-      const auto entities = read_chunk();
+      const auto entities = read_chunk(chunk);
       if (entities.empty()) {
         return sent;
       }
@@ -123,11 +132,24 @@ class ShardFill {
     return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
   }
 
-  [[nodiscard]] std::vector<store::EntityRow> read_chunk() {
+  [[nodiscard]] std::vector<store::EntityRow> read_chunk(std::size_t chunk) {
     const Step step(steps::backfill_read, shard_);
     return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-      return store::read_before(connection, position(), chunk_);
+      return store::read_before(connection, position(), chunk);
     });
+  }
+
+  // For whoever wonders whether this run is alive while it waits.
+  void touch() {
+    if (std::chrono::steady_clock::now() - touched_ < touch_every) {
+      return;
+    }
+    store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+      for (const store::JobRow& row : rows_) {
+        store::touch_job(connection, row);
+      }
+    });
+    touched_ = std::chrono::steady_clock::now();
   }
 
   void take_over(std::size_t i, bool restart, base::Stamp barrier, std::uint64_t top, std::uint64_t estimate) {
@@ -305,6 +327,8 @@ class ShardFill {
   store::Shards& shards_;
   const std::uint32_t shard_;
   const std::vector<Target>& targets_;
+  Throttling& throttling_;
+  std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
   std::vector<store::JobRow> rows_;  // one for each target, as stored
   std::uint64_t epoch_ = 0;          // of the catalog that was last checked
   std::size_t chunk_ = 500;          // entities
@@ -314,7 +338,7 @@ class ShardFill {
 class Backfill {
  public:
   Backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control)
-      : shards_(shards), options_(options), control_(control) {}
+      : shards_(shards), options_(options), control_(control), throttling_(shards, options.throttle) {}
 
   BackfillReport run() {
     find_targets();
@@ -389,7 +413,7 @@ class Backfill {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       tasks.emplace_back([&, shard] {
         try {
-          ShardFill fill(shards_, shard, targets_, options_.restart);
+          ShardFill fill(shards_, shard, targets_, throttling_, options_.restart);
           const std::uint64_t rows = fill.run(control_, report);
           const std::lock_guard lock(mutex);
           report_.rows += rows;
@@ -422,12 +446,20 @@ class Backfill {
       }
       const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
       for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
-        reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [this] {
-          stop_if_asked(control_);
-          keep_alive();
+        reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] {
+          throttling_.wait(reconcile_slice, [&](const std::string& reason) { breathe(shard, reason); });
+          breathe(shard, {});
         });
         report_.reconciled += ids.size();
       });
+    }
+  }
+
+  void breathe(std::uint32_t shard, const std::string& waiting) {
+    stop_if_asked(control_);
+    keep_alive();
+    if (control_.on_progress) {
+      control_.on_progress({"reconcile", shard, report_.reconciled, 0, waiting});
     }
   }
 
@@ -436,6 +468,7 @@ class Backfill {
     const Step step(steps::backfill_prove, 0);
     VerifyOptions options;
     options.grace_seconds = 0;
+    options.throttle = options_.throttle;
     const VerifyHooks hooks = {[this] { keep_alive(); }, true};
     for (const Target& target : targets_) {
       options.tables.push_back(target.definition.table);
@@ -498,6 +531,7 @@ class Backfill {
   store::Shards& shards_;
   const BackfillOptions& options_;
   JobControl& control_;
+  Throttling throttling_;
   std::vector<Target> targets_;
   std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
   BackfillReport report_;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -20,6 +21,32 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
+// "/properties/0/type: "int" in force, "double" given", one for each place where two definitions differ.
+std::vector<std::string> definition_differences(const IndexDefinition& in_force, const IndexDefinition& given) {
+  const auto before = nlohmann::json::parse(in_force.canonical_json());
+  const auto after = nlohmann::json::parse(given.canonical_json());
+  std::vector<std::string> differences;
+  for (const auto& change : nlohmann::json::diff(before, after)) {
+    const std::string path = change["path"];
+    const nlohmann::json::json_pointer place(path);
+    differences.push_back(fmt::format("{}: {} in force, {} given", path,
+                                      change["op"] == "add" ? "nothing" : before.at(place).dump(),
+                                      change["op"] == "remove" ? "nothing" : change["value"].dump()));
+  }
+  return differences;
+}
+
+Error other_definition(const store::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
+                       const IndexDefinition& given) {
+  Error error(ErrorCode::bad_definition, "index exists with another definition", shards.where(shard),
+              "drop it first, or give the new index another name");
+  error.with("index", given.table);
+  for (const std::string& difference : definition_differences(in_force, given)) {
+    error.with("difference", difference);
+  }
+  return error;
+}
+
 // Refuses what a definition cannot be created beside.
 void check(store::Shards& shards, const IndexDefinition& definition, const IndexEverywhere& everywhere,
            const base::Deadline& deadline) {
@@ -30,11 +57,7 @@ void check(store::Shards& shards, const IndexDefinition& definition, const Index
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     const auto& index = everywhere.on_shard[shard];
     if (index && index->definition != definition) {
-      Error error(ErrorCode::bad_definition, "index exists with another definition", shards.where(shard),
-                  "drop it first, or give the new index another name");
-      throw error.with("index", definition.table)
-          .with("in force", index->definition.canonical_json())
-          .with("given", definition.canonical_json());
+      throw other_definition(shards, shard, index->definition, definition);
     }
     if (index && index->generation != everywhere.generation()) {
       Error error(ErrorCode::bad_index, "shards have different generations of this index", shards.where(shard),
@@ -187,6 +210,32 @@ std::vector<CreateReport> create_indexes(store::Shards& shards, const std::vecto
   return reports;
 }
 
+namespace {
+
+// What create_indexes() would do on one shard.
+CreatePlan::Step plan_shard(store::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
+                            const IndexEverywhere& everywhere, const base::Deadline& deadline) {
+  CreatePlan::Step step;
+  step.shards = {shard};
+  if (everywhere.on_shard[shard]) {
+    step.note = "in force, state " + to_string(everywhere.on_shard[shard]->state);
+    return step;
+  }
+  step.note = "to be put in the catalog, state building";
+  store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
+    const auto comment = comment_of_table(connection, definition.table);
+    const auto generation = everywhere.generation();
+    if (comment && generation && *comment == store::table_comment(*generation)) {
+      step.note = "its table is there, " + step.note;
+    } else {
+      step.sql = store::create_index_table(definition, connection.flavour()) + ";";
+    }
+  });
+  return step;
+}
+
+}  // namespace
+
 std::vector<CreatePlan> plan_indexes(store::Shards& shards, const std::vector<IndexDefinition>& definitions) {
   const base::Deadline deadline = shards.deadline();
   std::vector<CreatePlan> plans;
@@ -196,19 +245,11 @@ std::vector<CreatePlan> plan_indexes(store::Shards& shards, const std::vector<In
     CreatePlan plan;
     plan.table = definition.table;
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      CreatePlan::Step step;
-      if (everywhere.on_shard[shard]) {
-        step.note = "in force, state " + to_string(everywhere.on_shard[shard]->state);
-      } else {
-        const store::Lease lease = shards.connect(shard, deadline);
-        step.sql = store::create_index_table(definition, lease->flavour()) + ";";
-        step.note = "to be created";
-      }
+      CreatePlan::Step step = plan_shard(shards, shard, definition, everywhere, deadline);
       const auto same = std::find_if(plan.steps.begin(), plan.steps.end(), [&](const CreatePlan::Step& other) {
         return other.sql == step.sql && other.note == step.note;
       });
       if (same == plan.steps.end()) {
-        step.shards = {shard};
         plan.steps.push_back(std::move(step));
       } else {
         same->shards.push_back(shard);

@@ -334,9 +334,8 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
 
 ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                     ReconcileMode mode, const std::function<void()>& between) {
-  constexpr std::size_t slice = 50;
   ReconcileReport report;
-  in_batches(ids, slice, [&](std::span<const Uuid> part) {
+  in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
     between();
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;

@@ -44,6 +44,8 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
 std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline);
 
+constexpr std::size_t reconcile_slice = 50;  // ids
+
 // Both of these, for long jobs: a few ids at a time, each few with a whole time-out of their own; `between` is called
 // before each, and may throw to stop. The report's `absent` stays empty: orphans are among the differences.
 ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,

@@ -12,6 +12,7 @@
 #include "model/value.hpp"
 #include "ops/index_tables.hpp"
 #include "ops/reconcile.hpp"
+#include "ops/throttling.hpp"
 #include "ops/walk.hpp"
 #include "store/placement.hpp"
 #include "store/table_check.hpp"
@@ -52,7 +53,7 @@ using Clock = std::chrono::steady_clock;
 class Verification {
  public:
   Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control, const VerifyHooks& hooks)
-      : shards_(shards), options_(options), control_(control), hooks_(hooks) {}
+      : shards_(shards), options_(options), control_(control), hooks_(hooks), throttling_(shards, options.throttle) {}
 
   VerifyReport run() {
     choose_indexes();
@@ -194,18 +195,24 @@ class Verification {
     };
     visitor.broken_entity = [this](Finding finding) { broken_entities_.push_back(std::move(finding)); };
     visitor.progress = [this](std::uint32_t shard, std::uint64_t entities) {
-      hooks_.heartbeat();
-      if (control_.stop.load()) {
-        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-      }
-      if (control_.on_progress) {
-        control_.on_progress({"verify", shard, entities, 0});
-      }
+      throttling_.wait(WalkVisitor::progress_every,
+                       [&](const std::string& reason) { breathe(shard, entities, reason); });
+      breathe(shard, entities, {});
     };
     const WalkCounts counts = walk_or_explain(visitor);
     report_.entities = counts.entities;
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;
+    }
+  }
+
+  void breathe(std::uint32_t shard, std::uint64_t entities, const std::string& waiting) {
+    hooks_.heartbeat();
+    if (control_.stop.load()) {
+      throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+    }
+    if (control_.on_progress) {
+      control_.on_progress({"verify", shard, entities, 0, waiting});
     }
   }
 
@@ -318,6 +325,7 @@ class Verification {
   const VerifyOptions& options_;
   JobControl& control_;
   const VerifyHooks& hooks_;
+  Throttling throttling_;
   std::vector<store::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
   std::map<std::uint32_t, std::vector<Uuid>> suspects_;          // by entity shard

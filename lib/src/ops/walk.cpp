@@ -154,8 +154,7 @@ class Walk {
   }
 
   void report_now_and_then(std::uint32_t shard) {
-    constexpr std::uint64_t report_every = 1000;  // rows of any table
-    if (++rows_seen_ % report_every == 0) {
+    if (++rows_seen_ % WalkVisitor::progress_every == 0) {
       visitor_.progress(shard, counts_.entities);
     }
   }

@@ -19,7 +19,9 @@ namespace looseleaf::ops {
 struct WalkVisitor {
   std::function<void(const Uuid&)> suspect;    // rows differ from what the entity calls for
   std::function<void(Finding)> broken_entity;  // unreadable, wrong_id, wrong_shard
-  std::function<void(std::uint32_t shard, std::uint64_t entities)> progress;  // now and then; may throw to stop
+  // Each time that many rows, of whatever table, were seen; may throw to stop.
+  std::function<void(std::uint32_t shard, std::uint64_t entities)> progress;
+  static constexpr std::uint64_t progress_every = 1000;
 };
 
 struct WalkCounts {

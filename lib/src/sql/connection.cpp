@@ -157,6 +157,22 @@ class Connection::Impl {
     });
   }
 
+  std::optional<std::uint64_t> replication_lag() {
+    const std::string column = facts_.flavour == Flavour::mysql ? "Seconds_Behind_Source" : "Seconds_Behind_Master";
+    return translated([&]() -> std::optional<std::uint64_t> {
+      const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
+      const std::unique_ptr<::sql::ResultSet> rows(statement->executeQuery("SHOW REPLICA STATUS"));
+      std::optional<std::uint64_t> lag;
+      while (rows->next()) {
+        if (rows->isNull(column)) {
+          return std::nullopt;
+        }
+        lag = std::max(lag.value_or(0), parse_number<std::uint64_t>(rows->getString(column)));
+      }
+      return lag;
+    });
+  }
+
   const Address address_;
   SessionFacts facts_;
   bool broken_ = false;
@@ -264,6 +280,10 @@ const std::vector<std::string>& Connection::warnings() const {
 
 const Address& Connection::address() const {
   return impl_->address_;
+}
+
+std::optional<std::uint64_t> Connection::replication_lag() {
+  return impl_->replication_lag();
 }
 
 }  // namespace looseleaf::sql

@@ -83,6 +83,10 @@ class Connection {
   // What the operator should know: durability settings, found at connect. Static sentences.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   [[nodiscard]] const Address& address() const;
+  // By how many seconds this server is behind the one it replicates from, by its own account (of several the most);
+  // absent if it does not replicate, or has stopped to. Needs the privilege REPLICATION CLIENT (MySQL) or REPLICA
+  // MONITOR (MariaDB).
+  [[nodiscard]] std::optional<std::uint64_t> replication_lag();
 
  private:
   class Impl;

@@ -97,6 +97,11 @@ bool advance_job(sql::Connection& connection, const JobRow& row) {
   return true;
 }
 
+void touch_job(sql::Connection& connection, const JobRow& row) {
+  connection.execute(fmt::format("UPDATE looseleaf_progress SET heartbeat = NOW(6) WHERE {} AND token = {}",
+                                 key(row.job, row.table), row.token));
+}
+
 void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
                 std::uint64_t generation) {
   connection.execute(

@@ -36,6 +36,8 @@ struct JobRow {
 void write_job(sql::Connection& connection, const JobRow& row);
 // Moves a run on. False if the row is no longer held with this token: another run took the job over.
 [[nodiscard]] bool advance_job(sql::Connection& connection, const JobRow& row);
+// Says that a run is alive although it does not move on.
+void touch_job(sql::Connection& connection, const JobRow& row);
 void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 

@@ -126,6 +126,17 @@ std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, 
   return on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database); });
 }
 
+std::unique_ptr<sql::Connection> Shards::connect_replica(std::uint32_t shard, std::size_t n) const {
+  ShardConfig config = cluster_.shards.at(shard);
+  config.address = config.replicas.at(n);
+  sql::ConnectOptions connect = sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
+  connect.connect_timeout = options_.connect_timeout;
+  connect.read_timeout = options_.connect_timeout;
+  connect.database.clear();
+  connect.require_writable = false;
+  return std::make_unique<sql::Connection>(connect);
+}
+
 std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose purpose) {
   const std::lock_guard lock(mutex_);
   auto& idle = pools_.at(shard).idle.at(static_cast<std::size_t>(purpose));

@@ -72,6 +72,9 @@ class Shards {
   // For init: no identity is asked for, and the database may not exist yet (`use_database` false).
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
 
+  // A connection to the nth replica that the cluster file names for a shard. It is not checked for anything.
+  [[nodiscard]] std::unique_ptr<sql::Connection> connect_replica(std::uint32_t shard, std::size_t n) const;
+
   // Connects to every shard that can be reached, so that a cluster file that mixes clusters is refused before
   // anything is written, and loads their catalogs. A shard that is down is no error here.
   void check_identities();

@@ -1,0 +1,124 @@
+// Rate, load, lag and the file that pauses.
+#include "ops/throttling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr auto look_every = std::chrono::seconds(1);
+constexpr auto nap = std::chrono::milliseconds(100);
+constexpr std::uint64_t chunks_a_second = 4;  // on all shards together, if the rate is limited
+
+}  // namespace
+
+Throttling::Throttling(store::Shards& shards, const Throttle& limits) : shards_(shards), limits_(limits) {
+  const auto& all = shards.cluster().shards;
+  if (limits_.max_lag > 0 &&
+      std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
+    throw Error(ErrorCode::usage, "a greatest lag needs replicas to look at, and the cluster file names none", {},
+                "add \"replicas\" to its shards, or leave --max-lag out");
+  }
+}
+
+void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting) {
+  for (std::string reason = obstacle(); !reason.empty(); reason = obstacle()) {
+    while_waiting(reason);
+    std::this_thread::sleep_for(nap);
+  }
+  if (limits_.max_rate == 0) {
+    return;
+  }
+  Clock::time_point turn;
+  {
+    const std::lock_guard lock(mutex_);
+    turn = std::max(next_, Clock::now());
+    next_ = turn + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                       static_cast<double>(entities) / static_cast<double>(limits_.max_rate)));
+  }
+  while (Clock::now() < turn) {
+    while_waiting({});
+    std::this_thread::sleep_for(std::min<Clock::duration>(nap, turn - Clock::now()));
+  }
+}
+
+std::size_t Throttling::limit_chunk(std::size_t chunk) const {
+  return limits_.max_rate == 0
+             ? chunk
+             : std::clamp<std::size_t>(static_cast<std::size_t>(limits_.max_rate / chunks_a_second), 1, chunk);
+}
+
+std::string Throttling::obstacle() {
+  const std::lock_guard lock(mutex_);
+  if (Clock::now() - looked_ >= look_every) {
+    found_ = look();
+    looked_ = Clock::now();
+  }
+  return found_;
+}
+
+std::string Throttling::look() {
+  std::error_code ignored;
+  if (!limits_.pause_file.empty() && std::filesystem::exists(limits_.pause_file, ignored)) {
+    return "paused as long as there is a file " + limits_.pause_file;
+  }
+  std::string reason = limits_.max_load == 0 ? std::string() : busy_server();
+  return reason.empty() && limits_.max_lag > 0 ? late_replica() : reason;
+}
+
+std::string Throttling::busy_server() {
+  std::set<std::string> asked;
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    const std::string server = to_string(shards_.cluster().shards[shard].address);
+    if (!asked.insert(server).second) {
+      continue;
+    }
+    const std::uint64_t running =
+        store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+          return connection.query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
+        });
+    if (running > limits_.max_load) {
+      return fmt::format("server {} runs {} statements at once, more than {}", server, running, limits_.max_load);
+    }
+  }
+  return {};
+}
+
+std::string Throttling::late_replica() {
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    for (std::size_t n = 0; n < shards_.cluster().shards[shard].replicas.size(); ++n) {
+      if (std::string reason = lateness(shard, n); !reason.empty()) {
+        return fmt::format("replica {} {}", to_string(shards_.cluster().shards[shard].replicas[n]), reason);
+      }
+    }
+  }
+  return {};
+}
+
+// A replica that cannot be asked may be as late as it likes. Whether it may be asked at all is another matter.
+std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
+  auto& connection = replicas_[{shard, n}];
+  try {
+    if (!connection) {
+      connection = shards_.connect_replica(shard, n);
+    }
+    const auto lag = connection->replication_lag();
+    if (!lag) {
+      return "does not replicate";
+    }
+    return static_cast<double>(*lag) > limits_.max_lag ? fmt::format("is {} s behind", *lag) : std::string();
+  } catch (const sql::ServerError& error) {
+    connection.reset();
+    if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
+      throw;
+    }
+    return "cannot be asked";
+  }
+}
+
+}  // namespace looseleaf::ops

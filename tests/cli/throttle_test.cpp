@@ -1,0 +1,151 @@
+// What holds backfill and verify back: --max-rate, --max-load, --max-lag, --pause-file.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+
+// With an index in state building beside so many entities.
+TestCluster with_new_index(std::uint64_t entities) {
+  TestCluster cluster = initialised();
+  std::string input;
+  for (std::uint64_t i = 0; i < entities; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+  create_index(cluster, by_n);
+  return cluster;
+}
+
+std::vector<std::string> with_cluster(const TestCluster& cluster, std::vector<std::string> arguments) {
+  std::vector<std::string> command = {"looseleaf", "--cluster", cluster.file()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+void wait_until(const std::string& what, const std::function<bool()>& condition) {
+  const auto until = Clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    REQUIRE_MESSAGE(Clock::now() < until, what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile, and goes on when the file is gone") {
+  const TestCluster cluster = with_new_index(300);
+  const std::string pause = cluster.directory().write("pause", "");
+  cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
+  wait_until("an event says why", [&] { return has(job.out(), "paused as long as there is a file " + pause); });
+  CHECK(rows_of(cluster, "by_n") == 0);
+  const std::string heartbeat = "SELECT heartbeat FROM looseleaf_progress WHERE job = 'backfill'";
+  const std::string before = cluster.sql(1, heartbeat);
+  wait_until("the heartbeat goes on", [&] { return cluster.sql(1, heartbeat) != before; });
+  CHECK(has(cluster.looseleaf({"status"}).out, fmt::format("pid {}", job.pid())));
+  REQUIRE(std::remove(pause.c_str()) == 0);
+  const cli::ProcessResult result = job.wait();
+  check_status(result, 0, {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 300);
+  const std::vector<std::string> lines = lines_of(result.out);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    const auto event = nlohmann::json::parse(lines[i]);
+    CHECK(event["event"] == "progress");
+    CHECK(event.contains("waiting"));
+  }
+  CHECK(nlohmann::json::parse(lines.back())["ready"] == nlohmann::json{"by_n"});
+}
+
+TEST_CASE("a signal ends a job that is paused") {
+  const TestCluster cluster = with_new_index(10);
+  const std::string pause = cluster.directory().write("pause", "");
+  cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
+  wait_until("it is paused", [&] { return has(job.out(), "paused"); });
+  job.signal(SIGTERM);
+  check_status(job.wait(), 143, {"stopped by a signal; everything is consistent\n"});
+}
+
+TEST_CASE("a backfill reads no more rows a second than it may") {
+  const TestCluster cluster = with_new_index(3000);
+  const auto start = Clock::now();
+  check_status(cluster.looseleaf({"backfill", "--max-rate", "1000"}), 0, {"by_n: ready\n"});
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  CHECK(seconds > 2);  // 3 s for the scan, less the last chunk; and the verify that follows is limited too
+  CHECK(rows_of(cluster, "by_n") == 3000);
+}
+
+TEST_CASE("verify is limited too") {
+  const TestCluster cluster = with_new_index(3000);
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  const auto start = Clock::now();
+  check_status(cluster.looseleaf({"verify", "--max-rate", "3000"}), 0,
+               {"consistent\n"});  // 3,000 entities and 3,000 index rows
+  CHECK(std::chrono::duration<double>(Clock::now() - start).count() > 1);
+}
+
+TEST_CASE("a backfill waits while a server is busy") {
+  const TestCluster cluster = with_new_index(300);
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 6; ++i) {
+    busy.emplace_back([&] { cluster.server_sql(cluster.server_of(1), "SELECT SLEEP(4)"); });
+  }
+  wait_until("the server is busy", [&] {
+    const std::string status = cluster.server_sql(cluster.server_of(1), "SHOW GLOBAL STATUS LIKE 'Threads_running'");
+    return std::stoi(status.substr(status.find('\t') + 1)) > 6;
+  });
+  cli::Process job = start(with_cluster(cluster, {"backfill", "--max-load", "5", "--output", "json"}));
+  wait_until("an event says why", [&] { return has(job.out(), "statements at once, more than 5"); });
+  CHECK(rows_of(cluster, "by_n") == 0);
+  for (std::thread& thread : busy) {
+    thread.join();
+  }
+  check_status(job.wait(), 0, {"by_n: ready\n"});
+}
+
+// The cluster's own file, with replicas for its first shard.
+std::string with_replica(const TestCluster& cluster, const std::string& replica) {
+  auto json = nlohmann::json::parse(read_text(cluster.file()));
+  json["shards"][0]["replicas"] = {replica};
+  return cluster.directory().write("replicas.json", json.dump());
+}
+
+TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as it likes") {
+  const TestCluster cluster = with_new_index(10);
+  for (const auto& [replica, reason] : {std::pair(cluster.socket(1), "does not replicate"),
+                                        std::pair(std::string("/nowhere.sock"), "cannot be asked")}) {
+    CAPTURE(reason);
+    const std::string file = with_replica(cluster, replica);
+    cli::Process job =
+        start({"looseleaf", "--cluster", file, "backfill", "--max-lag", "5", "--output", "json", "--timeout", "5"});
+    wait_until("an event says why", [&] { return has(job.out(), fmt::format("replica {} {}", replica, reason)); });
+    job.signal(SIGINT);
+    check_status(job.wait(), 130, {"stopped by a signal; everything is consistent\n"});
+    CHECK(rows_of(cluster, "by_n") == 0);
+  }
+}
+
+TEST_CASE("a greatest lag without replicas is a mistake") {
+  const TestCluster cluster = with_new_index(10);
+  check_run(cluster.looseleaf({"backfill", "--max-lag", "5"}), 2, "",
+            {"error: a greatest lag needs replicas to look at", "hint: add \"replicas\""});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
