@@ -22,12 +22,22 @@ class Drop {
 
   void run() {
     IndexChange change(shards_, "drop", table_, deadline_);
-    IndexEverywhere everywhere = look_up();
+    IndexEverywhere everywhere = look_up_index(shards_, table_, deadline_);
+    if (!everywhere.generation()) {
+      throw no_such_index(shards_, table_, deadline_);
+    }
+    // Shards that a restore or a wrong cluster file made disagree may have several generations.
+    for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
+      drop(change, everywhere);
+    }
+  }
+
+ private:
+  void drop(IndexChange& change, const IndexEverywhere& before) {
     // A drop that was interrupted ends as it began.
-    keep_table_ = everywhere.drop_intent ? everywhere.drop_intent->detail == "keep" : keep_table_;
-    change.claim(*everywhere.generation(), keep_table_ ? "keep" : "", steps::drop_intent);
-    everywhere = look_up();  // again, now that nobody else can change it
-    generation_ = *everywhere.generation();
+    keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;
+    generation_ = *before.generation();
+    change.claim(generation_, keep_table_ ? "keep" : "", steps::drop_intent);
     // While any writer may not maintain the index any more, no query can use it: every shard says so before the first
     // shard's writers stop. (On a repetition nothing goes back: from `dropped` there is no way to `dropping`.)
     change.set_state(generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
@@ -44,15 +54,6 @@ class Drop {
       });
     }
     change.finish(steps::drop_finish);
-  }
-
- private:
-  IndexEverywhere look_up() {
-    IndexEverywhere everywhere = look_up_index(shards_, table_, deadline_);
-    if (!everywhere.generation()) {
-      throw no_such_index(shards_, table_, deadline_);
-    }
-    return everywhere;
   }
 
   // Only a table of this generation is touched.

@@ -142,6 +142,7 @@ void JobLock::acquire() {
       return;
     }
     const auto row = holder_row(*lease, job_, table_);
+    const auto session = lease->query(fmt::format("SELECT IS_USED_LOCK('{}')", name_)).cell(0, 0);
     lease.discard();
     Error::Context context = {{"job", job_}};
     if (!table_.empty()) {
@@ -151,6 +152,8 @@ void JobLock::acquire() {
       context.emplace_back("holder", row->holder);
       context.emplace_back("since", row->since + " UTC");
       context.emplace_back("heartbeat", row->heartbeat + " UTC");
+    } else if (session) {  // it has only begun
+      context.emplace_back("connection", *session + " on shard 0's server");
     }
     throw Error(ErrorCode::busy, "another process runs this job", context,
                 "wait for it, or stop it and run the command again: it goes on from where the other stopped");

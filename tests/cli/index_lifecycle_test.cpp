@@ -1,0 +1,232 @@
+// create-index, backfill and drop-index when something goes wrong half-way, and what an operator sees of them.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+void put_entities(const TestCluster& cluster, std::uint64_t count) {
+  std::string input;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+}
+
+void wait_until(const std::string& what, const std::function<bool()>& condition) {
+  const auto until = Clock::now() + 20s;
+  while (!condition()) {
+    REQUIRE_MESSAGE(Clock::now() < until, what);
+    std::this_thread::sleep_for(20ms);
+  }
+}
+
+TEST_CASE("create-index with a shard down leaves a store that works, says what is missing, and is finished later") {
+  const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  put_entities(cluster, 30);
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  cluster.sandbox().kill_server(2);
+  check_run(cluster.looseleaf({"create-index", file, "--timeout", "1"}), 3, "",
+            {"error: cannot connect to the server\n", "shard: 2\n", "hint: "});
+  CHECK(cluster.looseleaf({"query", "by_n", "n=3", "--timeout", "1"}).status == 3);  // the dead shard may know it
+  put_all(cluster, entity(0, "\"n\":100"));
+  cluster.sandbox().start_server(2);
+  check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 30);
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("create-index that died between two shards is shown by status and --dry-run, and finished by repeating it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(3);
+  put_entities(cluster, 30);
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const auto die_at = [&](const std::string& place) {
+    const cli::ProcessResult died = run({"env", "LOOSELEAF_FAILPOINT=" + place + "=kill", looseleaf_program(),
+                                         "--cluster", cluster.file(), "create-index", file});
+    REQUIRE(died.status == 128 + SIGKILL);
+  };
+  die_at("create.table:after@0");
+  check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
+            "-- shard 0: by_n, its table is there, to be put in the catalog, state building\n"
+            "-- shards 1, 2\n"
+            "CREATE TABLE by_n (\n"
+            "  n BIGINT NOT NULL,\n"
+            "  entity_id BINARY(16) NOT NULL,\n"
+            "  PRIMARY KEY (n, entity_id),\n"
+            "  KEY (entity_id)\n"
+            ") ENGINE=InnoDB;\n"
+            "-- by_n: to be put in the catalog, state building\n");
+  CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"create", "by_n"}));
+  die_at("create.publish:after@1");
+  check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
+            "-- shards 0, 1: by_n, in force, state building\n"
+            "-- shard 2: by_n, its table is there, to be put in the catalog, state building\n");
+  CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"by_n", "building", "0, 1\n"}));
+  put_all(cluster, entity(1, "\"n\":101") + entity(2, "\"n\":102"));
+  check_run(
+      cluster.looseleaf({"backfill", "by_n"}), 2, "",
+      {"error: index is not created on every shard\n", "index: by_n\n", "shard: 2\n", "hint: run `looseleaf create"});
+  check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, {"created by_n: building", "by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 30);
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress") == "0\n");
+}
+
+// The cluster as somebody else logs in to it.
+std::string cluster_file_of(const TestCluster& cluster, const std::string& user) {
+  std::string shards;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
+                          cluster.database(shard));
+  }
+  const std::string empty = cluster.directory().write("empty.cnf", "");
+  return cluster.directory().write(
+      user + ".json", fmt::format(R"({{"shards": [{}], "user": "{}", "defaults_file": "{}"}})", shards, user, empty));
+}
+
+TEST_CASE("create-index by somebody who may not create tables on one shard is finished once he may") {
+  const TestCluster cluster = initialised(2);
+  put_entities(cluster, 10);
+  const std::string privileges = "SELECT, INSERT, UPDATE, DELETE, LOCK TABLES";
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.server_sql(cluster.server_of(shard),
+                       fmt::format("CREATE USER IF NOT EXISTS maker@localhost; GRANT {}{} ON {}.* TO maker@localhost",
+                                   privileges, shard == 0 ? ", CREATE, DROP" : "", cluster.database(shard)));
+  }
+  const std::string as_maker = cluster_file_of(cluster, "maker");
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const cli::ProcessResult refused = run({"looseleaf", "--cluster", as_maker, "create-index", file});
+  check_status(refused, 3, {"error: ", "shard: 1\n", "hint: grant"});
+  check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "", {"error: no such index\n"});
+  put_all(cluster, entity(0, "\"n\":100"));
+  cluster.server_sql(cluster.server_of(1),
+                     fmt::format("GRANT CREATE, DROP ON {}.* TO maker@localhost", cluster.database(1)));
+  check_status(run({"looseleaf", "--cluster", as_maker, "create-index", file, "--backfill"}), 0, {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 10);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.server_sql(cluster.server_of(shard), "DROP USER IF EXISTS maker@localhost");
+  }
+}
+
+TEST_CASE("catalogs that differ are shown, and converge") {
+  const TestCluster cluster = initialised(3);
+  create_index(cluster, by_n);
+  put_entities(cluster, 9);
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  SUBCASE("a shard that lacks the index gets it again, and it is filled anew") {
+    cluster.sql(1, "DELETE FROM looseleaf_index; UPDATE looseleaf_shard SET epoch = epoch + 1; DROP TABLE by_n");
+    CHECK(holds_in_order(cluster.looseleaf({"verify"}).out, {"catalog_differs by_n shard 1"}));
+    CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"by_n", "ready", "0, 2\n"}));
+    check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0,
+                 {"created by_n: building", "by_n: ready\n"});
+  }
+  SUBCASE("another generation on one shard is dropped with the rest") {
+    cluster.sql(1,
+                "UPDATE looseleaf_index SET generation = 1; UPDATE looseleaf_shard SET epoch = epoch + 1;"
+                "ALTER TABLE by_n COMMENT = 'looseleaf generation 0000000000000001'");
+    CHECK(holds_in_order(cluster.looseleaf({"verify"}).out, {"catalog_differs by_n shard 1"}));
+    check_status(cluster.looseleaf({"create-index", file}), 2,
+                 {"error: shards have different generations of this index\n", "hint: drop it"});
+    check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
+    CHECK(rows_of(cluster, "information_schema.tables WHERE table_name = 'by_n' AND table_schema = DATABASE()") == 0);
+    check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, {"by_n: ready\n"});
+  }
+  CHECK(rows_of(cluster, "by_n") == 9);
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+// A store with an index in state building, and a backfill of it that stops itself somewhere.
+struct Filling {
+  Filling() : cluster(initialised(2)) {
+    put_entities(cluster, 400);
+    create_index(cluster, by_n);
+  }
+
+  [[nodiscard]] cli::Process backfill_with(const std::string& failpoint) const {
+    return start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster", cluster.file(),
+                  "backfill", "by_n"});
+  }
+
+  TestCluster cluster;
+};
+
+TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it at once, and both are safe" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Filling test;
+  cli::Process job = test.backfill_with("backfill.insert_index_rows:before=sleep:30000");
+  wait_until("the first chunk is under way", [&] {
+    return test.cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'backfill'") == "1\n";
+  });
+  std::this_thread::sleep_for(300ms);
+  job.signal(SIGINT);
+  std::this_thread::sleep_for(500ms);
+  CHECK(kill(job.pid(), 0) == 0);
+  job.signal(SIGINT);
+  const auto begin = Clock::now();
+  CHECK(job.wait().status == 130);
+  CHECK(Clock::now() - begin < 3s);
+  check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Filling test;
+  cli::Process asleep = test.backfill_with("backfill.fence:before@1#1=stop");
+  wait_until("it is asleep", [&] {
+    return run({"sh", "-c", fmt::format("grep -q '^State:.T' /proc/{}/status", asleep.pid())}).status == 0;
+  });
+  check_status(
+      test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
+      {"error: another process runs this job\n", fmt::format("pid {}\n", asleep.pid()), "since: ", "heartbeat: "});
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {  // its connections, and with them its named lock, are lost
+    const std::string kills = test.cluster.server_sql(
+        test.cluster.server_of(shard),
+        fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
+                    test.cluster.database(shard)));
+    test.cluster.server_sql(test.cluster.server_of(shard), kills);
+  }
+  check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
+  asleep.signal(SIGCONT);
+  const cli::ProcessResult woken = asleep.wait();
+  CHECK_MESSAGE(woken.status == 3, woken.err);
+  CHECK(test.cluster.sql(1, "SELECT * FROM looseleaf_index") == before);
+  CHECK(rows_of(test.cluster, "by_n") == 400);
+  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a terminal shows a line for each shard and one for all of them") {
+  const Filling test;
+  const std::string pause = test.cluster.directory().write("pause", "");
+  const std::string command =
+      fmt::format("{} --cluster {} backfill --pause-file {}", looseleaf_program(), test.cluster.file(), pause);
+  cli::Process job = start({"script", "--quiet", "--flush", "--return", "--command", command, "/dev/null"});
+  wait_until("it is drawn", [&] { return job.out().find("waiting: paused") != std::string::npos; });
+  REQUIRE(run({"rm", pause}).status == 0);
+  const cli::ProcessResult result = job.wait();
+  CHECK(result.status == 0);
+  CHECK_MESSAGE(holds_in_order(result.out, {"shard 0: 0", "\n", "shard 1: 0", "\n", "backfill: 0",
+                                            "; waiting: paused as long as", "by_n: ready"}),
+                result.out);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
