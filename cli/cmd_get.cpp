@@ -25,36 +25,12 @@ class Getter {
 
   // False if nobody reads the output any more.
   bool print(const std::vector<Uuid>& ids) {
-    std::vector<std::optional<Entity>> entities;
-    try {
-      entities = store_.get(ids);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::corrupt) {
-        throw;
-      }
-      return print_readable(ids, error);
-    }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (!entities[i]) {
-        print_warning("no such entity", {{"id", to_string(ids[i])}});
-        ++missing_;
-      } else if (print_line(on_one_line(entities[i]->json))) {
-        ++found_;
-      } else {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // One of these entities cannot be read; the others can.
-  bool print_readable(const std::vector<Uuid>& ids, const Error& error) {
-    if (ids.size() == 1) {
-      print_error(error);
-      ++unreadable_;
-      return true;
-    }
-    return std::all_of(ids.begin(), ids.end(), [this](const Uuid& id) { return print({id}); });
+    bool wanted = true;
+    store_.get_each(ids, [&](const GetResult& result) {
+      wanted = print(result);
+      return wanted && !stop_requested();
+    });
+    return wanted;
   }
 
   void bad_line(const IdLine& line) {
@@ -76,6 +52,21 @@ class Getter {
   }
 
  private:
+  bool print(const GetResult& result) {
+    if (result.error) {
+      print_error(*result.error);
+      ++unreadable_;
+    } else if (!result.entity) {
+      print_warning("no such entity", {{"id", to_string(result.id)}});
+      ++missing_;
+    } else if (print_line(on_one_line(result.entity->json))) {
+      ++found_;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   const Datastore& store_;
   const Globals& globals_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, unreadable_ = 0;

@@ -7,6 +7,7 @@
 #include "cli/connect.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/text.hpp"
 
@@ -19,12 +20,16 @@ struct Options {
   bool descending = false;
   bool ids = false;
   bool count = false;
+  bool partial = false;
+  bool explain = false;
+  std::vector<std::string> where;
+  std::string after;
   std::optional<std::uint64_t> limit;
 };
 
 void check(const Options& options) {
-  if (options.ids && options.count) {
-    throw Error(ErrorCode::usage, "--ids and --count exclude each other");
+  if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
+    throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other");
   }
   if (options.limit == 0U) {
     throw Error(ErrorCode::usage, "a limit must be at least 1", {{"option", "--limit"}});
@@ -38,13 +43,18 @@ Query query_of(const Options& options) {
     query.conditions.push_back(Condition::parse(condition));
   }
   query.descending = options.descending;
+  for (const auto& condition : options.where) {
+    query.where.push_back(Condition::parse(condition));
+  }
   query.limit = options.limit.value_or(0);
+  query.after = options.after;
+  query.partial = options.partial;
   return query;
 }
 
 // False once nobody can receive it any more.
 bool print_entity(const Entity& entity, const Options& options, const Globals& globals) {
-  if (options.count) {
+  if (options.count || options.explain) {
     return true;
   }
   if (!options.ids) {
@@ -53,15 +63,66 @@ bool print_entity(const Entity& entity, const Options& options, const Globals& g
   return globals.json() ? print_json({{"id", to_string(entity.id)}}) : print_line(to_string(entity.id));
 }
 
+std::string joined(const std::vector<std::string>& conditions) {
+  return conditions.empty() ? "none" : fmt::format("{}", fmt::join(conditions, ", "));
+}
+
+void print_explanation(const QueryReport& report, const Options& options) {
+  print_line("index: " + options.index);
+  print_line("conditions: " + joined(options.conditions));
+  print_line("filter: " + joined(options.where));
+  print_line(fmt::format("order: of the index{}", options.descending ? ", descending" : ""));
+  for (const auto& shard : report.shards) {
+    print_line(
+        fmt::format("shard {}: {}, {}", shard.shard, counted(shard.index_rows, "index row", "index rows"), shard.sql));
+  }
+  const std::vector<std::pair<std::string, std::uint64_t>> numbers = {
+      {"index rows read", report.index_rows},   {"entities read", report.entities_read},
+      {"outdated rows", report.filtered_stale}, {"repeated rows", report.filtered_repeats},
+      {"filtered", report.filtered_where},      {"entities", report.entities}};
+  for (const auto& [what, number] : numbers) {
+    print_line(fmt::format("{}: {}", what, number));
+  }
+}
+
+void print_explanation_as_json(const QueryReport& report, const Options& options) {
+  Json shards = Json::array();
+  for (const auto& shard : report.shards) {
+    shards.push_back({{"shard", shard.shard}, {"index_rows", shard.index_rows}, {"sql", shard.sql}});
+  }
+  print_json({{"index", options.index},
+              {"conditions", options.conditions},
+              {"where", options.where},
+              {"descending", options.descending},
+              {"shards", std::move(shards)},
+              {"index_rows", report.index_rows},
+              {"entities_read", report.entities_read},
+              {"outdated", report.filtered_stale},
+              {"repeated", report.filtered_repeats},
+              {"filtered", report.filtered_where},
+              {"entities", report.entities}});
+}
+
 void print_end(const QueryReport& report, const Options& options, const Globals& globals) {
-  if (globals.json()) {
-    print_json({{options.count ? "count" : "entities", report.entities}});
+  if (options.explain) {
+    globals.json() ? print_explanation_as_json(report, options) : print_explanation(report, options);
+  } else if (globals.json()) {
+    Json end{{options.count ? "count" : "entities", report.entities}};
+    end["next"] = report.next.empty() ? Json(nullptr) : Json(report.next);
+    print_json(end);
   } else if (options.count) {
     print_line(std::to_string(report.entities));
   }
   if (globals.verbose) {
     print_note(fmt::format("{} from {}, {} of them outdated", counted(report.entities, "entity", "entities"),
                            counted(report.index_rows, "index row", "index rows"), grouped(report.filtered_stale)));
+  }
+  for (const auto& [shard, error] : report.unavailable) {
+    print_warning(fmt::format("what is on shard {} is missing from the answer", shard), error.context(), error.hint());
+  }
+  if (!report.next.empty() && !globals.json() && !options.explain) {
+    static_cast<void>(data_output().flush());
+    print_plain("next: " + report.next + "\n");
   }
 }
 
@@ -70,13 +131,18 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Query query = query_of(options);
   const Datastore store = open_store(globals);
   const Drain drain;
-  const QueryReport report = store.query(
-      query, [&](const Entity& entity) { return !stop_requested() && print_entity(entity, options, globals); });
+  bool wanted = true;
+  const QueryReport report = store.query(query, [&](const Entity& entity) {
+    wanted = print_entity(entity, options, globals);
+    return wanted && !stop_requested();
+  });
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
-  print_end(report, options, globals);
-  return ExitStatus::done;
+  if (wanted) {  // else nobody reads on
+    print_end(report, options, globals);
+  }
+  return report.unavailable.empty() ? ExitStatus::done : ExitStatus::failed;
 }
 
 }  // namespace
@@ -93,9 +159,16 @@ Command query_command() {
        "name^=prefix for the next",
        &options->conditions},
       {"--desc", "", "the other way round", &options->descending},
-      {"--limit", "N", "at most N entities", &options->limit},
+      {"--limit", "N", "at most N entities; if there are more, the last line on standard error is `next: TOKEN`",
+       &options->limit},
+      {"--after", "TOKEN", "go on where the page ended that printed this token", &options->after},
+      {"--where", "COND",
+       "name=value for a property that the index does not have (a JSON scalar if it reads as one); may be repeated",
+       &options->where},
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print how many there are, and nothing else", &options->count},
+      {"--partial", "", "answer although a shard is down; the status is 3", &options->partial},
+      {"--explain", "", "print how the query is answered, and not the entities", &options->explain},
   };
   command.details = {
       "Conditions are equality on the first properties of the index, then a range on the next. Quote them: < and > "

@@ -13,6 +13,7 @@ namespace {
 struct Question {
   std::vector<std::string> arguments;  // after the index
   std::vector<std::uint64_t> expected;
+  bool more = false;  // there is a next page
 };
 
 // Asks for ids and for entities, each of which must come in the order expected.
@@ -25,10 +26,12 @@ void check_answers(const TestCluster& cluster, const std::string& index, const s
     for (const std::uint64_t number : question.expected) {
       ids += id_of(number) + "\n";
     }
+    const std::vector<std::string> err =
+        question.more ? std::vector<std::string>{"next: "} : std::vector<std::string>{};
     arguments.emplace_back("--ids");
-    check_run(cluster.looseleaf(arguments), 0, ids);
+    check_run(cluster.looseleaf(arguments), 0, ids, err);
     arguments.back() = "--count";
-    check_run(cluster.looseleaf(arguments), 0, fmt::format("{}\n", question.expected.size()));
+    check_run(cluster.looseleaf(arguments), 0, fmt::format("{}\n", question.expected.size()), err);
   }
 }
 
@@ -60,8 +63,8 @@ TEST_CASE("an index on an int answers equality and ranges in order") {
                           {{"n>=0"}, {5, 1, 3, 4}},
                           {{"n<5"}, {2, 5}},
                           {{"n<=5", "n>-3"}, {5, 1, 3}},
-                          {{"n>=-3", "n<6", "--limit", "3"}, {2, 5, 1}},
-                          {{"--desc", "--limit", "2"}, {4, 3}},
+                          {{"n>=-3", "n<6", "--limit", "3"}, {2, 5, 1}, true},
+                          {{"--desc", "--limit", "2"}, {4, 3}, true},
                           {{"n=9223372036854775807"}, {4}}});
 }
 
@@ -126,7 +129,8 @@ TEST_CASE("a compound index takes equality on the first properties, then a range
                              entity(5, R"("feed":{"id":1})") + entity(6, R"("feed":1,"at":1)") +
                              entity(7, R"("feed.id":1,"at":1)"),
                          {{{"feed.id=1"}, {2, 4, 1}},
-                          {{"feed.id=1", "--desc", "--limit", "1"}, {1}},
+                          {{"feed.id=1", "--desc", "--limit", "1"}, {1}, true},
+                          {{"feed.id=1", "--desc", "--limit", "3"}, {1, 4, 2}},
                           {{"feed.id=1", "at>10"}, {4, 1}},
                           {{"at=20", "feed.id=1"}, {4}},
                           {{"feed.id>1"}, {3}},
@@ -194,8 +198,9 @@ TEST_CASE("entities are printed as they were put, one a line") {
   const std::string odd = entity(1, R"( "n" : 1, "big":18446744073709551616, "e":"é😀")");
   put_all(cluster, odd + "\n{\n \"id\": \"" + id_of(2) + "\",\n \"n\": 2\n}\n");
   check_run(cluster.looseleaf({"query", "i"}), 0, odd + "\n{\"id\":\"" + id_of(2) + "\",\"n\":2}\n");
-  check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0, odd + "\n{\"entities\":1}\n");
-  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0, "{\"count\":2}\n");
+  check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0,
+            odd + "\n{\"entities\":1,\"next\":null}\n");
+  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0, "{\"count\":2,\"next\":null}\n");
 }
 
 TEST_CASE("a name given several times means any of the values") {
@@ -218,6 +223,17 @@ TEST_CASE("a long answer is complete and in order, and ends quietly when it is n
   const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()});
   CHECK(result.out == entity(4'999, "\"n\":1") + "\n");
   CHECK(result.err == "status 0\n");
+}
+
+TEST_CASE("indexes that could use the conditions are named") {
+  const TestCluster cluster = initialised();
+  create_index(cluster,
+               R"({"table": "by_a", "properties": [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]})");
+  create_index(cluster,
+               R"({"table": "by_b", "properties": [{"name": "b", "type": "int"}, {"name": "a", "type": "int"}]})");
+  check_run(
+      cluster.looseleaf({"query", "by_a", "b=1"}), 2, "",
+      {"error: index cannot use this condition\n", "property: b\n", "can use them: by_b\n", "hint: give a with ="});
 }
 
 TEST_CASE("conditions that the index cannot use are refused with a hint") {
@@ -243,7 +259,7 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "=1"}, {"error: not a condition\n", "hint: "}},
       {{"i", "--limit", "0"}, {"error: a limit must be at least 1\n"}},
       {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
-      {{"i", "--ids", "--count"}, {"error: --ids and --count exclude each other\n"}},
+      {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain exclude each other\n"}},
       {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},
       {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean i?\n"}},
       {{}, {"error: an argument is missing\n", "argument: INDEX\n", "hint: see `looseleaf query --help`\n"}},

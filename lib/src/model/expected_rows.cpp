@@ -131,10 +131,14 @@ std::vector<Value> property_values(const Property& property, const json& entity)
   return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
 }
 
+bool has_value(const json& entity, std::string_view path, const Scalar& value) {
+  const json* node = find_path(entity, path);
+  return node != nullptr && std::visit(EqualsNode{*node}, value);
+}
+
 bool matches_where(const IndexDefinition& definition, const json& entity) {
   return std::all_of(definition.where.begin(), definition.where.end(), [&](const auto& condition) {
-    const json* node = find_path(entity, condition.first);
-    return node != nullptr && std::visit(EqualsNode{*node}, condition.second);
+    return has_value(entity, condition.first, condition.second);
   });
 }
 

@@ -17,6 +17,9 @@ namespace looseleaf::model {
 // one. None if it gives no row.
 [[nodiscard]] std::vector<Value> property_values(const Property& property, const nlohmann::json& entity);
 
+// Does the path lead to exactly this value? Without coercion: 1 is not 1.0, and null is not absent.
+[[nodiscard]] bool has_value(const nlohmann::json& entity, std::string_view path, const Scalar& value);
+
 [[nodiscard]] bool matches_where(const IndexDefinition& definition, const nlohmann::json& entity);
 
 // May an entity change from `before` to `after` under this definition's `immutable`? Always true if it is not

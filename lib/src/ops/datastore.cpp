@@ -32,7 +32,20 @@ InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
 }
 
 std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {
-  return ops::get(*shards_, ids);
+  std::vector<std::optional<Entity>> entities;
+  entities.reserve(ids.size());
+  ops::get_each(*shards_, ids, [&](GetResult result) {
+    if (result.error) {
+      throw *result.error;
+    }
+    entities.push_back(std::move(result.entity));
+    return true;
+  });
+  return entities;
+}
+
+void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result) const {
+  ops::get_each(*shards_, ids, on_result);
 }
 
 std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts) {

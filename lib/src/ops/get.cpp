@@ -2,8 +2,8 @@
 #include "ops/get.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <set>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
@@ -14,56 +14,124 @@
 namespace looseleaf::ops {
 namespace {
 
-// The stored texts of one shard's ids; sorted and distinct.
-std::map<Uuid, std::string> read_texts(store::Shards& shards, std::uint32_t shard, std::vector<Uuid> ids) {
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  const base::Deadline deadline = shards.deadline();
-  return store::on_shard(shards, shard, [&] {
-    std::map<Uuid, std::string> texts;
-    for (std::size_t from = 0; from < ids.size(); from += store::max_ids) {
-      const auto part = std::span(ids).subspan(from, std::min(store::max_ids, ids.size() - from));
-      const auto rows = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-        return store::read_entities(connection, part, store::Lock::none);
-      });
-      for (const store::EntityRow& row : rows) {
-        if (row.body) {
-          try {
-            texts.emplace(row.id, codec::decode_body(*row.body, model::max_body_size));
-          } catch (Error& error) {
-            error.with("id", to_string(row.id));
-            throw;
-          }
-        }
-      }
+constexpr std::size_t ids_at_once = 500;
+constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger ones are read one by one
+
+using Bodies = std::map<Uuid, store::EntityBody>;
+
+Bodies read(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
+  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+    Bodies bodies;
+    for (store::EntityBody& body : store::read_bodies(connection, ids, max_size)) {
+      bodies.emplace(body.id, std::move(body));
     }
-    return texts;
+    return bodies;
   });
 }
 
+// One batch of ids.
+class Batch {
+ public:
+  Batch(store::Shards& shards, Unavailable* unavailable) : shards_(shards), unavailable_(unavailable) {}
+
+  void read(std::span<const Uuid> ids) {
+    std::map<std::uint32_t, std::set<Uuid>> by_shard;
+    for (const Uuid& id : ids) {
+      by_shard[store::shard_of(id, shards_.count())].insert(id);
+    }
+    std::vector<std::function<void()>> tasks;
+    for (const auto& [shard, wanted] : by_shard) {
+      tasks.emplace_back([&, shard = shard, &wanted = wanted, &into = bodies_[shard]] {
+        tolerate(shard, [&] {
+          into = ops::read(shards_, shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body);
+        });
+      });
+    }
+    base::run_all(tasks);
+  }
+
+  // Absent if the id's shard could not be asked. To be called once for each time that an id was asked for.
+  std::optional<GetResult> result_of(const Uuid& id) {
+    const std::uint32_t shard = store::shard_of(id, shards_.count());
+    GetResult result{id, {}, {}};
+    const auto found = bodies_.at(shard).find(id);
+    if (found != bodies_.at(shard).end()) {
+      store::EntityBody large;
+      const store::EntityBody* body = &found->second;
+      if (!body->body) {
+        tolerate(shard, [&] { large = read_large(shard, id); });
+        body = &large;
+      }
+      if (body->body) {
+        decode(shard, *body, result);
+      }
+    }
+    return unavailable_ != nullptr && unavailable_->has(shard) ? std::nullopt : std::optional(std::move(result));
+  }
+
+ private:
+  store::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
+    Bodies one = ops::read(shards_, shard, std::span(&id, 1), model::max_body_size);
+    return one.empty() ? store::EntityBody() : std::move(one.begin()->second);  // deleted meanwhile
+  }
+
+  void decode(std::uint32_t shard, const store::EntityBody& body, GetResult& result) const {
+    try {
+      store::on_shard(shards_, shard, [&] {
+        result.entity = Entity{result.id, codec::decode_body(*body.body, model::max_body_size)};
+      });
+    } catch (Error& error) {
+      result.error = error.with("id", to_string(result.id));
+    }
+  }
+
+  template <typename Work>
+  void tolerate(std::uint32_t shard, Work&& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (unavailable_ == nullptr || error.code() != ErrorCode::unavailable) {
+        throw;
+      }
+      unavailable_->add(shard, error);
+    }
+  }
+
+  store::Shards& shards_;
+  Unavailable* const unavailable_;
+  std::map<std::uint32_t, Bodies> bodies_;
+};
+
 }  // namespace
 
-std::vector<std::optional<Entity>> get(store::Shards& shards, const std::vector<Uuid>& ids) {
-  std::map<std::uint32_t, std::vector<Uuid>> by_shard;
-  for (const Uuid& id : ids) {
-    by_shard[store::shard_of(id, shards.count())].push_back(id);
+void Unavailable::add(std::uint32_t shard, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  shards_.emplace(shard, error);
+}
+
+bool Unavailable::has(std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return shards_.contains(shard);
+}
+
+std::map<std::uint32_t, Error> Unavailable::shards() const {
+  const std::lock_guard lock(mutex_);
+  return shards_;
+}
+
+void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
+              Unavailable* unavailable) {
+  for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
+    const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
+    Batch batch(shards, unavailable);
+    batch.read(part);
+    for (const Uuid& id : part) {
+      auto result = batch.result_of(id);
+      if (result && !on_result(*std::move(result))) {
+        return;
+      }
+    }
   }
-  std::map<std::uint32_t, std::map<Uuid, std::string>> texts;
-  std::vector<std::function<void()>> tasks;
-  for (auto& [shard, wanted] : by_shard) {
-    tasks.emplace_back([&, shard = shard, &into = texts[shard], &wanted = wanted] {
-      into = read_texts(shards, shard, std::move(wanted));
-    });
-  }
-  base::run_all(tasks);
-  std::vector<std::optional<Entity>> found;
-  found.reserve(ids.size());
-  for (const Uuid& id : ids) {
-    const auto& of_shard = texts.at(store::shard_of(id, shards.count()));
-    const auto text = of_shard.find(id);
-    found.push_back(text == of_shard.end() ? std::nullopt : std::optional(Entity{id, text->second}));
-  }
-  return found;
 }
 
 }  // namespace looseleaf::ops

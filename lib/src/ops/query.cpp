@@ -10,8 +10,10 @@
 
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
+#include "model/filter.hpp"
 #include "ops/get.hpp"
 #include "ops/index_tables.hpp"
+#include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
 #include "sql/literals.hpp"
 #include "store/steps.hpp"
@@ -22,7 +24,7 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // index rows, and so entities, in memory at once
+constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // index rows of a shard in memory at once
 
 Error not_ready(const std::string& table, IndexState state) {
   if (state == IndexState::building) {
@@ -40,11 +42,20 @@ Error not_ready(const std::string& table, IndexState state) {
 // The matching index rows of one shard, in the order of the query.
 class ShardRows {
  public:
-  ShardRows(store::Shards& shards, std::uint32_t shard, const store::CatalogIndex& index, const QueryPlan& plan)
-      : shards_(shards), shard_(shard), index_(index), plan_(plan) {}
+  // From after `after`, at first `chunk` of them at once.
+  ShardRows(store::Shards& shards, std::uint32_t shard, const store::CatalogIndex& index, const QueryPlan& plan,
+            std::optional<store::IndexEntry> after, std::size_t chunk)
+      : shards_(shards), shard_(shard), index_(index), plan_(plan), last_(std::move(after)), chunk_(chunk) {}
+
+  [[nodiscard]] std::uint32_t shard() const { return shard_; }
+  [[nodiscard]] std::string next_select() const { return plan_.select(last_, chunk_); }
+  // For a shard that cannot be asked.
+  void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
   [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
+
+  [[nodiscard]] std::uint64_t rows_read() const { return read_; }
 
   store::IndexEntry take() {
     store::IndexEntry entry = std::move(rows_.front());
@@ -69,6 +80,7 @@ class ShardRows {
     if (!entries.empty()) {
       last_ = entries.back();
     }
+    read_ += entries.size();
     std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
     chunk_ = std::min(largest_chunk, chunk_ * 2);
   }
@@ -76,7 +88,7 @@ class ShardRows {
  private:
   std::vector<store::IndexEntry> select(sql::Connection& connection) const {
     const Step step(steps::query_read_index_rows, shard_);
-    return store::to_entries(index_.definition, connection.query(plan_.select(last_, chunk_)));
+    return store::to_entries(index_.definition, connection.query(next_select()));
   }
 
   // After the rows were read: if the index is ready now it was then, for a drop says so on every shard before the first
@@ -101,19 +113,28 @@ class ShardRows {
   const QueryPlan& plan_;
   std::deque<store::IndexEntry> rows_;
   std::optional<store::IndexEntry> last_;
-  std::size_t chunk_ = first_chunk;
+  std::size_t chunk_;
+  std::uint64_t read_ = 0;
   bool ended_ = false;
 };
 
 class Run {
  public:
-  Run(store::Shards& shards, const store::CatalogIndex& index, const Query& query)
-      : shards_(shards), query_(query), plan_(index.definition, query) {
-    const auto only = plan_.only_shard(shards.count());
-    for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      if (!only || *only == shard) {
-        streams_.emplace_back(shards, shard, index, plan_);
-      }
+  Run(store::Shards& shards, const store::CatalogIndex& index, const Query& query, Unavailable& unavailable)
+      : shards_(shards),
+        index_(index),
+        query_(query),
+        plan_(index.definition, query),
+        filter_(query.where),
+        unavailable_(unavailable) {
+    const auto after =
+        query.after.empty() ? std::nullopt : std::optional(parse_token(index.definition, query, query.after));
+    // One more than asked for tells whether there is a next page.
+    const std::size_t chunk = query.limit == 0 ? first_chunk : std::min<std::uint64_t>(query.limit + 1, largest_chunk);
+    batch_size_ = chunk;
+    for (const std::uint32_t shard : plan_.shards(shards.count())) {
+      streams_.emplace_back(shards, shard, index, plan_, after, chunk);
+      report_.shards.push_back({shard, streams_.back().next_select(), 0});
     }
   }
 
@@ -121,9 +142,17 @@ class Run {
     while (true) {
       const std::vector<store::IndexEntry> entries = next_batch();
       if (entries.empty() || !give(entries, on_entity)) {
-        return report_;
+        break;
       }
     }
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      report_.shards[i].index_rows = streams_[i].rows_read();
+      report_.index_rows += streams_[i].rows_read();
+    }
+    for (const auto& [shard, error] : unavailable_.shards()) {
+      report_.unavailable.emplace_back(shard, error);
+    }
+    return std::move(report_);
   }
 
  private:
@@ -149,7 +178,6 @@ class Run {
       batch.push_back(first->take());
     }
     batch_size_ = std::min(largest_chunk, batch_size_ * 2);
-    report_.index_rows += batch.size();
     return batch;
   }
 
@@ -157,7 +185,17 @@ class Run {
     std::vector<std::function<void()>> tasks;
     for (ShardRows& stream : streams_) {
       if (stream.needs_more()) {
-        tasks.emplace_back([&stream] { stream.read(); });
+        tasks.emplace_back([&] {
+          try {
+            stream.read();
+          } catch (const Error& error) {
+            if (!query_.partial || error.code() != ErrorCode::unavailable) {
+              throw;
+            }
+            unavailable_.add(stream.shard(), error);
+            stream.end();
+          }
+        });
       }
     }
     base::run_all(tasks);
@@ -165,56 +203,146 @@ class Run {
 
   // False when the caller wants no more.
   bool give(const std::vector<store::IndexEntry>& entries, const std::function<bool(const Entity&)>& on_entity) {
+    const Step step(steps::query_read_entities, 0);
     std::vector<Uuid> ids;
     for (const auto& entry : entries) {
       ids.push_back(entry.entity_id);
     }
-    const auto entities = read_entities(ids);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (!entities[i] || !plan_.gives(entries[i], model::parse_stored(entities[i]->json))) {
-        ++report_.filtered_stale;
-        continue;
-      }
-      ++report_.entities;
-      if (!on_entity(*entities[i]) || report_.entities == query_.limit) {
-        return false;
-      }
+    auto entry = entries.begin();
+    bool more = true;
+    get_each(
+        shards_, ids,
+        [&](const GetResult& result) {
+          while (entry->entity_id != result.id) {
+            ++entry;  // of a shard that could not be asked
+          }
+          more = give(*entry++, result, on_entity);
+          return more;
+        },
+        query_.partial ? &unavailable_ : nullptr);
+    return more;
+  }
+
+  bool give(const store::IndexEntry& entry, const GetResult& result,
+            const std::function<bool(const Entity&)>& on_entity) {
+    if (result.error) {
+      throw *result.error;
+    }
+    if (!is_wanted(entry, result)) {
+      return true;
+    }
+    if (query_.limit > 0 && report_.entities == query_.limit) {
+      report_.next = make_token(index_.definition, query_, *last_given_);
+      return false;
+    }
+    ++report_.entities;
+    last_given_ = entry;
+    if (!on_entity(*result.entity)) {
+      report_.next = make_token(index_.definition, query_, entry);
+      return false;
     }
     return true;
   }
 
-  [[nodiscard]] std::vector<std::optional<Entity>> read_entities(const std::vector<Uuid>& ids) const {
-    const Step step(steps::query_read_entities, 0);
-    return get(shards_, ids);
+  bool is_wanted(const store::IndexEntry& entry, const GetResult& result) {
+    ++report_.entities_read;
+    if (!result.entity) {
+      ++report_.filtered_stale;
+      return false;
+    }
+    const nlohmann::json json = model::parse_stored(result.entity->json);
+    switch (plan_.judge(entry, json)) {
+      case QueryPlan::Verdict::stale:
+        ++report_.filtered_stale;
+        return false;
+      case QueryPlan::Verdict::repeat:
+        ++report_.filtered_repeats;
+        return false;
+      case QueryPlan::Verdict::given:
+        break;
+    }
+    if (!filter_.matches(json)) {
+      ++report_.filtered_where;
+      return false;
+    }
+    return true;
   }
 
   store::Shards& shards_;
+  const store::CatalogIndex& index_;
   const Query& query_;
   const QueryPlan plan_;
+  const model::Filter filter_;
+  Unavailable& unavailable_;
   std::deque<ShardRows> streams_;
-  std::size_t batch_size_ = first_chunk;
+  std::size_t batch_size_;
+  std::optional<store::IndexEntry> last_given_;
   QueryReport report_;
 };
+
+// Definitions are the same on every shard; whether the index is ready is checked on each that is read.
+std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const Query& query,
+                                                   Unavailable& unavailable) {
+  const base::Deadline deadline = shards.deadline();
+  std::shared_ptr<const store::Catalog> last;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    try {
+      last = store::with_shard(shards, shard, deadline,
+                               [&](sql::Connection& connection) { return shards.reload_catalog(shard, connection); });
+    } catch (const Error& error) {
+      if (!query.partial || error.code() != ErrorCode::unavailable) {
+        throw;
+      }
+      unavailable.add(shard, error);
+      continue;
+    }
+    if (last->find(query.index)) {
+      return last;
+    }
+  }
+  if (!last) {
+    throw unavailable.shards().begin()->second;
+  }
+  return last;
+}
+
+bool serves(const IndexDefinition& definition, const Query& query) {
+  try {
+    static_cast<void>(QueryPlan(definition, query));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Names the indexes that can use the conditions.
+Error with_alternatives(Error error, const store::Catalog& catalog, const Query& query) {
+  for (const store::CatalogIndex& other : catalog.indexes) {
+    if (other.state == IndexState::ready && other.definition.table != query.index && serves(other.definition, query)) {
+      error.with("can use them", other.definition.table);
+    }
+  }
+  return error;
+}
 
 }  // namespace
 
 QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
-  const base::Deadline deadline = shards.deadline();
-  // Definitions are the same on every shard; whether the index is ready is checked on each that is read.
-  std::shared_ptr<const store::Catalog> catalog;
-  const store::CatalogIndex* index = nullptr;
-  for (std::uint32_t shard = 0; shard < shards.count() && !index; ++shard) {
-    catalog = store::with_shard(shards, shard, deadline,
-                                [&](sql::Connection& connection) { return shards.reload_catalog(shard, connection); });
-    index = catalog->find(query.index);
-  }
+  Unavailable unavailable;
+  const auto catalog = catalog_with(shards, query, unavailable);
+  const store::CatalogIndex* index = catalog->find(query.index);
   if (!index) {
-    throw no_such_index(shards, query.index, deadline);
+    throw no_such_index(shards, query.index, shards.deadline());
   }
   if (index->state != IndexState::ready) {
     throw not_ready(query.index, index->state);
   }
-  return Run(shards, *index, query).run(on_entity);
+  try {
+    static_cast<void>(QueryPlan(index->definition, query));
+  } catch (const Error& error) {
+    throw with_alternatives(error, *catalog, query);
+  }
+  return Run(shards, *index, query, unavailable).run(on_entity);
 }
 
 }  // namespace looseleaf::ops

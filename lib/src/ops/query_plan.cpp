@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <looseleaf/error.hpp>
+#include <numeric>
 #include <set>
 
 #include "base/text.hpp"
@@ -111,16 +112,21 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
   bounds_.push_back({position, condition.op, {model::parse_value(property, condition.value)}});
 }
 
-std::optional<std::uint32_t> QueryPlan::only_shard(std::uint32_t shards) const {
+std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
   std::set<std::uint32_t> wanted;
   for (const Bound& bound : bounds_) {
     if (definition_.shard_on == bound.property && bound.op == Operator::equal) {
       for (const model::Value& value : bound.any_of) {
-        wanted.insert(store::shard_of(model::as_stored(definition_.properties[bound.property], value), shards));
+        wanted.insert(store::shard_of(model::as_stored(definition_.properties[bound.property], value), count));
       }
     }
   }
-  return wanted.size() == 1 ? std::optional(*wanted.begin()) : std::nullopt;
+  std::vector<std::uint32_t> shards(wanted.begin(), wanted.end());
+  if (shards.empty()) {
+    shards.resize(count);
+    std::iota(shards.begin(), shards.end(), 0);
+  }
+  return shards;
 }
 
 // Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it.
@@ -205,13 +211,13 @@ bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const
   return true;
 }
 
-bool QueryPlan::gives(const store::IndexEntry& entry, const nlohmann::json& entity) const {
+QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const nlohmann::json& entity) const {
   std::vector<model::Row> rows = model::expected_rows(definition_, entity);
   std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
-  if (rows.empty()) {
-    return false;
+  if (std::find(rows.begin(), rows.end(), entry.values) == rows.end()) {
+    return Verdict::stale;
   }
-  return entry.values == (descending_ ? rows.back() : rows.front());
+  return entry.values == (descending_ ? rows.back() : rows.front()) ? Verdict::given : Verdict::repeat;
 }
 
 bool QueryPlan::before(const store::IndexEntry& a, const store::IndexEntry& b) const {

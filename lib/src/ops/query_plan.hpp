@@ -17,15 +17,17 @@ class QueryPlan {
   // Equality on the first properties, then a range on the next. Throws Error(usage) for anything else.
   QueryPlan(const IndexDefinition& definition, const Query& query);
 
-  // The only shard that can have matching rows; absent: all of them have to be asked.
-  [[nodiscard]] std::optional<std::uint32_t> only_shard(std::uint32_t shards) const;
+  // The shards that can have matching rows, of so many, in ascending order.
+  [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
   // SELECT of up to `limit` index rows in the order of the query, from after `after`.
   [[nodiscard]] std::string select(const std::optional<store::IndexEntry>& after, std::size_t limit) const;
 
-  // True if the entity calls for this row, its whole values meet the conditions, and no other matching row of the same
-  // entity comes before this one: so an entity with several is given once, at the first, without any memory.
-  [[nodiscard]] bool gives(const store::IndexEntry& entry, const nlohmann::json& entity) const;
+  // stale: the entity does not call for this row, or its whole values do not meet the conditions. repeat: it does, but
+  // another matching row of it comes first in the order of the query. So an entity with several is given once, without
+  // any memory of what was given.
+  enum class Verdict { given, stale, repeat };
+  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const nlohmann::json& entity) const;
 
   // Does `a` come before `b` in the order of the query?
   [[nodiscard]] bool before(const store::IndexEntry& a, const store::IndexEntry& b) const;

@@ -68,6 +68,25 @@ std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<cons
       connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" + id_list(ids) + ")" + suffix));
 }
 
+std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+  if (ids.empty()) {
+    return {};
+  }
+  sql::Result result = connection.query(fmt::format(
+      "SELECT id, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) FROM entities WHERE id IN ({}) AND body IS NOT NULL",
+      max_size, id_list(ids)));
+  std::vector<EntityBody> bodies;
+  bodies.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EntityBody body{require_uuid(result.text(i, 0)), result.unsigned_integer(i, 1), std::nullopt};
+    if (result.cell(i, 2)) {
+      body.body = result.take(i, 2);
+    }
+    bodies.push_back(std::move(body));
+  }
+  return bodies;
+}
+
 void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
   MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
   for (const EntityRow& row : rows) {

@@ -36,7 +36,19 @@ struct EntityHead {
   std::optional<std::uint64_t> body_size;  // bytes as stored; absent: a tombstone
 };
 
-// The same without bodies, locked exclusively.
+// An entity row whose body was left out if it is large.
+struct EntityBody {
+  Uuid id;
+  std::uint64_t size = 0;           // bytes as stored
+  std::optional<std::string> body;  // as stored
+};
+
+// The entities (no tombstones) among at most max_ids ids, in no order, with the bodies of at most `max_size` bytes. A
+// plain read.
+[[nodiscard]] std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids,
+                                                  std::uint64_t max_size);
+
+// As read_entities, without bodies, locked exclusively.
 [[nodiscard]] std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids);
 
 // Plain INSERTs of new ids in multi-row statements. Throws ServerError(duplicate_key) if another writer came first.

@@ -1,0 +1,55 @@
+// Filters.
+#include "model/filter.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <looseleaf/error.hpp>
+
+#include "model/expected_rows.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+// A JSON scalar if the text reads as one that can be compared with, else the text itself.
+Scalar parse_scalar(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  switch (json.type()) {
+    case nlohmann::json::value_t::null:
+      return std::monostate();
+    case nlohmann::json::value_t::boolean:
+      return json.get<bool>();
+    case nlohmann::json::value_t::string:
+      return json.get<std::string>();
+    case nlohmann::json::value_t::number_integer:
+      return json.get<std::int64_t>();
+    case nlohmann::json::value_t::number_unsigned:
+      return json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}
+                 ? Scalar(json.get<std::int64_t>())
+                 : Scalar(text);
+    case nlohmann::json::value_t::number_float:
+      return json.get<double>() + 0.0;  // -0 becomes 0
+    default:
+      return text;
+  }
+}
+
+}  // namespace
+
+Filter::Filter(const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    if (condition.op != Operator::equal) {
+      throw Error(ErrorCode::usage, "a filter compares with = only", {{"property", condition.property}},
+                  "write name=value; a range needs an index that has the property");
+    }
+    any_of_[condition.property].push_back(parse_scalar(condition.value));
+  }
+}
+
+bool Filter::matches(const nlohmann::json& entity) const {
+  return std::all_of(any_of_.begin(), any_of_.end(), [&](const auto& property) {
+    return std::any_of(property.second.begin(), property.second.end(),
+                       [&](const Scalar& value) { return has_value(entity, property.first, value); });
+  });
+}
+
+}  // namespace looseleaf::model

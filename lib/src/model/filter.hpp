@@ -1,0 +1,26 @@
+// Conditions on properties that no index has, met or not by the entity itself.
+#pragma once
+
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/query.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace looseleaf::model {
+
+class Filter {
+ public:
+  // Throws Error(usage) for an operator other than equal, and for what is no property path.
+  explicit Filter(const std::vector<Condition>& conditions);
+
+  // True if each property named has one of the values given for it.
+  [[nodiscard]] bool matches(const nlohmann::json& entity) const;
+  [[nodiscard]] bool empty() const { return any_of_.empty(); }
+
+ private:
+  std::map<std::string, std::vector<Scalar>> any_of_;  // by path
+};
+
+}  // namespace looseleaf::model

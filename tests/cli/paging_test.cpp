@@ -1,0 +1,240 @@
+// looseleaf query by pages, with filters, with a shard down, and explained.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+struct Page {
+  std::vector<std::string> ids;
+  std::string next;  // empty at the end
+};
+
+Page read_page(const TestCluster& cluster, std::vector<std::string> arguments, const std::string& after) {
+  arguments.insert(arguments.begin(), "query");
+  arguments.emplace_back("--ids");
+  if (!after.empty()) {
+    arguments.insert(arguments.end(), {"--after", after});
+  }
+  const cli::ProcessResult result = cluster.looseleaf(arguments);
+  REQUIRE_MESSAGE(result.status == 0, result.err);
+  Page page{lines_of(result.out), {}};
+  const std::vector<std::string> notes = lines_of(result.err);
+  if (!notes.empty()) {
+    REQUIRE(notes.size() == 1);
+    REQUIRE(notes.front().starts_with("next: "));
+    page.next = notes.front().substr(6);
+  }
+  return page;
+}
+
+// All pages of so many entities, one after the other; every page but the last is full.
+std::vector<std::string> read_pages(const TestCluster& cluster, std::vector<std::string> arguments, std::size_t limit) {
+  arguments.insert(arguments.end(), {"--limit", std::to_string(limit)});
+  std::vector<std::string> ids;
+  std::string after;
+  do {
+    const Page page = read_page(cluster, arguments, after);
+    CHECK((page.ids.size() == limit || page.next.empty()));
+    ids.insert(ids.end(), page.ids.begin(), page.ids.end());
+    after = page.next;
+  } while (!after.empty());
+  return ids;
+}
+
+constexpr const char* by_s =
+    R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}, {"name": "n", "type": "int"}]})";
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+constexpr const char* by_tag =
+    R"({"table": "by_tag", "properties": [{"name": "tags", "type": "string", "each": true}]})";
+constexpr const char* by_d =
+    R"({"table": "by_d", "properties": [{"name": "d", "type": "double"}, {"name": "u", "type": "uuid"}]})";
+
+// 40 entities over three shards that share values in many ways.
+TestCluster with_entities() {
+  TestCluster cluster = initialised(3);
+  for (const char* definition : {by_s, by_n, by_tag, by_d}) {
+    create_index(cluster, definition);
+  }
+  std::string input;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    input += entity(i, fmt::format(R"("n":{},"s":"{}","tags":["t{}","t{}","t{}"],"d":{},"u":"{}","even":{})", i % 7,
+                                   i % 3 == 0 ? "abcd" : "abce", i % 4, i % 5, i % 2, 0.5 * static_cast<double>(i % 6),
+                                   id_of(i % 3), i % 2 == 0)) +
+             "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+TEST_CASE("pages of any size add up to the whole answer, whatever the index and the conditions") {
+  const TestCluster cluster = with_entities();
+  const std::vector<std::vector<std::string>> questions = {
+      {"by_s"},
+      {"by_s", "--desc"},
+      {"by_s", "s=abcd"},
+      {"by_s", "s^=ab", "--desc"},
+      {"by_n", "n=3"},
+      {"by_n", "n=3", "n=5", "--desc"},
+      {"by_n", "n>1", "n<=5"},
+      {"by_tag"},
+      {"by_tag", "--desc"},
+      {"by_tag", "tags=t1", "tags=t3"},
+      {"by_tag", "tags>t0", "tags<t4", "--desc"},
+      {"by_d", "d>0.5"},
+      {"by_d", "d=1", "--where", "even=true"},
+      {"by_n", "--where", "even=false"},
+  };
+  for (const auto& question : questions) {
+    INFO(fmt::format("{}", fmt::join(question, " ")));
+    const std::vector<std::string> whole = read_page(cluster, question, "").ids;
+    auto distinct = whole;
+    std::sort(distinct.begin(), distinct.end());
+    CHECK(std::unique(distinct.begin(), distinct.end()) == distinct.end());
+    for (const std::size_t limit : {1U, 3U, 40U}) {
+      CAPTURE(limit);
+      CHECK(read_pages(cluster, question, limit) == whole);
+    }
+  }
+}
+
+TEST_CASE("what did not change appears exactly once, although entities come, go and move between the pages") {
+  const TestCluster cluster = with_entities();
+  for (const char* direction : {"--desc", "--verbose"}) {
+    CAPTURE(direction);
+    std::vector<std::string> seen;
+    std::vector<std::string> arguments = {"query", "by_tag", "tags>=t0", "--ids", "--limit", "4", "--output", "json"};
+    if (std::string(direction) == "--desc") {
+      arguments.emplace_back(direction);
+    }
+    std::uint64_t moved = 0;
+    for (std::string after; after != "end";) {
+      auto now = arguments;
+      if (!after.empty()) {
+        now.insert(now.end(), {"--after", after});
+      }
+      const std::vector<std::string> lines = lines_of(cluster.looseleaf(now).out);
+      for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+        seen.push_back(nlohmann::json::parse(lines[i])["id"]);
+      }
+      const auto next = nlohmann::json::parse(lines.back())["next"];
+      after = next.is_null() ? "end" : next.get<std::string>();
+      // Entities 36 to 39 change all the time; 41 and up come; some of those go again.
+      put_all(cluster, entity(36 + moved % 4, fmt::format(R"("tags":["t{}"])", moved % 5)) +
+                           entity(41 + moved, R"("tags":["t1","t3"])"));
+      if (moved % 2 == 1) {
+        REQUIRE(cluster.looseleaf({"delete", "--quiet", id_of(41 + moved)}).status == 0);
+      }
+      ++moved;
+      REQUIRE(moved < 100);
+    }
+    for (std::uint64_t i = 0; i < 36; ++i) {
+      CHECK_MESSAGE(std::count(seen.begin(), seen.end(), id_of(i)) == 1, i);
+    }
+  }
+}
+
+TEST_CASE("a token is good for its own query only, and nothing else passes for one") {
+  const TestCluster cluster = with_entities();
+  const std::string token = read_page(cluster, {"by_n", "n>1", "--limit", "2"}, "").next;
+  const auto ask = [&](std::vector<std::string> arguments, const std::string& after) {
+    arguments.insert(arguments.begin(), "query");
+    arguments.insert(arguments.end(), {"--after", after});
+    return cluster.looseleaf(arguments);
+  };
+  CHECK(ask({"by_n", "n>1", "--limit", "5", "--ids"}, token).status == 0);
+  const std::vector<std::vector<std::string>> others = {
+      {"by_n", "n>2"}, {"by_n"}, {"by_n", "n>1", "--desc"}, {"by_n", "n>1", "--where", "even=true"}, {"by_s"}};
+  for (const auto& other : others) {
+    INFO(fmt::format("{}", fmt::join(other, " ")));
+    check_run(ask(other, token), 2, "", {"error: the page token belongs to another query", "hint: give the `next`"});
+  }
+  std::string damaged = token;
+  damaged[5] = damaged[5] == 'A' ? 'B' : 'A';
+  for (const std::string& wrong : {damaged, token.substr(1), token + "A", std::string("' OR 1=1 -- "),
+                                   std::string("%00"), std::string(10'000, 'A'), std::string("AAAA")}) {
+    check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: not a page token\n", "hint: give the `next`"});
+  }
+}
+
+TEST_CASE("a filter asks the entity itself, and knows the type of its value") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  put_all(cluster, entity(1, R"("n":1,"v":1)") + entity(2, R"("n":1,"v":"1")") + entity(3, R"("n":1,"v":null)") +
+                       entity(4, R"("n":1)") + entity(5, R"("n":1,"v":{"w":"x y"})") + entity(6, R"("n":1,"v":true)"));
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> cases = {
+      {{"v=1"}, {1}},        {{"v=\"1\""}, {2}},          {{"v=null"}, {3}}, {{"v.w=x y"}, {5}},
+      {{"v=true"}, {6}},     {{"v=1", "v=true"}, {1, 6}}, {{"v=1.0"}, {}},   {{"v="}, {}},
+      {{"v=1", "n=1"}, {1}}, {{"v=1", "n=2"}, {}},
+  };
+  for (const auto& [conditions, expected] : cases) {
+    INFO(fmt::format("{}", fmt::join(conditions, " ")));
+    std::vector<std::string> arguments = {"query", "by_n", "n=1", "--ids"};
+    std::string ids;
+    for (const std::string& condition : conditions) {
+      arguments.insert(arguments.end(), {"--where", condition});
+    }
+    for (const std::uint64_t number : expected) {
+      ids += id_of(number) + "\n";
+    }
+    check_run(cluster.looseleaf(arguments), 0, ids);
+  }
+  check_run(cluster.looseleaf({"query", "by_n", "--where", "v>1"}), 2, "", {"error: a filter compares with = only\n"});
+}
+
+TEST_CASE("--limit counts after filtering, so that no page is short") {
+  const TestCluster cluster = with_entities();
+  const Page page = read_page(cluster, {"by_s", "--where", "even=true", "--limit", "15"}, "");
+  CHECK(page.ids.size() == 15);
+  CHECK_FALSE(page.next.empty());
+}
+
+TEST_CASE("--explain says which shards are asked, by what SQL, and what came of it") {
+  const TestCluster cluster = with_entities();
+  cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (3, UNHEX('{}'))", id_of(1)));  // outdated
+  check_run(cluster.looseleaf({"query", "by_n", "n=3", "--where", "even=true", "--explain"}), 0,
+            "index: by_n\n"
+            "conditions: n=3\n"
+            "filter: even=true\n"
+            "order: of the index\n"
+            "shard 0: 7 index rows, SELECT n, entity_id FROM by_n WHERE n = 3 ORDER BY n, entity_id LIMIT 100\n"
+            "index rows read: 7\n"
+            "entities read: 7\n"
+            "outdated rows: 1\n"
+            "repeated rows: 0\n"
+            "filtered: 3\n"
+            "entities: 3\n");
+  const cli::ProcessResult any =
+      cluster.looseleaf({"query", "by_n", "n=3", "n=6", "n=4", "--explain", "--output", "json"});
+  const auto json = nlohmann::json::parse(any.out);
+  CHECK(json["shards"].size() == 2);  // 3 and 6 are on shard 0, 4 is on shard 1
+  CHECK(json["entities"] == 17);
+}
+
+TEST_CASE("a query fails with a shard down, and with --partial says what is missing") {
+  const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  std::string input, living;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+    living += i % 3 == 1 ? "" : id_of(i) + "\n";
+  }
+  put_all(cluster, input);
+  cluster.sandbox().kill_server(1);
+  check_status(cluster.looseleaf({"query", "by_n", "--ids", "--timeout", "1"}), 3,
+               {"error: cannot connect to the server\n", "shard: 1\n", "hint: "});
+  check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial", "--timeout", "1"}), 3, living,
+            {"warning: what is on shard 1 is missing from the answer\n", "hint: "});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
