@@ -108,7 +108,9 @@ class Putter {
     // After a signal the last piece may be cut short, so it is left out.
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
       if (!piece->reject.empty()) {
-        report_.reject(std::move(*piece), given_);
+        if (!report_.reject(std::move(*piece), given_)) {
+          stream_.flush();
+        }
         continue;
       }
       ++given_;

@@ -2,6 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <exception>
+#include <string_view>
+
 #include "cli/app.hpp"
 #include "cli/commands.hpp"
 #include "cli/signals.hpp"
@@ -18,10 +21,25 @@ void occupy_standard_descriptors() {
   }
 }
 
+// Without memory: for what run_app() could not report, or not begin.
+void report_plainly(std::string_view reason) {
+  for (const std::string_view part : {std::string_view("looseleaf: error: "), reason, std::string_view("\n")}) {
+    if (::write(STDERR_FILENO, part.data(), part.size()) < 0) {
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  using looseleaf::cli::ExitStatus;
   occupy_standard_descriptors();
-  looseleaf::cli::install_signal_handlers();
-  return static_cast<int>(looseleaf::cli::run_app(looseleaf::cli::all_commands(), argc, argv));
+  try {
+    looseleaf::cli::install_signal_handlers();
+    return static_cast<int>(looseleaf::cli::run_app(looseleaf::cli::all_commands(), argc, argv));
+  } catch (const std::exception& error) {
+    report_plainly(error.what());
+    return static_cast<int>(ExitStatus::failed);
+  }
 }

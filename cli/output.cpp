@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <looseleaf/error.hpp>
 #include <utility>
 
@@ -55,15 +56,19 @@ bool LineWriter::write_line(std::string_view line) {
   if (error_ != 0) {
     return false;
   }
-  buffer_ += terminal_ ? escape_controls(line) : line;
+  const std::string escaped = terminal_ ? escape_controls(line) : std::string();
+  const std::string_view shown = terminal_ ? escaped : line;
+  buffer_.reserve(buffer_.size() + shown.size() + 1);  // a line is there as a whole or not at all
+  buffer_ += shown;
   buffer_ += '\n';
   const bool idle = std::chrono::steady_clock::now() - written_at_ >= longest_wait;
   if (terminal_ || idle || buffer_.size() >= buffer_limit) {
     write_out();
     return error_ == 0;
   }
-  if (!flusher_.joinable()) {
-    flusher_ = std::thread([this] { flush_when_idle(); });
+  if (!have_flusher()) {
+    write_out();
+    return error_ == 0;
   }
   changed_.notify_one();
   return true;
@@ -84,6 +89,17 @@ int LineWriter::take_error() {
   const std::lock_guard lock(mutex_);
   const bool taken = std::exchange(error_taken_, error_ != 0);
   return taken ? 0 : error_;
+}
+
+bool LineWriter::have_flusher() {
+  try {
+    if (!flusher_.joinable()) {
+      flusher_ = std::thread([this] { flush_when_idle(); });
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 void LineWriter::write_out() {

@@ -29,6 +29,8 @@ class LineWriter {
   [[nodiscard]] int take_error();
 
  private:
+  // False if no thread can be had, which writing must then do without.
+  bool have_flusher();
   void write_out();
   void flush_when_idle();
 

@@ -190,12 +190,10 @@ void WriteReport::take_refused(const WriteResult& result) {
   }
 }
 
-void WriteReport::reject(Piece piece, std::uint64_t given) {
-  Lock lock(mutex_);
+bool WriteReport::reject(Piece piece, std::uint64_t given) {
+  const Lock lock(mutex_);
   put_off(std::move(piece), given);
-  if (put_off_bytes_ > most_put_off_bytes) {
-    caught_up_.wait(lock, [this] { return put_off_.empty(); });
-  }
+  return put_off_bytes_ <= most_put_off_bytes;
 }
 
 void WriteReport::put_off(Piece piece, std::uint64_t results_before) {
@@ -210,9 +208,6 @@ void WriteReport::report_due_pieces() {
     report_piece(put_off_.front());
     put_off_bytes_ -= sizeof(PutOff) + put_off_.front().piece.text.size();
     put_off_.pop_front();
-  }
-  if (put_off_.empty()) {
-    caught_up_.notify_all();
   }
 }
 

@@ -1,7 +1,6 @@
 // What put and delete say: ids on standard output, failures on standard error, rejected texts in a file.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -73,8 +72,9 @@ class WriteReport {
   void input_failed(const Error& error);
 
   void take(const WriteResult& result);
-  // `given` texts came before the piece, which is reported when all of them are. Waits if much is put off so.
-  void reject(Piece piece, std::uint64_t given);
+  // `given` texts came before the piece, which is reported when all of them are. False if much is put off so: what was
+  // given should be waited for.
+  [[nodiscard]] bool reject(Piece piece, std::uint64_t given);
   void reject(const IdLine& line);
 
   // True once going on makes no sense: the cluster file is wrong.
@@ -106,7 +106,6 @@ class WriteReport {
   const WriteKind kind_;
   const Globals& globals_;
   mutable std::mutex mutex_;
-  std::condition_variable caught_up_;
   std::deque<PutOff> put_off_;
   std::size_t put_off_bytes_ = 0;
   std::uint64_t taken_ = 0;

@@ -96,6 +96,7 @@ TEST_CASE("a string longer than the column is found by its whole value") {
                           {{"s=abcd"}, {3}},
                           {{"s^=abcde"}, {1, 2}},
                           {{"s>abcdef"}, {2}},
+                          {{"s>abcd"}, {1, 2}},
                           {{"s=abc"}, {}},
                           {{"s^=a"}, {1, 2, 3}}});
 }

@@ -136,14 +136,18 @@ class LOOSELEAF_EXPORT Datastore {
 class LOOSELEAF_EXPORT WriteStream {
  public:
   // `on_result` is called once per put() and remove(), in their order, from one thread of the stream's own.
-  // It may block (nothing is lost, writing waits) but must not throw.
+  // It may block (nothing is lost, writing waits) but must not throw. Throws Error(io) if no threads can be had.
   WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result);
   // Finishes what was given; prefer finish().
   ~WriteStream();
 
-  // Both block while too much is in flight. `position` comes back in the result and in error messages.
+  // Both block while too much is in flight. `position` comes back in the result and in error messages. If the stream
+  // itself has failed, for want of memory or because on_result threw after all, every member function throws that:
+  // what no result was given for may be stored or not.
   void put(std::string text, Position position = {});
   void remove(Uuid id, Position position = {});
+  // Returns when the results of everything given so far were delivered; more may follow.
+  void flush();
   // Returns when the last result was delivered.
   void finish();
 

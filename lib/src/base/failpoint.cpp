@@ -112,7 +112,7 @@ bool pass_failpoint(std::string_view step, std::string_view phase, std::uint32_t
   if (action == "kill") {
     ::kill(::getpid(), SIGKILL);
   } else if (action == "stop") {
-    ::kill(::getpid(), SIGSTOP);
+    ::raise(SIGSTOP);  // to this thread: sent to the process, it would let this thread go on for a moment
   } else if (action.starts_with("sleep:")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(action.substr(6))));
   }

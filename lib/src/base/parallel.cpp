@@ -17,11 +17,18 @@ void run_all(const std::vector<std::function<void()>>& tasks) {
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < tasks.size(); ++i) {
-      threads.emplace_back(run, i);
+    std::size_t started = 1;
+    try {
+      for (threads.reserve(tasks.size()); started < tasks.size(); ++started) {
+        threads.emplace_back(run, started);
+      }
+    } catch (const std::exception&) {  // no memory or no thread: the others are run below
     }
     if (!tasks.empty()) {
       run(0);
+    }
+    for (; started < tasks.size(); ++started) {
+      run(started);
     }
   }
   for (const auto& error : errors) {

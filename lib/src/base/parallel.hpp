@@ -6,8 +6,9 @@
 
 namespace looseleaf::base {
 
-// Runs all tasks, the first one on the calling thread, each of the others on a thread of its own; returns when all
-// have ended. Then rethrows the exception of the first task, in their order, that threw.
+// Runs all tasks, the first one on the calling thread, each of the others on a thread of its own, or one after another
+// on the calling thread if no more threads can be had; returns when all have ended. Then rethrows the exception of the
+// first task, in their order, that threw.
 void run_all(const std::vector<std::function<void()>>& tasks);
 
 }  // namespace looseleaf::base

@@ -3,9 +3,11 @@
 
 #include <zlib.h>
 
-#include <array>
 #include <limits>
 #include <looseleaf/error.hpp>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <utility>
 
 namespace looseleaf::codec {
@@ -28,7 +30,6 @@ Bytef* output_bytes(std::string& text, std::size_t offset) {
               "run `looseleaf verify` to find every body that cannot be read");
 }
 
-// A compressor kept for the life of its thread: setting one up costs more than compressing a small body.
 class Deflater {
  public:
   Deflater() {
@@ -52,6 +53,8 @@ class Deflater {
     deflate(&stream_, Z_FINISH);  // cannot fail: the output has the room that deflateBound asks for
     out.resize(out.size() - stream_.avail_out);
   }
+
+  std::unique_ptr<Deflater> next;  // while it is idle
 
  private:
   z_stream stream_{};
@@ -81,8 +84,53 @@ class Inflater {
     return status == Z_STREAM_END && stream_.avail_out == 0;
   }
 
+  std::unique_ptr<Inflater> next;  // while it is idle
+
  private:
   z_stream stream_{};
+};
+
+// Deflaters or inflaters that nobody uses: setting one up costs more than compressing a small body. They are not kept
+// per thread because glibc ends a process that has no memory left to note what a thread must destroy at its end.
+template <typename Stream>
+class Idle {
+ public:
+  std::unique_ptr<Stream> take() {
+    const std::lock_guard lock(mutex_);
+    if (!first_) {
+      return std::make_unique<Stream>();
+    }
+    return std::exchange(first_, std::move(first_->next));
+  }
+
+  void give_back(std::unique_ptr<Stream> stream) noexcept {
+    const std::lock_guard lock(mutex_);
+    stream->next = std::move(first_);
+    first_ = std::move(stream);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Stream> first_;
+};
+
+template <typename Stream>
+class Borrowed {
+ public:
+  Borrowed() : stream_(idle().take()) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() { idle().give_back(std::move(stream_)); }
+
+  Stream* operator->() const { return stream_.get(); }
+
+ private:
+  static Idle<Stream>& idle() {
+    static Idle<Stream> instance;
+    return instance;
+  }
+
+  std::unique_ptr<Stream> stream_;
 };
 
 std::size_t recorded_length(std::string_view body) {
@@ -100,12 +148,12 @@ std::string encode_body(std::string_view text) {
     throw Error(ErrorCode::bad_entity, "a body of this size cannot be stored",
                 {{"bytes", std::to_string(text.size())}});
   }
-  thread_local Deflater deflater;
+  const Borrowed<Deflater> deflater;
   std::string body;
   for (std::size_t length = text.size(), i = 0; i < header_size; ++i, length /= 256) {
     body += static_cast<char>(static_cast<unsigned char>(length % 256));
   }
-  deflater.append(body, text);
+  deflater->append(body, text);
   return body;
 }
 
@@ -117,10 +165,10 @@ std::string decode_body(std::string_view body, std::size_t max_size) {
   if (length == 0 || length > max_size) {
     fail_corrupt("the recorded length is out of range", body.size());
   }
-  thread_local Inflater inflater;
+  const Borrowed<Inflater> inflater;
   std::string text(length, '\0');
   std::size_t behind = 0;
-  if (!inflater.fill(text, body.substr(header_size), behind)) {
+  if (!inflater->fill(text, body.substr(header_size), behind)) {
     fail_corrupt("the stream is broken or not of the recorded length", body.size());
   }
   if (behind > 1 || (behind == 1 && (body.back() != '.' || body[body.size() - 2] != ' '))) {

@@ -58,7 +58,7 @@ void check_size(std::size_t size, Position position) {
 // Where the value of the `id` member is; asked only once that is known to be wrong.
 Position position_of_id(std::string_view text, Position start) {
   JsonPlaces places;
-  const json parsed = parse_strict(text, &places);
+  const Json parsed = parse_strict(text, &places);
   return position_after(text.substr(0, places.at("/id").value), start);
 }
 
@@ -116,8 +116,8 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   return entity;
 }
 
-json parse_stored(std::string_view text) {
-  json parsed = json::parse(text.begin(), text.end(), nullptr, false);
+Json parse_stored(std::string_view text) {
+  Json parsed(json::parse(text.begin(), text.end(), nullptr, false));
   if (!parsed.is_object()) {
     throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
                 "run `looseleaf verify` to find every body that cannot be read");

@@ -18,8 +18,8 @@ inline constexpr std::size_t max_body_size = 16 * 1024 * 1024 - 5;  // bytes of 
 
 struct ParsedEntity {
   Uuid id;
-  std::string text;     // as it will be stored: trimmed, with the id in it
-  nlohmann::json json;  // an object
+  std::string text;  // as it will be stored: trimmed, with the id in it
+  Json json;         // an object
 };
 
 // Parses an entity as given to put. An absent `id` is made (UUIDv7) and inserted as the first member. Throws
@@ -28,7 +28,7 @@ struct ParsedEntity {
 [[nodiscard]] ParsedEntity parse_entity(std::string_view text, Position start = {});
 
 // Parses a stored body's text (checked when it was put). Throws Error(corrupt).
-[[nodiscard]] nlohmann::json parse_stored(std::string_view text);
+[[nodiscard]] Json parse_stored(std::string_view text);
 
 // The `id` member of a stored entity, if it is a UUID.
 [[nodiscard]] std::optional<Uuid> id_of(const nlohmann::json& entity);

@@ -148,11 +148,17 @@ std::string pointer_to(const std::string& parent, std::size_t index) {
 std::string read_file(ErrorCode code, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
-  if (file) {
-    text.assign(std::istreambuf_iterator<char>(file), {});
+  try {
+    if (file) {
+      text.assign(std::istreambuf_iterator<char>(file), {});
+    }
+  } catch (const std::ios::failure&) {  // a directory, or a disk that fails
+    file.setstate(std::ios::badbit);
   }
   if (!file || file.bad()) {
-    throw Error(code, "the file cannot be read", {{"file", path}, {"reason", std::generic_category().message(errno)}});
+    const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;  // not the file's fault
+    throw Error(exhausted ? ErrorCode::io : code, "the file cannot be read",
+                {{"file", path}, {"reason", std::generic_category().message(errno)}});
   }
   return text;
 }

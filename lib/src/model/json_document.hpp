@@ -32,7 +32,7 @@ class JsonDocument {
   ErrorCode code_;
   std::string text_;
   std::string file_;
-  nlohmann::json root_;
+  Json root_;
   JsonPlaces places_;
 };
 

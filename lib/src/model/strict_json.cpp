@@ -100,7 +100,7 @@ class TreeBuilder {
   TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places)
       : text_(text), reached_(reached), places_(places) {}
 
-  json take() { return std::move(root_); }
+  Json take() { return std::move(root_); }
 
   bool null() { return scalar(json(nullptr)); }
   bool boolean(bool value) { return scalar(json(value)); }
@@ -177,7 +177,7 @@ class TreeBuilder {
 
   json* add(json&& value) {
     if (open_.empty()) {
-      root_ = std::move(value);
+      root_ = Json(std::move(value));
       return &root_;
     }
     if (open_.back()->is_array()) {
@@ -208,7 +208,7 @@ class TreeBuilder {
   std::string_view text_;
   const char** reached_;
   JsonPlaces* places_;
-  json root_;
+  Json root_;
   std::vector<json*> open_;
   json* slot_ = nullptr;               // of the member whose key came last
   std::vector<std::string> pointers_;  // of open_
@@ -238,7 +238,7 @@ const char* JsonFault::what() const noexcept {
   return "";
 }
 
-json parse_strict(std::string_view text, JsonPlaces* places) {
+Json parse_strict(std::string_view text, JsonPlaces* places) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
   }

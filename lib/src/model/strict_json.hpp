@@ -6,9 +6,10 @@
 #include <exception>
 #include <looseleaf/entity_reader.hpp>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "model/json.hpp"
 
 namespace looseleaf::model {
 
@@ -38,7 +39,7 @@ struct JsonPlace {
 using JsonPlaces = std::map<std::string, JsonPlace>;
 
 // Throws JsonFault. Fills `places` if it is not null, at some cost.
-[[nodiscard]] nlohmann::json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
+[[nodiscard]] Json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
 
 // The position right after `text`, if `text` begins at `start`.
 [[nodiscard]] Position position_after(std::string_view text, Position start = {});

@@ -301,7 +301,7 @@ class ShardFill {
     epoch_ = fence.epoch;
   }
 
-  std::optional<nlohmann::json> read(const store::EntityRow& entity) {
+  std::optional<model::Json> read(const store::EntityRow& entity) {
     if (!entity.body) {
       return std::nullopt;
     }

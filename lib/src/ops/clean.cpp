@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/changes.hpp"
+#include "ops/index_tables.hpp"
 #include "ops/purge.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
@@ -29,6 +30,7 @@ class Cleaner {
       sweep();
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      forget_ended_backfills(shard);
       purge_settled(shard);
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -102,6 +104,26 @@ class Cleaner {
     for (const Finding& finding : report.mended) {
       ++(finding.kind == FindingKind::missing ? report_.inserted : report_.deleted);
     }
+  }
+
+  // A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
+  void forget_ended_backfills(std::uint32_t shard) {
+    const auto jobs = store::with_shard(shards_, shard, shards_.deadline(),
+                                        [](sql::Connection& connection) { return store::read_jobs(connection); });
+    for (const store::JobRow& job : jobs) {
+      if (job.job == "backfill" && !is_building(job)) {
+        store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          store::remove_job(connection, job.job, job.table, job.generation);
+        });
+      }
+    }
+  }
+
+  bool is_building(const store::JobRow& backfill) {
+    const IndexEverywhere everywhere = look_up_index(shards_, backfill.table, shards_.deadline());
+    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
+      return index && index->generation == backfill.generation && index->state == IndexState::building;
+    });
   }
 
   // Tombstones older than a day, than every running backfill's start and than every watermark.

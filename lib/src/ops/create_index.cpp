@@ -98,14 +98,11 @@ class Creation {
 
   CreateReport run() {
     IndexEverywhere everywhere = look_up();
-    if (in_force_everywhere(everywhere)) {
-      if (everywhere.create_intent) {  // all but the last step of an earlier run was done
-        change_.claim(*everywhere.generation(), definition_.canonical_json(), steps::create_intent);
-        change_.finish(steps::create_finish);
-      }
+    if (in_force_everywhere(everywhere) && !everywhere.create_intent) {
       return {definition_.table, false, state_of(everywhere)};
     }
     everywhere = claim(everywhere);
+    const bool in_force = in_force_everywhere(everywhere);  // an earlier run died when only its last steps were left
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       change_.run_ddl(shard, steps::create_table, [&](sql::Connection& connection) { create_table(connection); });
     }
@@ -115,11 +112,12 @@ class Creation {
     }
     if (empty_store) {
       change_.set_state(generation_, {IndexState::building}, IndexState::ready, steps::create_ready);
-    } else if (everywhere.in_any_catalog()) {
+    } else if (!in_force && everywhere.in_any_catalog()) {
       build_again();
     }
     change_.finish(steps::create_finish);
-    return {definition_.table, true, empty_store ? IndexState::ready : IndexState::building};
+    const IndexState otherwise = in_force ? state_of(everywhere) : IndexState::building;
+    return {definition_.table, !in_force, empty_store ? IndexState::ready : otherwise};
   }
 
  private:

@@ -57,7 +57,7 @@ void decide(Item& item, WriteStatus status, std::optional<Error> error = {}) {
   *item.outcome = {status, std::move(error)};
 }
 
-std::optional<nlohmann::json> read_body(const std::optional<std::string>& body) {
+std::optional<model::Json> read_body(const std::optional<std::string>& body) {
   if (!body) {
     return std::nullopt;
   }
@@ -139,7 +139,7 @@ class BatchWriter {
         break;
       case Ending::in_doubt:
         lease.discard();
-        resolve(written_);
+        resolve(*catalog, written_);
         break;
       case Ending::blocked:
         for (Item* item : written_) {
@@ -332,7 +332,7 @@ class BatchWriter {
 
   // Decides an item whose immutable property would change, and notes whether its old rows have to go.
   void check_against(const store::Catalog& catalog, const store::EntityRow& old, Item& item) const {
-    std::optional<nlohmann::json> before;
+    std::optional<model::Json> before;
     try {
       before = read_body(old.body);
     } catch (const Error&) {  // unreadable: may be overwritten; which rows it had only the tables know
@@ -349,20 +349,28 @@ class BatchWriter {
   }
 
   static void check_immutable(const store::Catalog& catalog, const nlohmann::json& before, Item& item) {
-    std::optional<nlohmann::json> after;
+    if (const IndexDefinition* index = first_forbidding(catalog, before, *item.write->body)) {
+      decide(item, WriteStatus::rejected,
+             Error(ErrorCode::refused, "an immutable property would change",
+                   {{"id", to_string(item.write->id)}, {"index", index->table}},
+                   "delete the entity first, or drop the index and create it without \"immutable\""));
+    }
+  }
+
+  // The first index that does not let an entity become this; null if there is none.
+  static const IndexDefinition* first_forbidding(const store::Catalog& catalog, const nlohmann::json& before,
+                                                 const std::string& after_body) {
+    std::optional<model::Json> after;
     for (const store::CatalogIndex& index : catalog.indexes) {
       if (!index.maintained() || !index.definition.immutable) {
         continue;
       }
-      after = after ? std::move(after) : read_body(item.write->body);
+      after = after ? std::move(after) : read_body(after_body);
       if (!model::change_allowed(index.definition, before, *after)) {
-        decide(item, WriteStatus::rejected,
-               Error(ErrorCode::refused, "an immutable property would change",
-                     {{"id", to_string(item.write->id)}, {"index", index.definition.table}},
-                     "delete the entity first, or drop the index and create it without \"immutable\""));
-        return;
+        return &index.definition;
       }
     }
+    return nullptr;
   }
 
   // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and
@@ -468,7 +476,7 @@ class BatchWriter {
 
   // After a COMMIT whose outcome is unknown: locks the rows on a new connection, which waits until the old session is
   // gone, and looks. What turns out not to be committed stays undecided.
-  void resolve(const Items& items) {
+  void resolve(const store::Catalog& catalog, const Items& items) {
     std::vector<Uuid> ids;
     for (Item* item : items) {
       ids.push_back(item->write->id);
@@ -480,7 +488,7 @@ class BatchWriter {
         const store::Lease lease = shards_.connect(entity_shard_, deadline_);
         const Step step(steps::put_resolve, entity_shard_);
         sql::Transaction transaction(*lease);
-        settle(items, store::read_entities(*lease, ids, store::Lock::exclusive));
+        settle(catalog, items, store::read_entities(*lease, ids, store::Lock::exclusive));
         return;
       } catch (const Error& error) {
         const auto* server = dynamic_cast<const sql::ServerError*>(&error);
@@ -502,17 +510,34 @@ class BatchWriter {
     }
   }
 
-  static void settle(const Items& items, const std::vector<store::EntityRow>& rows) {
+  static void settle(const store::Catalog& catalog, const Items& items, const std::vector<store::EntityRow>& rows) {
     for (Item* item : items) {
       const auto row =
           std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
       if (row == rows.end() || row->updated < item->stamp) {
         continue;
       }
-      // A greater stamp: another writer came later, so ours took effect before it.
-      if (row->updated > item->stamp || row->body == item->write->body) {
+      if (row->updated > item->stamp) {
+        settle_overtaken(catalog, *item, *row);
+      } else if (row->body == item->write->body) {
         decide(*item, WriteStatus::stored);
       }
+    }
+  }
+
+  // A greater stamp: another writer came later, so ours took effect before it. But if that one would have been refused
+  // then, either ours never did, or the entity was deleted in between.
+  static void settle_overtaken(const store::Catalog& catalog, Item& item, const store::EntityRow& row) {
+    const bool both_put = item.write->body && row.body;
+    const IndexDefinition* const forbidding =
+        both_put ? first_forbidding(catalog, *read_body(item.write->body), *row.body) : nullptr;
+    if (forbidding == nullptr) {
+      decide(item, WriteStatus::stored);
+    } else {
+      decide(item, WriteStatus::unknown,
+             Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown",
+                   {{"id", to_string(item.write->id)}, {"index", forbidding->table}},
+                   "read the entity: another writer has given it another immutable property"));
     }
   }
 
@@ -532,8 +557,10 @@ class BatchWriter {
       const base::Deadline deadline(std::clamp(deadline_.left(), shortest_tidying, longest_tidying));
       const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline);
       sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline);
-    } catch (const Error& error) {
-      shards_.warn({"index rows of some entities could not be tidied up yet", error.context(),
+    } catch (const std::exception& error) {
+      const auto* const known = dynamic_cast<const Error*>(&error);
+      shards_.warn({"index rows of some entities could not be tidied up yet",
+                    known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
                     "`looseleaf clean --full` will do it; no query is wrong meanwhile"});
     }
   }

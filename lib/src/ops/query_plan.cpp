@@ -129,11 +129,14 @@ std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
   return shards;
 }
 
-// Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it.
+// Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it. Nor may
+// a lower bound that just fits: longer values that begin with it are stored as it is.
 std::string QueryPlan::to_sql(const Bound& bound) const {
   const Property& property = definition_.properties[bound.property];
   const model::Value stored = model::as_stored(property, bound.any_of.front());
   const bool cut = stored != bound.any_of.front() && property.type == PropertyType::string;
+  const auto* const text = std::get_if<std::string>(&stored);
+  const bool full = text != nullptr && base::utf8_length(*text) == property.max_length;
   const std::string column = sql::quote_identifier(property.name);
   if (bound.any_of.size() > 1) {
     std::vector<std::string> literals;
@@ -151,7 +154,7 @@ std::string QueryPlan::to_sql(const Bound& bound) const {
     case Operator::less_equal:
       return fmt::format("{} <= {}", column, literal);
     case Operator::greater:
-      return fmt::format("{} {} {}", column, cut ? ">=" : ">", literal);
+      return fmt::format("{} {} {}", column, full ? ">=" : ">", literal);
     case Operator::greater_equal:
       return fmt::format("{} >= {}", column, literal);
     case Operator::prefix:

@@ -102,7 +102,7 @@ Expectation expect(const store::Shards& shards, const store::Catalog& catalog, s
                    const std::vector<store::EntityRow>& entities) {
   Expectation expectation;
   for (const store::EntityRow& entity : entities) {
-    std::optional<nlohmann::json> json;
+    std::optional<model::Json> json;
     try {
       if (entity.body) {
         json = model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));

@@ -51,17 +51,15 @@ class WriteStream::Impl {
   Impl(std::shared_ptr<store::Shards> shards, std::function<void(WriteResult)> on_result)
       : shards_(std::move(shards)), on_result_(std::move(on_result)), queues_(shards_->count()) {
     shards_->check_identities();
-    const unsigned encoders = std::min(4U, std::max(1U, std::thread::hardware_concurrency()));
-    for (unsigned i = 0; i < encoders; ++i) {
-      threads_.emplace_back([this] { encode(); });
+    try {
+      start_threads();
+    } catch (const std::exception& error) {
+      end_threads();
+      throw out_of_something(error);
     }
-    for (std::uint32_t shard = 0; shard < shards_->count(); ++shard) {
-      threads_.emplace_back([this, shard] { write(shard); });
-    }
-    threads_.emplace_back([this] { deliver(); });
   }
 
-  ~Impl() { finish(); }
+  ~Impl() { end_threads(); }
 
   void put(std::string text, Position position) {
     auto slot = std::make_unique<Slot>();
@@ -80,7 +78,50 @@ class WriteStream::Impl {
     enter(std::move(slot));
   }
 
+  void flush() {
+    std::unique_lock lock(mutex_);
+    flushed_.wait(lock, [&] { return (window_.empty() && !delivering_) || failure_; });
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
   void finish() {
+    end_threads();
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
+ private:
+  void start_threads() {
+    const unsigned encoders = std::min(4U, std::max(1U, std::thread::hardware_concurrency()));
+    for (unsigned i = 0; i < encoders; ++i) {
+      start([this] { encode(); });
+    }
+    for (std::uint32_t shard = 0; shard < shards_->count(); ++shard) {
+      start([this, shard] { write(shard); });
+    }
+    start([this] { deliver(); });
+  }
+
+  // A thread for one stage. If the stage cannot go on, neither can the stream.
+  template <typename Stage>
+  void start(Stage stage) {
+    threads_.emplace_back([this, stage] {
+      try {
+        stage();
+      } catch (...) {
+        {
+          const std::lock_guard lock(mutex_);
+          failure_ = failure_ ? failure_ : std::current_exception();
+        }
+        wake_all();
+      }
+    });
+  }
+
+  void end_threads() {
     {
       const std::lock_guard lock(mutex_);
       finished_ = true;
@@ -89,22 +130,26 @@ class WriteStream::Impl {
     threads_.clear();  // joins
   }
 
- private:
   void wake_all() {
     room_.notify_all();
     to_encode_.notify_all();
     to_write_.notify_all();
     to_deliver_.notify_all();
+    flushed_.notify_all();
   }
 
   void enter(std::unique_ptr<Slot> slot) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] {
-      return window_.empty() || (window_.size() < window_writes && bytes_ + slot->cost <= window_bytes);
+      return failure_ || window_.empty() || (window_.size() < window_writes && bytes_ + slot->cost <= window_bytes);
     });
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+    const std::size_t cost = slot->cost;
     slot->result.sequence = first_ + window_.size();
-    bytes_ += slot->cost;
     window_.push_back(std::move(slot));
+    bytes_ += cost;
     to_encode_.notify_one();
   }
 
@@ -134,7 +179,10 @@ class WriteStream::Impl {
     std::vector<Slot*> taken;
     std::unique_lock lock(mutex_);
     while (true) {
-      to_encode_.wait(lock, [&] { return next_encode_ < first_ + window_.size() || finished_; });
+      to_encode_.wait(lock, [&] { return next_encode_ < first_ + window_.size() || finished_ || failure_; });
+      if (failure_) {
+        return;
+      }
       taken.clear();
       while (taken.size() < encode_at_once && next_encode_ < first_ + window_.size()) {
         taken.push_back(window_[next_encode_++ - first_].get());
@@ -187,7 +235,10 @@ class WriteStream::Impl {
     std::vector<Slot*> batch;
     std::unique_lock lock(mutex_);
     while (true) {
-      to_write_.wait(lock, [&] { return !queues_[shard].empty() || all_dispatched(); });
+      to_write_.wait(lock, [&] { return !queues_[shard].empty() || all_dispatched() || failure_; });
+      if (failure_) {
+        return;
+      }
       batch = take_batch(queues_[shard]);
       if (batch.empty()) {
         return;
@@ -246,8 +297,12 @@ class WriteStream::Impl {
   void deliver() {
     std::unique_lock lock(mutex_);
     while (true) {
-      to_deliver_.wait(lock,
-                       [&] { return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()); });
+      to_deliver_.wait(lock, [&] {
+        return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()) || failure_;
+      });
+      if (failure_) {
+        return;
+      }
       if (window_.empty()) {
         wake_all();  // nothing is left for anybody
         return;
@@ -257,6 +312,7 @@ class WriteStream::Impl {
       window_.pop_front();
       ++first_;
       bytes_ -= slot->cost;
+      delivering_ = true;
       lock.unlock();
       if (slot->result.status == WriteStatus::stored) {
         slot->result.text.clear();
@@ -264,6 +320,8 @@ class WriteStream::Impl {
       on_result_(std::move(slot->result));
       room_.notify_one();
       lock.lock();
+      delivering_ = false;
+      flushed_.notify_all();
     }
   }
 
@@ -271,13 +329,15 @@ class WriteStream::Impl {
   const std::function<void(WriteResult)> on_result_;
 
   std::mutex mutex_;  // guards everything below, but not what is inside a slot that a stage has taken
-  std::condition_variable room_, to_encode_, to_write_, to_deliver_;
+  std::condition_variable room_, to_encode_, to_write_, to_deliver_, flushed_;
   std::deque<std::unique_ptr<Slot>> window_;  // in order; the front has sequence number first_
   std::uint64_t first_ = 0;
   std::uint64_t next_encode_ = 0, next_dispatch_ = 0;
   std::size_t bytes_ = 0;
   std::vector<std::deque<Slot*>> queues_;  // per shard: encoded, waiting for the writer
   bool finished_ = false;
+  bool delivering_ = false;     // a result, outside the lock
+  std::exception_ptr failure_;  // of a stage
 
   std::vector<std::jthread> threads_;  // last: they are joined before the rest goes
 };
@@ -293,6 +353,10 @@ void WriteStream::put(std::string text, Position position) {
 
 void WriteStream::remove(Uuid id, Position position) {
   impl_->remove(id, position);
+}
+
+void WriteStream::flush() {
+  impl_->flush();
 }
 
 void WriteStream::finish() {

@@ -13,6 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The client library's own errors.
+constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008;
+
 int whole_seconds(std::chrono::milliseconds duration) {
   return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
 }
@@ -23,17 +26,23 @@ int whole_seconds(std::chrono::milliseconds duration) {
   return *instance;
 }
 
+// Not by map[name] = value: the connector's assignment of a Variant destroys the old value twice if memory runs out.
+template <typename Value>
+void add(::sql::ConnectOptionsMap& map, const char* name, const Value& value) {
+  map.emplace(name, value);
+}
+
 #ifdef LOOSELEAF_CONNECTOR_8
 void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
   constexpr int disabled = 1;  // SSL_MODE_DISABLED; the others count up in the order of SslMode
-  map["OPT_SSL_MODE"] = disabled + static_cast<int>(mode);
+  add(map, "OPT_SSL_MODE", disabled + static_cast<int>(mode));
 }
 #else
 // The client library goes on in plain text if it is told to enforce TLS and the server has none; Connection asserts the
 // cipher. Verification covers the chain and the host name at once, so verify-ca is verify-identity here.
 void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
-  map["sslEnforce"] = mode != SslMode::disabled;
-  map["sslVerify"] = mode == SslMode::verify_ca || mode == SslMode::verify_identity;
+  add(map, "sslEnforce", mode != SslMode::disabled);
+  add(map, "sslVerify", mode == SslMode::verify_ca || mode == SslMode::verify_identity);
 }
 #endif
 
@@ -46,7 +55,7 @@ void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode
       {"sslCA", tls.ca}, {"sslCAPath", tls.ca_path}, {"sslCert", tls.cert}, {"sslKey", tls.key}};
   for (const auto& [key, file] : files) {
     if (!file.empty()) {
-      map[key] = ::sql::SQLString(file);
+      add(map, key, ::sql::SQLString(file));
     }
   }
 }
@@ -54,30 +63,36 @@ void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode
 ::sql::ConnectOptionsMap connect_map(const ConnectOptions& options) {
   ::sql::ConnectOptionsMap map;
   if (options.address.socket.empty()) {
-    map["hostName"] = ::sql::SQLString("tcp://[" + options.address.host + "]");
-    map["port"] = static_cast<int>(options.address.port);
+    add(map, "hostName", ::sql::SQLString("tcp://[" + options.address.host + "]"));
+    add(map, "port", static_cast<int>(options.address.port));
   } else {
-    map["hostName"] = ::sql::SQLString("unix://" + options.address.socket);
+    add(map, "hostName", ::sql::SQLString("unix://" + options.address.socket));
   }
-  map["userName"] = ::sql::SQLString(options.user);
-  map["password"] = ::sql::SQLString(options.password);
+  add(map, "userName", ::sql::SQLString(options.user));
+  add(map, "password", ::sql::SQLString(options.password));
   if (!options.database.empty()) {
-    map["schema"] = ::sql::SQLString(options.database);
+    add(map, "schema", ::sql::SQLString(options.database));
   }
-  map["OPT_CONNECT_TIMEOUT"] = whole_seconds(options.connect_timeout);
-  map["OPT_READ_TIMEOUT"] = whole_seconds(options.read_timeout);
-  map["OPT_WRITE_TIMEOUT"] = whole_seconds(options.read_timeout);
-  map["OPT_LOCAL_INFILE"] = 0;
-  map["OPT_RECONNECT"] = false;
-  map["OPT_CHARSET_NAME"] = ::sql::SQLString("utf8mb4");
+  add(map, "OPT_CONNECT_TIMEOUT", whole_seconds(options.connect_timeout));
+  add(map, "OPT_READ_TIMEOUT", whole_seconds(options.read_timeout));
+  add(map, "OPT_WRITE_TIMEOUT", whole_seconds(options.read_timeout));
+  add(map, "OPT_LOCAL_INFILE", 0);
+  add(map, "OPT_RECONNECT", false);
+  add(map, "OPT_CHARSET_NAME", ::sql::SQLString("utf8mb4"));
   add_tls(map, options.tls, options.tls.mode.value_or(SslMode::verify_identity));
   return map;
 }
 
-Result fetch(::sql::Statement& statement) {
-  const std::unique_ptr<::sql::ResultSet> rows(statement.getResultSet());
+// An error that no server sent: in what state it leaves the connection is not known.
+bool from_client(int number) {
+  return number < 1000 || (number >= cr_first && number <= cr_last);
+}
+
+// The rows that `execute` has announced. Without memory the client library loses them and reports no error.
+Result fetch(::sql::Statement& statement, bool announced) {
+  const std::unique_ptr<::sql::ResultSet> rows(announced ? statement.getResultSet() : nullptr);
   if (!rows) {
-    return {{}, 0};
+    throw ::sql::SQLException("no rows came", "HY000", cr_out_of_memory);
   }
   const auto columns = rows->getMetaData()->getColumnCount();
   std::vector<std::optional<std::string>> cells;
@@ -142,7 +157,8 @@ class Connection::Impl {
   Result query(const std::string& sql) {
     return translated([&] {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
-      return statement->execute(sql) ? fetch(*statement) : Result({}, 0);
+      const bool announced = statement->execute(sql);
+      return fetch(*statement, announced);
     });
   }
 
@@ -150,7 +166,7 @@ class Connection::Impl {
     return translated([&]() -> std::uint64_t {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
       if (statement->execute(sql)) {
-        static_cast<void>(fetch(*statement));
+        static_cast<void>(fetch(*statement, true));
         return 0;
       }
       return statement->getUpdateCount();
@@ -190,8 +206,12 @@ class Connection::Impl {
       const auto flavour = set_up_ ? std::optional(facts_.flavour) : std::nullopt;
       auto translation = make_server_error(error.getErrorCode(), error.what(), flavour, server_);
       const ErrorClass error_class = translation.error_class();
-      broken_ = broken_ || error_class == ErrorClass::connection_lost || error_class == ErrorClass::failing_over;
+      broken_ = broken_ || error_class == ErrorClass::connection_lost || error_class == ErrorClass::failing_over ||
+                from_client(error.getErrorCode());
       throw translation;
+    } catch (...) {
+      broken_ = true;  // an answer may have been left half read
+      throw;
     }
   }
 

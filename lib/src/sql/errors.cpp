@@ -21,6 +21,7 @@ constexpr std::string_view free_space = "make room on the server's disk, then ru
 constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
 constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
 constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
+constexpr std::string_view restore_table = "restore the table from a backup; an index may be dropped and created anew";
 
 // Sorted by number; what is not here is described by its class.
 constexpr auto advice_table = std::to_array<Advice>({
@@ -42,11 +43,16 @@ constexpr auto advice_table = std::to_array<Advice>({
     {1251, "client and server share no authentication plugin", check_account},
     {1290, "the server forbids this statement", "look at the options the server was started with"},
     {1698, "the server denied access", check_account},
+    {1812, "the server cannot open a table's file", restore_table},
+    {1814, "the server cannot open a table's file", restore_table},
     {1820, "the password has expired", "set a new password for the user"},
     {1862, "the password has expired", "set a new password for the user"},
+    {1932, "the server cannot open a table's file", restore_table},
     {2002, "cannot connect to the server", "start the server, or correct its socket or address in the cluster file"},
     {2003, "cannot connect to the server", "start the server, or correct its address in the cluster file"},
     {2005, "the server's host name is unknown", "correct the host name in the cluster file"},
+    {2008, "the client library ran out of memory",
+     "give the process more memory, or put fewer and smaller entities at once"},
     {2020, "a statement or a row is larger than the server or the client accepts", grow_packet},
     {2026, "no TLS connection could be made", check_tls},
     {2054, "client and server share no authentication plugin", check_account},
@@ -111,6 +117,13 @@ std::string_view what_of(ErrorClass error_class) {
 
 std::string_view hint_of(ErrorClass error_class) {
   switch (error_class) {
+    case ErrorClass::conflict:
+      return "look for long transactions and locks on the server, such as a backup's";
+    case ErrorClass::refused:
+    case ErrorClass::connection_lost:
+      return "see whether the server runs, what its log says, and whether the network is well";
+    case ErrorClass::statement_killed:
+      return "raise the server's time limit for statements, or find out who kills them";
     case ErrorClass::failing_over:
       return "name the writable server in the cluster file, or end its read_only mode";
     case ErrorClass::table_gone:

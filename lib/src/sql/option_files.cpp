@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,14 @@ void refuse_if_others_may_read(const std::string& file) {
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
   if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
     fail("a file with a password is open to other users", {file}, "run chmod o-rw on the file");
+  }
+}
+
+// A file that is there must not be passed over because this process has run out of something.
+void refuse_if_exhausted(const std::string& file, int error) {
+  if (error == ENOMEM || error == EMFILE || error == ENFILE) {
+    throw Error(ErrorCode::io, "an option file cannot be opened",
+                {{"file", file}, {"reason", std::generic_category().message(error)}});
   }
 }
 
@@ -169,10 +179,12 @@ class Reader {
   void read(const std::string& file, bool required, int depth = 0) {
     std::error_code error;
     std::ifstream in;
+    errno = 0;
     if (!fs::is_directory(file, error)) {
       in.open(file);
     }
     if (!in.is_open()) {
+      refuse_if_exhausted(file, errno);
       if (required) {
         fail("an option file cannot be read", {file}, "correct defaults_file, or the file's permissions");
       }
@@ -180,7 +192,8 @@ class Reader {
     }
     std::string group;
     std::string line;
-    for (Place place{file}; std::getline(in, line);) {
+    Place place{file};
+    while (get_line(in, line, place)) {
       ++place.line;
       read_line(trim(line), group, place, required, depth);
     }
@@ -197,6 +210,16 @@ class Reader {
   }
 
  private:
+  // False at the end of the file. What cannot be read must not pass for that.
+  static bool get_line(std::istream& in, std::string& line, const Place& place) {
+    in.exceptions(std::ios::badbit);
+    try {
+      return static_cast<bool>(std::getline(in, line));
+    } catch (const std::ios::failure&) {
+      fail("an option file cannot be read to its end", place, "");
+    }
+  }
+
   void read_line(std::string_view line, std::string& group, const Place& place, bool required, int depth) {
     if (line.empty() || line.front() == '#' || line.front() == ';') {
       return;
@@ -379,7 +402,10 @@ ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& sha
   ConnectOptions options;
   options.address = shard.address;
   options.database = shard.database;
-  options.user = first_not_empty({shard.user, cluster.user, files.user, operating_system_user()});
+  options.user = first_not_empty({shard.user, cluster.user, files.user});
+  if (options.user.empty()) {
+    options.user = operating_system_user();
+  }
   options.password = std::move(files.password);
   options.password_given = files.password_given;
   if (auto password = password_from_environment()) {

@@ -1,0 +1,36 @@
+// A JSON value that needs no memory to be destroyed.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace looseleaf::model {
+
+// nlohmann::json's own destructor moves what is in it into a vector, and ends the process if there is no memory for
+// that. So this one takes the value apart first, from the leaves on. For values that have been parsed.
+class Json : public nlohmann::json {
+ public:
+  Json() = default;
+  explicit Json(nlohmann::json&& value) noexcept : nlohmann::json(std::move(value)) {}
+  Json(const Json&) = default;
+  Json(Json&&) noexcept = default;
+  Json& operator=(const Json&) = default;
+  Json& operator=(Json&&) noexcept = default;
+  ~Json() { take_apart(*this, 0); }
+
+ private:
+  // What is nested more deeply than anything that was stored here is left to nlohmann.
+  static void take_apart(nlohmann::json& value, std::size_t depth) noexcept {
+    constexpr std::size_t deepest = 1000;
+    if (!value.is_structured() || depth == deepest) {
+      return;
+    }
+    for (nlohmann::json& child : value) {
+      take_apart(child, depth + 1);
+    }
+    value.clear();
+  }
+};
+
+}  // namespace looseleaf::model
