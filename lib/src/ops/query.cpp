@@ -250,7 +250,7 @@ class Run {
       ++report_.filtered_stale;
       return false;
     }
-    const nlohmann::json json = model::parse_stored(result.entity->json);
+    const model::Json json = model::parse_stored(result.entity->json);
     switch (plan_.judge(entry, json)) {
       case QueryPlan::Verdict::stale:
         ++report_.filtered_stale;

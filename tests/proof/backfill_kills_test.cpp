@@ -1,0 +1,107 @@
+// A backfill that is killed again and again ends as one that ran in one go.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/jobs.hpp"
+#include "tests/integration/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* killed = R"({"table": "killed", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+constexpr const char* undisturbed =
+    R"({"table": "undisturbed", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+struct KilledBackfill : StoreFixture {
+  explicit KilledBackfill(std::uint32_t shards) : StoreFixture(shards), view(StoreFixture::shards()) {}
+
+  void fill(std::uint64_t entities) {
+    std::uint64_t stored = 0;
+    WriteStream stream(datastore, [&](const WriteResult& result) { stored += result.status == WriteStatus::stored; });
+    for (std::uint64_t i = 0; i < entities; ++i) {
+      stream.put(fmt::format("{{\"n\":{}}}", i % 1000));
+    }
+    stream.finish();
+    REQUIRE(stored == entities);
+  }
+
+  // How many entities lie behind the cursors of all shards.
+  std::uint64_t done() {
+    std::uint64_t sum = 0;
+    for (std::uint32_t shard = 0; shard < view.count(); ++shard) {
+      store::with_shard(view, shard, view.deadline(), [&](sql::Connection& connection) {
+        const auto job = store::read_job(connection, "backfill", "killed");
+        sum += job ? job->done : 0;
+      });
+    }
+    return sum;
+  }
+
+  [[nodiscard]] cli::Process start_backfill() const {
+    return start({"looseleaf", "--cluster", cluster.file(), "backfill", "killed", "--quiet"});
+  }
+
+  std::vector<std::string> rows(const std::string& table) const {
+    std::vector<std::string> rows;
+    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+      rows.push_back(cluster.sql(shard, "SELECT n, HEX(entity_id) FROM " + table));
+    }
+    return rows;
+  }
+
+  store::Shards view;
+};
+
+// Kills it `kills` times, each time as soon as a cursor has moved.
+void kill_on_its_way(KilledBackfill& test, int kills) {
+  std::uint64_t done = 0;
+  for (int i = 0; i < kills; ++i) {
+    CAPTURE(i);
+    cli::Process process = test.start_backfill();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const std::uint64_t before = done;
+    while (done <= before) {
+      REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, "the cursor did not move: " << process.err());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      done = test.done();
+    }
+    process.signal(SIGKILL);
+    REQUIRE(process.wait().status == 128 + SIGKILL);
+  }
+}
+
+void check(std::uint32_t shards, std::uint64_t entities, int kills) {
+  KilledBackfill test(shards);
+  test.fill(entities);
+  test.create_index(killed);
+  kill_on_its_way(test, kills);
+  const std::uint64_t done = test.done();
+  CHECK(done > 0);
+  CHECK(done < entities);  // so the last run had something to resume, and something to do
+  const cli::ProcessResult last = test.start_backfill().wait();
+  REQUIRE_MESSAGE(last.status == 0, last.err);
+  test.create_index(undisturbed);
+  JobControl control;
+  BackfillOptions options;
+  options.tables = {"undisturbed"};
+  CHECK(test.datastore.backfill(options, control).entities == entities);
+  CHECK(test.rows("killed") == test.rows("undisturbed"));
+  CHECK(test.findings().empty());
+}
+
+TEST_CASE("a backfill that was killed fifty times on its way makes the index that one in one go makes") {
+  check(2, 300'000, 50);
+}
+
+TEST_CASE("the same with eight shards on two servers") {
+  check(8, 80'000, 10);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
