@@ -70,7 +70,7 @@ struct DropOptions {
 struct BackfillOptions {
   std::vector<std::string> tables;  // empty: every index in state building
   bool restart = false;             // forget stored cursors
-  Throttle throttle;
+  Throttle throttle = {};
 };
 
 struct BackfillReport {
@@ -108,7 +108,7 @@ struct VerifyOptions {
   bool repair = false;
   // How long a stale or orphan row may stand beside a healthy change before it is a finding.
   std::uint32_t grace_seconds = 10;
-  Throttle throttle;
+  Throttle throttle = {};
 };
 
 struct VerifyReport {

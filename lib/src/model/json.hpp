@@ -34,3 +34,11 @@ class Json : public nlohmann::json {
 };
 
 }  // namespace looseleaf::model
+
+// Without this nlohmann would take it for something that can be converted to a string.
+template <>
+struct nlohmann::adl_serializer<looseleaf::model::Json> {
+  static void to_json(nlohmann::json& to, const looseleaf::model::Json& from) {
+    to = static_cast<const nlohmann::json&>(from);
+  }
+};

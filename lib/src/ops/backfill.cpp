@@ -23,6 +23,7 @@
 #include "ops/verify.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
+#include "store/durability.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
@@ -271,8 +272,14 @@ class ShardFill {
       tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
         const Step step(steps::backfill_insert_index_rows, to);
         store::on_shard(shards_, to, [&] {
+          bool all_new = true;
           for (const auto& [index, entries] : by_index) {
-            blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries));
+            Inserted inserted = insert_or_report(*leases.at(to), targets_[index].definition, entries);
+            blocked[n].merge(inserted.blocked);
+            all_new = all_new && inserted.all_new;
+          }
+          if (!all_new) {
+            store::make_durable(*leases.at(to));
           }
         });
       });

@@ -17,6 +17,7 @@
 #include "ops/rows.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "store/durability.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/steps.hpp"
@@ -36,12 +37,13 @@ constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000)
 struct Item {
   const Write* write = nullptr;
   WriteOutcome* outcome = nullptr;
-  bool decided = false;         // the outcome is final
-  bool deferred = false;        // waits for an index shard that is down, so that the others need not
-  bool reconcile = false;       // its index rows may hold more than they should
-  std::vector<PlacedRow> rows;  // expected once it is stored
-  std::uint64_t added_id = 0;   // of its row; 0: a new one
-  base::Stamp stamp;            // as it is written
+  bool decided = false;            // the outcome is final
+  bool deferred = false;           // waits for an index shard that is down, so that the others need not
+  bool reconcile = false;          // its index rows may hold more than they should
+  std::vector<PlacedRow> rows;     // expected once it is stored
+  std::set<std::uint32_t> new_on;  // shards of those among them that the old body does not call for
+  std::uint64_t added_id = 0;      // of its row; 0: a new one
+  base::Stamp stamp;               // as it is written
 };
 
 using Items = std::vector<Item*>;
@@ -123,6 +125,10 @@ class BatchWriter {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
     for (Item* item : items) {
       item->rows = expected_rows(*catalog, *item->write);
+      item->new_on.clear();
+      for (const PlacedRow& row : item->rows) {
+        item->new_on.insert(row.shard);
+      }
     }
     store::Lease lease = shards_.connect(entity_shard_, deadline_);
     Items batch = refuse_too_large(items, lease->max_allowed_packet());
@@ -346,6 +352,12 @@ class BatchWriter {
     if (!std::includes(item.rows.begin(), item.rows.end(), old_rows.begin(), old_rows.end())) {
       item.reconcile = true;
     }
+    item.new_on.clear();
+    for (const PlacedRow& row : item.rows) {
+      if (!std::binary_search(old_rows.begin(), old_rows.end(), row)) {
+        item.new_on.insert(row.shard);
+      }
+    }
   }
 
   static void check_immutable(const store::Catalog& catalog, const nlohmann::json& before, Item& item) {
@@ -384,6 +396,12 @@ class BatchWriter {
         add_row(rows, row);
       }
     }
+    // Rows that the old bodies call for are there, and on disk, since before those were committed. Others may be there
+    // because a put inserted them that has not heard of it.
+    std::set<std::uint32_t> new_on;
+    for (const Item* item : items) {
+      new_on.insert(item->new_on.begin(), item->new_on.end());
+    }
     std::vector<std::optional<IndexShardFailure>> failures(rows.size());
     std::vector<std::set<Uuid>> in_the_way(rows.size());
     std::vector<std::function<void()>> tasks;
@@ -395,9 +413,15 @@ class BatchWriter {
         }
         try {
           store::on_shard(shards_, shard, [&] {
+            bool all_new = true;
             for (auto& [index, entries] : by_index) {
               std::sort(entries.begin(), entries.end());
-              in_the_way[n].merge(insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries));
+              Inserted inserted = insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries);
+              in_the_way[n].merge(inserted.blocked);
+              all_new = all_new && inserted.all_new;
+            }
+            if (!all_new && new_on.contains(shard)) {
+              store::make_durable(*leases.at(shard));
             }
           });
         } catch (const sql::ServerError& error) {
@@ -487,8 +511,9 @@ class BatchWriter {
       try {
         const store::Lease lease = shards_.connect(entity_shard_, deadline_);
         const Step step(steps::put_resolve, entity_shard_);
-        sql::Transaction transaction(*lease);
-        settle(catalog, items, store::read_entities(*lease, ids, store::Lock::exclusive));
+        const auto rows = read_locked(*lease, ids);
+        store::make_durable(*lease);
+        settle(catalog, items, rows);
         return;
       } catch (const Error& error) {
         const auto* server = dynamic_cast<const sql::ServerError*>(&error);
@@ -500,6 +525,11 @@ class BatchWriter {
       }
       backoff.wait(deadline_);
     }
+  }
+
+  static std::vector<store::EntityRow> read_locked(sql::Connection& connection, std::span<const Uuid> ids) {
+    const sql::Transaction transaction(connection);
+    return store::read_entities(connection, ids, store::Lock::exclusive);
   }
 
   static void leave_unknown(const Items& items, const Error& error) {

@@ -12,6 +12,7 @@
 #include "model/entity.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "store/durability.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/steps.hpp"
@@ -69,7 +70,7 @@ class IndexTransactions {
     }
     if (const auto rows = inserts.find(shard); rows != inserts.end()) {
       for (const auto& [index, entries] : rows->second) {
-        if (!insert_or_report(connection, catalog_.indexes[index].definition, entries).empty()) {
+        if (!insert_or_report(connection, catalog_.indexes[index].definition, entries).blocked.empty()) {
           return false;
         }
       }
@@ -257,6 +258,9 @@ class Reconciliation {
   // False if a row stood in the way; then nothing was changed.
   bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
             const Changes& changes) {
+    if (!changes.deletes.empty()) {
+      store::make_durable(*leases[entity_shard_]);  // the bodies that no longer call for these rows
+    }
     IndexTransactions transactions(shards_, leases, catalog);
     if (!transactions.apply(changes.deletes, changes.inserts)) {
       return false;

@@ -40,11 +40,12 @@ void add_row(RowsByShard& rows, const PlacedRow& row) {
   rows[row.shard][row.index].push_back(row.entry);
 }
 
-std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
-                                std::span<const store::IndexEntry> entries) {
-  std::set<Uuid> blocked;
-  if (store::insert_entries(connection, definition, entries) == entries.size() || !definition.immutable) {
-    return blocked;
+Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+                          std::span<const store::IndexEntry> entries) {
+  Inserted inserted;
+  inserted.all_new = store::insert_entries(connection, definition, entries) == entries.size();
+  if (inserted.all_new || !definition.immutable) {
+    return inserted;
   }
   std::vector<Uuid> ids;
   for (const auto& entry : entries) {
@@ -54,10 +55,10 @@ std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefiniti
   std::sort(there.begin(), there.end());
   for (const auto& entry : entries) {
     if (!std::binary_search(there.begin(), there.end(), entry)) {
-      blocked.insert(entry.entity_id);
+      inserted.blocked.insert(entry.entity_id);
     }
   }
-  return blocked;
+  return inserted;
 }
 
 std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {

@@ -36,9 +36,15 @@ struct PlacedRow {
 
 void add_row(RowsByShard& rows, const PlacedRow& row);
 
-// Inserts what is absent. In a table with UNIQUE (entity_id) another row can stand in the way, hidden by the no-op
-// duplicate clause: so when fewer rows were new than were sent, looks, and returns the entities it happened to.
-[[nodiscard]] std::set<Uuid> insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+// What became of rows that were to be inserted.
+struct Inserted {
+  std::set<Uuid> blocked;  // entities in whose way another row stands, in a table with UNIQUE (entity_id)
+  bool all_new = true;     // false: some were there, though perhaps not on disk; see store/durability.hpp
+};
+
+// Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than were
+// sent, looks for it.
+[[nodiscard]] Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
                                               std::span<const store::IndexEntry> entries);
 
 // A connection for index rows to every shard.

@@ -1,0 +1,141 @@
+// A server shows a commit before it is on disk, and forgets it if it dies then. With a disk that hangs this takes
+// seconds: nothing may be acknowledged, and no index row deleted, on the strength of such a commit.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Both index rows of an entity with n=1, then n=3, are on shard 1; id_of(0) is on shard 0.
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+// While it exists, what is started loads the library.
+class Preloaded {
+ public:
+  Preloaded() { ::setenv("LD_PRELOAD", LOOSELEAF_SLOW_LOG, 1); }
+  Preloaded(const Preloaded&) = delete;
+  Preloaded& operator=(const Preloaded&) = delete;
+  ~Preloaded() { ::unsetenv("LD_PRELOAD"); }
+};
+
+TestCluster start_servers() {
+  const Preloaded preloaded;
+  // Statistics that are kept in tables are written when a table is opened.
+  return TestCluster({.shards = 2, .servers = 0, .extra_args = {"--innodb-stats-persistent=0"}});
+}
+
+bool happens(const std::function<bool()>& condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) {
+      return true;
+    }
+    std::this_thread::sleep_for(20ms);
+  }
+  return false;
+}
+
+struct SlowDisks {
+  SlowDisks() : cluster(start_servers()) {
+    REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+    create_index(cluster, by_n);
+    put_all(cluster, entity(2, "\"n\":2"));
+    REQUIRE(cluster.looseleaf({"verify", "--quiet"}).status == 0);  // opens every table
+  }
+
+  // Log writes of a shard's server hang from now on.
+  void stall(std::uint32_t shard) const {
+    for (const std::string& file : stall_files(shard)) {
+      std::ofstream(file).flush();
+    }
+  }
+  // The server dies before they are done, and comes back.
+  void crash(std::uint32_t shard) const {
+    cluster.sandbox().kill_server(shard);
+    for (const std::string& file : stall_files(shard)) {
+      std::filesystem::remove(file);
+    }
+    cluster.sandbox().start_server(shard);
+  }
+
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const {
+    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", cluster.file()});
+    return looseleaf::test::start(std::move(arguments), input);
+  }
+
+  [[nodiscard]] std::string body() const {
+    return cluster.sql(0, "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id_of(0) + "'");
+  }
+  [[nodiscard]] bool has_row(int n) const {
+    return !cluster.sql(1, fmt::format("SELECT 1 FROM by_n WHERE n = {} AND entity_id = x'{}'", n, id_of(0))).empty();
+  }
+  void check_no_row_is_missing() const {
+    const std::string now = body();
+    CHECK((now != entity(0, "\"n\":1") + "\n" || has_row(1)));
+    CHECK((now != entity(0, "\"n\":3") + "\n" || has_row(3)));
+  }
+
+  TestCluster cluster;
+
+ private:
+  [[nodiscard]] std::vector<std::string> stall_files(std::uint32_t shard) const {
+    const std::string datadir = cluster.sandbox().server(shard).datadir;
+    const std::string redo = datadir + "/#innodb_redo";
+    return {(std::filesystem::exists(redo) ? redo : datadir) + "/stall"};
+  }
+};
+
+TEST_CASE("a commit in doubt that others can see already is not acknowledged before it is on disk") {
+  const SlowDisks servers;
+  put_all(servers.cluster, entity(0, "\"n\":1"));
+  servers.stall(0);
+  cli::Process put = servers.start({"put", "--timeout", "2"}, entity(0, "\"n\":3"));
+  CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
+  check_run(put.wait(), 3, "", {"looseleaf: error: outcome of the commit is unknown\n"});
+  servers.crash(0);
+  CHECK(servers.body() == entity(0, "\"n\":1") + "\n");
+  servers.check_no_row_is_missing();
+}
+
+TEST_CASE("an index row is not deleted because of a commit that is not on disk") {
+  const SlowDisks servers;
+  put_all(servers.cluster, entity(0, "\"n\":1"));
+  servers.stall(0);
+  cli::Process put = servers.start({"put"}, entity(0, "\"n\":3"));
+  CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
+  const cli::ProcessResult repair = servers.cluster.looseleaf({"verify", "--repair", "--grace", "0", "--timeout", "2"});
+  CHECK(repair.status == 3);
+  CHECK(put.out().empty());
+  put.signal(SIGKILL);
+  CHECK(put.wait().status == 128 + SIGKILL);
+  servers.crash(0);
+  CHECK(servers.body() == entity(0, "\"n\":1") + "\n");
+  servers.check_no_row_is_missing();
+}
+
+TEST_CASE("an index row that another put inserted counts only when it is on disk") {
+  const SlowDisks servers;
+  servers.stall(1);
+  cli::Process first = servers.start({"put"}, entity(0, "\"n\":1"));
+  CHECK(happens([&] { return servers.has_row(1); }));
+  first.signal(SIGKILL);
+  CHECK(first.wait().status == 128 + SIGKILL);
+  const cli::ProcessResult second = servers.cluster.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":1"));
+  CHECK(second.status == 3);
+  servers.crash(1);
+  servers.check_no_row_is_missing();
+}
+
+}  // namespace
+}  // namespace looseleaf::test
