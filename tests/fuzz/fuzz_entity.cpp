@@ -1,0 +1,160 @@
+// One entity's text: what is accepted is JSON as nlohmann reads it and survives every way the program takes with it;
+// what is refused is refused for a documented reason, with its place.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <looseleaf/error.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/text.hpp"
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+#include "model/strict_json.hpp"
+#include "store/index_rows.hpp"
+#include "tests/fuzz/oracle.hpp"
+#include "tests/fuzz/samples.hpp"
+
+namespace {
+
+using namespace looseleaf;
+using fuzz::require;
+using nlohmann::json;
+
+// What the strict parser has to look for although nlohmann does not mind it.
+class Facts : public json::json_sax_t {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(json::number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(json::number_unsigned_t /*value*/) override { return true; }
+  bool number_float(json::number_float_t /*value*/, const std::string& /*literal*/) override { return true; }
+  bool string(std::string& /*value*/) override { return true; }
+  bool binary(json::binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*size*/) override { return open(); }
+  bool start_array(std::size_t /*size*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    repeats_key = !keys_.back().insert(name).second || repeats_key;
+    return true;
+  }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/, const json::exception& /*error*/) override {
+    return false;
+  }
+
+  std::size_t depth = 0;
+  bool repeats_key = false;
+
+ private:
+  bool open() {
+    keys_.emplace_back();
+    depth = std::max(depth, keys_.size());
+    return true;
+  }
+  bool close() {
+    keys_.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> keys_;
+};
+
+bool should_be_accepted(std::string_view text) {
+  if (!json::accept(text) || text.starts_with("\xEF\xBB\xBF") || text.find('\0') != std::string_view::npos) {
+    return false;
+  }
+  Facts facts;
+  json::sax_parse(text, &facts);
+  return !facts.repeats_key && facts.depth <= model::max_depth;
+}
+
+void check_place(std::string_view text, const std::string& pointer, const model::JsonPlace& place, const json& root) {
+  const json& value = root.at(json::json_pointer(pointer));
+  require(place.value < text.size(), "a value is in its text");
+  const char first = text[place.value];
+  const std::string_view expected = value.is_object()    ? "{"
+                                    : value.is_array()   ? "["
+                                    : value.is_string()  ? "\""
+                                    : value.is_boolean() ? "tf"
+                                    : value.is_null()    ? "n"
+                                                         : "-0123456789";
+  require(expected.find(first) != std::string_view::npos, "the place of a value is where it begins");
+  require(
+      pointer.empty() || root.at(json::json_pointer(pointer).parent_pointer()).is_array() || text.at(place.key) == '"',
+      "the place of a key is its quotation mark");
+}
+
+void check_strict(std::string_view text) {
+  const bool expected = should_be_accepted(text);
+  try {
+    const json parsed = model::parse_strict(text);
+    require(expected, "what nlohmann or a documented limit refuses is refused");
+    require(parsed == json::parse(text), "a text means what nlohmann reads in it");
+    model::JsonPlaces places;
+    require(model::parse_strict(text, &places) == parsed, "noting places changes nothing");
+    for (const auto& [pointer, place] : places) {
+      check_place(text, pointer, place, parsed);
+    }
+  } catch (const model::JsonFault& fault) {
+    require(!expected, "only documented limits are refused beyond what nlohmann refuses");
+    require(fault.offset <= text.size(), "a fault is in its text");
+  }
+}
+
+bool fits(const Property& property, const model::Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return value.index() == static_cast<std::size_t>(property.type) &&
+         (text == nullptr || (base::is_utf8(*text) && base::utf8_length(*text) <= property.max_length));
+}
+
+void check_rows(const IndexDefinition& definition, const json& entity) {
+  const std::vector<model::Row> rows = model::expected_rows(definition, entity);
+  require(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end(),
+          "rows are sorted and distinct");
+  for (const model::Row& row : rows) {
+    require(row.size() == definition.properties.size(), "a row has a value of each property");
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      require(fits(definition.properties[i], row[i]), "a value fits its column");
+      const std::string literal = store::value_literal(row[i]);
+      require(literal.find_first_not_of("x'_utf8mb40123456789abcdef+-. ") == std::string::npos,
+              "a value is digits in SQL");
+    }
+    require(json::accept(model::to_json(row)), "a row is shown as JSON");
+  }
+  require(model::change_allowed(definition, entity, entity), "an entity may be put again as it is");
+}
+
+void check_entity(const model::ParsedEntity& entity, std::string_view given) {
+  require(entity.json == model::parse_stored(entity.text), "the stored text means the same");
+  require(model::id_of(entity.json) == entity.id, "the stored text holds the id");
+  const model::ParsedEntity again = model::parse_entity(entity.text);
+  require(again.text == entity.text && again.id == entity.id && again.json == entity.json,
+          "a stored text is stored unchanged when it is put again");
+  require(given.find(entity.text) != std::string_view::npos || entity.text.starts_with("{\"id\":\""),
+          "nothing but an id is added");
+  const std::string line = model::on_one_line(entity.text);
+  require(line.find_first_of("\r\n") == std::string::npos, "a line has no line break");
+  require(model::parse_stored(line) == entity.json, "a line means the same");
+  for (const IndexDefinition& definition : fuzz::sample_definitions()) {
+    check_rows(definition, entity.json);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  check_strict(text);
+  try {
+    check_entity(model::parse_entity(text), text);
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::bad_entity, "an entity is refused as a bad entity");
+    fuzz::require_place(error, text);
+  }
+  return 0;
+}

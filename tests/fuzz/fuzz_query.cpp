@@ -1,0 +1,328 @@
+// Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a condition or an entity
+// a line. The SQL holds values as digits only and leaves out no row that is given; what is given is what a plain look
+// at the conditions finds.
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <looseleaf/error.hpp>
+#include <looseleaf/query.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hex.hpp"
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+#include "ops/query_plan.hpp"
+#include "sql/literals.hpp"
+#include "store/index_rows.hpp"
+#include "store/placement.hpp"
+#include "tests/fuzz/oracle.hpp"
+#include "tests/fuzz/samples.hpp"
+
+namespace {
+
+using namespace looseleaf;
+using fuzz::require;
+
+struct Input {
+  const IndexDefinition* definition = nullptr;
+  Query query;
+  std::vector<model::ParsedEntity> entities;
+};
+
+const std::map<Operator, std::string> operators = {{Operator::equal, "="},          {Operator::less, "<"},
+                                                   {Operator::less_equal, "<="},    {Operator::greater, ">"},
+                                                   {Operator::greater_equal, ">="}, {Operator::prefix, "^="}};
+
+std::optional<Condition> read_condition(const std::string& text) {
+  try {
+    Condition condition = Condition::parse(text);
+    require(condition.property + operators.at(condition.op) + condition.value == text,
+            "a condition is its property, its operator and its value");
+    require(!condition.property.empty() && condition.property.find_first_of("<>=") == std::string::npos,
+            "a condition is split at its first operator");
+    return condition;
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::usage, "a condition is refused as wrong usage");
+    return std::nullopt;
+  }
+}
+
+std::optional<model::ParsedEntity> read_entity(const std::string& text) {
+  try {
+    return model::parse_entity(text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Input> read_input(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  const auto& definitions = fuzz::sample_definitions();
+  if (line.empty() || line[0] < '0' || static_cast<std::size_t>(line[0] - '0') >= definitions.size()) {
+    return std::nullopt;
+  }
+  Input input;
+  input.definition = &definitions[static_cast<std::size_t>(line[0] - '0')];
+  input.query.index = input.definition->table;
+  input.query.descending = line.ends_with('d');
+  while (std::getline(lines, line)) {
+    if (line.starts_with('{')) {
+      if (auto entity = read_entity(line)) {
+        input.entities.push_back(*std::move(entity));
+      }
+    } else if (auto condition = read_condition(line)) {
+      input.query.conditions.push_back(*std::move(condition));
+    }
+  }
+  return input;
+}
+
+// The SQL in its parts: names, keywords, operators, and literals of digits. Anything else is a value that got out.
+std::vector<std::string> tokens_of(std::string_view sql) {
+  constexpr std::string_view punctuation = "(),=<>";
+  std::vector<std::string> tokens;
+  const auto take = [&](std::size_t size) {
+    tokens.emplace_back(sql.substr(0, size));
+    sql.remove_prefix(size);
+  };
+  while (!sql.empty()) {
+    const auto after = [&](auto belongs) {
+      return static_cast<std::size_t>(std::find_if_not(sql.begin(), sql.end(), belongs) - sql.begin());
+    };
+    if (sql[0] == ' ') {
+      sql.remove_prefix(1);
+    } else if (sql[0] == '`') {
+      std::size_t end = 1;
+      for (; sql.at(end) != '`' || (end + 1 < sql.size() && sql[end + 1] == '`'); ++end) {
+        end += sql[end] == '`' ? 1U : 0U;
+      }
+      take(end + 1);
+    } else if (sql.starts_with("x'") || sql.starts_with("''")) {
+      const std::size_t begin = sql.find('\'') + 1;
+      const std::size_t end = sql.find_first_not_of("0123456789abcdef", begin);
+      require(end != std::string_view::npos && sql[end] == '\'', "a literal is hexadecimal digits");
+      take(end + 1);
+    } else if (std::isdigit(static_cast<unsigned char>(sql[0])) != 0 || sql[0] == '-') {
+      take(after([](char c) { return std::string_view("0123456789.e+-").find(c) != std::string_view::npos; }));
+    } else if (punctuation.find(sql[0]) != std::string_view::npos) {
+      take(sql.size() > 1 && sql[1] == '=' ? 2 : 1);
+    } else {
+      const std::size_t size =
+          after([](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+      require(size > 0, "SQL consists of names, keywords, operators and literals");
+      take(size);
+    }
+  }
+  return tokens;
+}
+
+void check_words(const std::vector<std::string>& tokens, const IndexDefinition& definition) {
+  std::set<std::string> known = {"SELECT",
+                                 "FROM",
+                                 "WHERE",
+                                 "AND",
+                                 "OR",
+                                 "IN",
+                                 "ORDER",
+                                 "BY",
+                                 "DESC",
+                                 "LIMIT",
+                                 "entity_id",
+                                 "_utf8mb4",
+                                 sql::quote_identifier(definition.table)};
+  for (const std::string& column : store::column_names(definition)) {
+    known.insert(column);
+  }
+  for (const std::string& token : tokens) {
+    const bool literal = token.starts_with("x'") || token == "''";
+    const bool word = std::isalpha(static_cast<unsigned char>(token[0])) != 0 || token[0] == '_' || token[0] == '`';
+    require(literal || !word || known.contains(token), "no word in SQL comes from a value");
+  }
+}
+
+// Evaluates the WHERE of a plan for a row, as a server with a binary collation does.
+class Where {
+ public:
+  Where(const IndexDefinition& definition, std::vector<std::string> tokens)
+      : definition_(definition), tokens_(std::move(tokens)) {}
+
+  [[nodiscard]] bool holds(const model::Row& row) {
+    at_ = static_cast<std::size_t>(std::find(tokens_.begin(), tokens_.end(), "WHERE") - tokens_.begin());
+    bool all = true;
+    while (at_ < tokens_.size() && tokens_[at_] != "ORDER") {
+      ++at_;  // WHERE or AND
+      const bool one = comparison(row);
+      all = all && one;
+    }
+    return all;
+  }
+
+ private:
+  bool comparison(const model::Row& row) {
+    const auto columns = store::column_names(definition_);
+    const auto column =
+        static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tokens_.at(at_++)) - columns.begin());
+    const model::Value& value = row.at(column);
+    const std::string op = tokens_.at(at_++);
+    if (op == "IN") {
+      bool any = false;
+      while (tokens_.at(at_) != ")") {
+        ++at_;  // ( or ,
+        any = literal(column) == value || any;
+      }
+      ++at_;
+      return any;
+    }
+    const model::Value bound = literal(column);
+    return op == "="    ? value == bound
+           : op == "<"  ? value < bound
+           : op == "<=" ? value <= bound
+           : op == ">"  ? value > bound
+                        : value >= bound;
+  }
+
+  model::Value literal(std::size_t column) {
+    if (tokens_.at(at_) == "_utf8mb4") {
+      ++at_;
+    }
+    const std::string token = tokens_.at(at_++);
+    switch (definition_.properties.at(column).type) {
+      case PropertyType::uuid:
+        return Uuid::from_bytes(bytes(token)).value();
+      case PropertyType::string:
+        return bytes(token);
+      case PropertyType::integer:
+        return number<std::int64_t>(token);
+      case PropertyType::real:
+        return number<double>(token);
+      case PropertyType::boolean:
+        return number<std::int64_t>(token) != 0;
+    }
+    std::abort();
+  }
+
+  static std::string bytes(std::string_view token) {
+    std::string out;
+    for (std::size_t i = token.find('\'') + 1; i + 2 < token.size(); i += 2) {
+      out += static_cast<char>(base::hex_digit(token[i]) * 16 + base::hex_digit(token[i + 1]));
+    }
+    return out;
+  }
+
+  template <typename Number>
+  static Number number(const std::string& token) {
+    Number parsed{};
+    const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), parsed);
+    require(error == std::errc() && end == token.data() + token.size(), "a number in SQL is one number");
+    return parsed;
+  }
+
+  const IndexDefinition& definition_;
+  std::vector<std::string> tokens_;
+  std::size_t at_ = 0;
+};
+
+bool meets(const model::Value& value, Operator op, const model::Value& bound) {
+  switch (op) {
+    case Operator::equal:
+      return value == bound;
+    case Operator::less:
+      return value < bound;
+    case Operator::less_equal:
+      return value <= bound;
+    case Operator::greater:
+      return value > bound;
+    case Operator::greater_equal:
+      return value >= bound;
+    case Operator::prefix:
+      return std::get<std::string>(value).starts_with(std::get<std::string>(bound));
+  }
+  return false;
+}
+
+// Does a value of this property meet all conditions on it, those with = taken together as any-of?
+bool meets_all(const Property& property, const model::Value& value, const std::vector<Condition>& conditions) {
+  bool all = true, any_equal = false, equal_found = false;
+  for (const Condition& condition : conditions) {
+    if (condition.property != property.name) {
+      continue;
+    }
+    const bool met = meets(value, condition.op, model::parse_value(property, condition.value));
+    if (condition.op == Operator::equal) {
+      any_equal = true;
+      equal_found = equal_found || met;
+    } else {
+      all = all && met;
+    }
+  }
+  return all && (!any_equal || equal_found);
+}
+
+bool should_match(const Input& input, const nlohmann::json& entity) {
+  const auto& properties = input.definition->properties;
+  return model::matches_where(*input.definition, entity) &&
+         std::all_of(properties.begin(), properties.end(), [&](const Property& property) {
+           const auto values = model::property_values(property, entity);
+           return std::any_of(values.begin(), values.end(), [&](const model::Value& value) {
+             return meets_all(property, value, input.query.conditions);
+           });
+         });
+}
+
+void check_given(const Input& input, const ops::QueryPlan& plan, Where& where, const store::IndexEntry& entry) {
+  require(where.holds(entry.values), "SQL finds every row that is given");
+  for (const std::uint32_t shards : {1U, 2U, 7U}) {
+    const std::uint32_t entity_shard = store::shard_of(entry.entity_id, shards);
+    const std::uint32_t shard = store::index_shard(*input.definition, entry.values, entity_shard, shards);
+    const std::vector<std::uint32_t> asked = plan.shards(shards);
+    require(std::find(asked.begin(), asked.end(), shard) != asked.end(),
+            "the shards asked have every row that is given");
+  }
+}
+
+void check_entity(const Input& input, const ops::QueryPlan& plan, Where& where, const model::ParsedEntity& entity) {
+  std::size_t given = 0;
+  for (const model::Row& row : model::expected_rows(*input.definition, entity.json)) {
+    const store::IndexEntry entry{row, entity.id};
+    if (plan.judge(entry, entity.json) == ops::QueryPlan::Verdict::given) {
+      ++given;
+      check_given(input, plan, where, entry);
+    }
+    check_words(tokens_of(plan.select(entry, 10)), *input.definition);
+  }
+  require(given == (should_match(input, entity.json) ? 1U : 0U), "an entity that matches is given once, others never");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto input = read_input(std::string(reinterpret_cast<const char*>(data), size));
+  if (!input) {
+    return -1;
+  }
+  std::optional<ops::QueryPlan> plan;
+  try {
+    plan.emplace(*input->definition, input->query);
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::usage, "conditions are refused as wrong usage");
+    return 0;
+  }
+  const auto tokens = tokens_of(plan->select(std::nullopt, 10));
+  check_words(tokens, *input->definition);
+  Where where(*input->definition, tokens);
+  for (const model::ParsedEntity& entity : input->entities) {
+    check_entity(*input, *plan, where, entity);
+  }
+  return 0;
+}

@@ -1,0 +1,82 @@
+// What was written while things crashed, and whether what is found afterwards, and what queries found meanwhile, can
+// be.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace looseleaf::test {
+
+// Entity values; absent: there is none.
+using CrashValue = std::optional<std::string>;
+
+constexpr long long never = std::numeric_limits<long long>::max();
+
+// Nanoseconds of the monotonic clock, which all processes of a machine share.
+[[nodiscard]] long long crash_now();
+
+[[nodiscard]] std::string crash_id(int number);
+// An entity that no other write stores: `name` is the write's. Those of odd numbers have an `owner`, of an immutable
+// index, that is nearly always the same.
+[[nodiscard]] std::string crash_entity(int number, std::uint64_t random, const std::string& name);
+
+enum class CrashStatus {
+  acknowledged,
+  maybe,     // it may have taken effect at any time after its start: nobody was told
+  no_effect  // refused, failed, or a delete that found nothing
+};
+
+struct CrashWrite {
+  std::string name;
+  CrashValue value;
+  long long start = 0, end = never;
+  CrashStatus status = CrashStatus::maybe;
+};
+
+// By id.
+using CrashWrites = std::map<std::string, std::vector<CrashWrite>>;
+
+// Adds what a recorder's log tells. Returns how many writes had begun and not ended.
+int read_crash_log(const std::string& text, CrashWrites& writes);
+
+struct CrashQuery {
+  std::string property, value;  // one for which it asked
+  long long start = 0, end = 0;
+  std::map<std::string, std::string> found;  // body by id
+  std::vector<std::string> twice;            // ids
+};
+
+class CrashHistory {
+ public:
+  // `before`: the values when the round began; absent ids have none.
+  CrashHistory(const std::map<std::string, std::string>& before, const CrashWrites& writes)
+      : before_(before), writes_(writes) {}
+
+  // Ids whose value is not that of the last acknowledged write or of one that may have come later.
+  [[nodiscard]] std::vector<std::string> lost_or_reverted(const std::map<std::string, std::string>& after) const;
+
+  // What a query missed, found twice, or should not have found, among the entities that nobody touched while it ran.
+  // Adds to `checked` the number of those.
+  [[nodiscard]] std::vector<std::string> wrong_answers(const CrashQuery& query, std::uint64_t& checked) const;
+
+  [[nodiscard]] std::uint64_t acknowledged() const;
+
+ private:
+  [[nodiscard]] CrashValue value_before(const std::string& id) const;
+  // What is known of an entity, for people.
+  [[nodiscard]] std::string describe(const std::string& id) const;
+  [[nodiscard]] bool possible(const std::string& id, const CrashValue& value) const;
+  // The value from `start` to `end` if it is certain.
+  [[nodiscard]] std::optional<CrashValue> settled(const std::string& id, long long start, long long end) const;
+  [[nodiscard]] std::vector<std::string> all_ids() const;
+
+  const std::map<std::string, std::string>& before_;
+  const CrashWrites& writes_;
+};
+
+}  // namespace looseleaf::test

@@ -1,0 +1,192 @@
+// Rounds of load in each of which a program or a server is killed at random, and what must be there afterwards. The
+// number of rounds that count: LOOSELEAF_ROUNDS, else 20, or 1000 in a full run. LOOSELEAF_SEED repeats the choices,
+// but not the moments.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <looseleaf/datastore.hpp>
+
+#include "base/failpoint.hpp"
+#include "tests/proof/crash_world.hpp"
+#include "tests/support/proof.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int wanted_rounds() {
+  const char* const rounds = std::getenv("LOOSELEAF_ROUNDS");
+  return rounds != nullptr ? std::stoi(rounds) : full_run() ? 1000 : 20;
+}
+
+const char* name_of(Victim victim) {
+  switch (victim) {
+    case Victim::recorder:
+      return "recorder";
+    case Victim::putter:
+      return "put";
+    case Victim::job:
+      return "job";
+    case Victim::server:
+      return "server";
+  }
+  return "";
+}
+
+struct Totals {
+  int rounds = 0, counted = 0, servers = 0;
+  std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
+  std::uint64_t lost = 0, missing = 0, wrong_answers = 0;
+
+  void add(const CrashRound& round) {
+    ++rounds;
+    counted += round.counts ? 1 : 0;
+    servers += round.counts && round.victim == Victim::server ? 1 : 0;
+    acknowledged += round.acknowledged;
+    least_acknowledged = std::min(least_acknowledged, round.acknowledged);
+    queries += round.queries;
+    answers += round.answers_checked;
+    lost += round.lost.size();
+    missing += round.missing.size();
+    wrong_answers += round.wrong_answers.size();
+  }
+};
+
+void expect_nothing(const std::string& what, const std::vector<std::string>& found) {
+  for (const std::string& text : found) {
+    FAIL_CHECK(what, ": ", text);
+  }
+}
+
+// Rounds until the checker reports something, five at most.
+Totals control_rounds(const CrashOptions& options, bool (*noticed)(const Totals&)) {
+  constexpr int most = 5;
+  CrashWorld world(options);
+  Totals totals;
+  while (totals.rounds < most && !noticed(totals)) {
+    totals.add(world.run_round());
+  }
+  fmt::print("control: {} rounds, {} writes acknowledged, {} lost, {} rows missing, {} wrong answers\n", totals.rounds,
+             totals.acknowledged, totals.lost, totals.missing, totals.wrong_answers);
+  return totals;
+}
+
+bool skipped() {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: built without LOOSELEAF_FAILPOINTS");
+  }
+  return !base::failpoints_enabled;
+}
+
+TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready index missing, no answer wrong") {
+  if (skipped()) {
+    return;
+  }
+  const auto started = Clock::now();
+  const int wanted = wanted_rounds(), clean_every = full_run() ? 25 : 10;
+  CrashOptions options;
+  options.seed = run_seed();
+  fmt::print("LOOSELEAF_SEED={}\n", options.seed);
+  std::fflush(stdout);
+  CrashWorld world(options);
+  Totals totals;
+  while (totals.counted < wanted && totals.rounds < 4 * wanted) {
+    const CrashRound round = world.run_round();
+    totals.add(round);
+    fmt::print("round {}: {} killed{}, {} writes acknowledged, {} queries\n", totals.rounds, name_of(round.victim),
+               round.counts ? "" : " (not counted)", round.acknowledged, round.queries);
+    std::fflush(stdout);
+    expect_nothing("lost or reverted", round.lost);
+    expect_nothing("missing", round.missing);
+    expect_nothing("wrong answer", round.wrong_answers);
+    expect_nothing("trouble", round.troubles);
+    if (round.counts && totals.counted % clean_every == 0) {
+      expect_nothing("after clean --full", world.clean_all());
+    }
+  }
+  expect_nothing("after clean --full", world.clean_all());
+  CHECK(totals.counted >= wanted);
+  CHECK(totals.acknowledged > 0);
+  CHECK(totals.answers > 0);
+  log_proof(
+      "crash-rounds",
+      {{"seed", std::to_string(options.seed)},
+       {"rounds whose kill came while a transaction of the victim was under way",
+        fmt::format("{} of {}, {} of them of servers", totals.counted, totals.rounds, totals.servers)},
+       {"writes acknowledged",
+        fmt::format("{}, {} a round, at least {}", totals.acknowledged,
+                    totals.acknowledged / static_cast<std::uint64_t>(totals.rounds), totals.least_acknowledged)},
+       {"acknowledged writes lost or reverted", std::to_string(totals.lost)},
+       {"rows of ready indexes missing before cleaning", std::to_string(totals.missing)},
+       {"wrong answers of queries meanwhile", fmt::format("{}, of {} queries with {} entities that nobody touched",
+                                                          totals.wrong_answers, totals.queries, totals.answers)},
+       {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
+}
+
+TEST_CASE("control: servers that do not flush their log lose acknowledged writes, and that is noticed") {
+  if (skipped()) {
+    return;
+  }
+  CrashOptions options;
+  options.seed = run_seed();
+  options.victims = {Victim::server};
+  options.server_args = {"--innodb-flush-log-at-trx-commit=0"};
+  CHECK(control_rounds(options, [](const Totals& totals) { return totals.lost > 0; }).lost > 0);
+}
+
+TEST_CASE("control: index rows that puts leave out are noticed, and so are the answers that lack them") {
+  if (skipped()) {
+    return;
+  }
+  CrashOptions options;
+  options.seed = run_seed();
+  options.victims = {Victim::recorder};
+  options.failpoint = "put.insert_index_rows=skip";
+  const Totals totals =
+      control_rounds(options, [](const Totals& sofar) { return sofar.missing > 0 && sofar.wrong_answers > 0; });
+  CHECK(totals.missing > 0);
+  CHECK(totals.wrong_answers > 0);
+  CHECK(totals.lost == 0);
+}
+
+// An entity of shard 0 whose rows are on shard 1. A put changes it, and stops in its reconcile, when it has read the
+// rows and deleted none; then its connection to shard 0 is cut, so that its locks are gone; another put changes the
+// entity back; and the first one goes on.
+std::vector<std::string> missing_after_cut(const std::string& failpoint) {
+  const TestCluster cluster = TestCluster::shared(2);
+  Observer observer(cluster);
+  Datastore datastore = Datastore::open(Cluster::load(cluster.file()));
+  datastore.init();
+  datastore.create_indexes({IndexDefinition::parse(
+      R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})", "test")});
+  const auto entity = [](int n) { return fmt::format(R"({{"id":"{}","n":{}}})", crash_id(0), n); };
+  datastore.put({entity(1)});
+  const auto youngest = observer.youngest_sessions();
+  cli::Process first = start({"env", "LOOSELEAF_FAILPOINT=reconcile.change_index_rows:before#1=stop" + failpoint,
+                              looseleaf_program(), "--cluster", cluster.file(), "put"},
+                             entity(3));
+  REQUIRE(wait_until_stopped(first));
+  observer.cut_sessions(0, youngest[0]);
+  const cli::ProcessResult second = cluster.looseleaf({"put"}, entity(1));
+  first.signal(SIGCONT);
+  CHECK(first.wait().status == 0);
+  CHECK(second.status == 0);
+  return missing_rows(observer.observe());
+}
+
+TEST_CASE("a reconcile whose locks were lost with its connection deletes nothing, but if it does not look it does") {
+  if (skipped()) {
+    return;
+  }
+  CHECK(missing_after_cut("").empty());
+  CHECK(missing_after_cut(",reconcile.validate=skip").size() == 1);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,67 @@
+// A cluster under load whose programs and servers are killed at random, one a round.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/proof/crash_history.hpp"
+#include "tests/proof/observed_store.hpp"
+
+namespace looseleaf::test {
+
+enum class Victim { recorder, putter, job, server };
+
+struct CrashOptions {
+  std::uint64_t seed = 0;
+  std::vector<Victim> victims = {Victim::recorder, Victim::recorder, Victim::putter,
+                                 Victim::job,      Victim::server,   Victim::server};
+  std::vector<std::string> server_args;
+  std::string failpoint;  // of those who write
+};
+
+// What one round showed.
+struct CrashRound {
+  Victim victim = Victim::recorder;
+  bool counts = false;  // the kill came while a transaction of the victim was under way
+  std::uint64_t acknowledged = 0;
+  std::uint64_t queries = 0, answers_checked = 0;
+  std::vector<std::string> lost, missing, wrong_answers;
+  std::vector<std::string> troubles;  // anything else that should not have happened
+};
+
+class CrashWorld {
+ public:
+  explicit CrashWorld(const CrashOptions& options);
+  ~CrashWorld();
+  CrashWorld(const CrashWorld&) = delete;
+  CrashWorld& operator=(const CrashWorld&) = delete;
+
+  CrashRound run_round();
+  // clean --full, and then everything that verify finds.
+  [[nodiscard]] std::vector<std::string> clean_all();
+
+ private:
+  class Load;
+
+  [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
+  void kill(Load& load, CrashRound& round);
+  [[nodiscard]] bool kill_server();
+  [[nodiscard]] bool has_open_write(std::uint32_t server);
+  void wait_until_alone();
+  void judge(const CrashWrites& writes, const std::vector<CrashQuery>& queries, CrashRound& round);
+  [[nodiscard]] std::vector<std::string> verify(bool all);
+
+  const CrashOptions options_;
+  std::mt19937_64 random_;
+  TestCluster cluster_;
+  Observer observer_;
+  std::map<std::string, std::string> bodies_;  // when the round began
+  int rounds_ = 0;
+};
+
+}  // namespace looseleaf::test

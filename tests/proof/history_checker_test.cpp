@@ -1,0 +1,219 @@
+// The checker of histories accepts what can happen and rejects every kind of fault that it is there for.
+#include "tests/proof/history_checker.hpp"
+
+#include <doctest/doctest.h>
+
+namespace looseleaf::test {
+namespace {
+
+const RangeQuery red = {"index_color", "color", "red", "red"};
+const RangeQuery any_color = {"index_color", "color", "a", "z"};
+
+std::string text(const std::string& color, const std::string& more = {}) {
+  return R"({"color":")" + color + "\"" + more + "}";
+}
+
+std::string owned(const std::string& owner, int version = 0) {
+  return R"({"owner":")" + owner + R"(","v":")" + std::to_string(version) + "\"}";
+}
+
+// Operations on one entity, unless another is named; the two numbers are its start and its end.
+class History {
+ public:
+  History& put(long long start, long long end, const std::string& written, Outcome outcome = Outcome::done) {
+    Operation& operation = add(Action::put, start, end, outcome);
+    operation.text = written;
+    return *this;
+  }
+  History& remove(long long start, long long end, Outcome outcome = Outcome::done) {
+    add(Action::remove, start, end, outcome);
+    return *this;
+  }
+  History& get(long long start, long long end, const std::string& found) {
+    add(Action::get, start, end, Outcome::done).text = found;
+    return *this;
+  }
+  History& query(long long start, long long end, const RangeQuery& query, const std::vector<std::string>& found) {
+    Operation& operation = add(Action::query, start, end, Outcome::done);
+    operation.query = query;
+    for (const std::string& one : found) {
+      operation.found.emplace_back("e", one);
+    }
+    return *this;
+  }
+
+  [[nodiscard]] bool good(HistoryRules rules = {}) const { return unexplained(operations_, rules).empty(); }
+  [[nodiscard]] std::string complaint() const {
+    const auto complaints = unexplained(operations_);
+    return complaints.size() == 1 ? complaints.front() : std::to_string(complaints.size()) + " complaints";
+  }
+
+ private:
+  Operation& add(Action action, long long start, long long end, Outcome outcome) {
+    operations_.push_back(
+        {"operation " + std::to_string(operations_.size()), start, end, action, outcome, "e", {}, {}, {}});
+    return operations_.back();
+  }
+
+  std::vector<Operation> operations_;
+};
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("writes and reads one after another are explained by their order") {
+  CHECK(History().good());
+  CHECK(History()
+            .get(1, 2, "")
+            .remove(3, 4, Outcome::not_found)
+            .put(5, 6, text("red"))
+            .get(7, 8, text("red"))
+            .query(9, 10, red, {text("red")})
+            .put(11, 12, text("blue"))
+            .query(13, 14, red, {})
+            .remove(15, 16)
+            .get(17, 18, "")
+            .good());
+}
+
+TEST_CASE("a read beside a write may see the entity before or after it, but not back and forth") {
+  const auto beside = [](const std::string& first, const std::string& second) {
+    return History().put(1, 2, text("red")).put(3, 10, text("blue")).get(4, 5, first).get(6, 7, second).good();
+  };
+  CHECK(beside(text("red"), text("red")));
+  CHECK(beside(text("red"), text("blue")));
+  CHECK(beside(text("blue"), text("blue")));
+  CHECK_FALSE(beside(text("blue"), text("red")));
+}
+
+TEST_CASE("two writes at once may take effect in either order, which all readers agree on") {
+  const auto then = [](const std::string& first, const std::string& last) {
+    return History().put(1, 10, text("red")).put(2, 9, text("blue")).get(11, 12, first).get(13, 14, last).good();
+  };
+  CHECK(then(text("red"), text("red")));
+  CHECK(then(text("blue"), text("blue")));
+  CHECK_FALSE(then(text("red"), text("blue")));
+  CHECK_FALSE(then("", ""));
+}
+
+TEST_CASE("a lost write is found") {
+  const History history = History().put(1, 2, text("red")).get(3, 4, "");
+  CHECK(mentions(history.complaint(), "operation 1 (3..4) read nothing"));
+  CHECK_FALSE(History().put(1, 2, text("red")).put(3, 4, text("blue")).get(5, 6, text("red")).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).remove(3, 4).get(5, 6, text("red")).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).remove(3, 4, Outcome::not_found).good());
+}
+
+TEST_CASE("a stale read is found") {
+  CHECK_FALSE(
+      History().put(1, 2, text("red")).put(3, 4, text("blue")).get(5, 6, text("blue")).get(7, 8, text("red")).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).put(3, 8, text("blue")).get(4, 5, text("blue")).get(6, 7, "").good());
+}
+
+TEST_CASE("an acknowledged write that a replay of another one undid is found") {
+  CHECK_FALSE(History()
+                  .put(1, 20, text("red"))
+                  .get(2, 3, text("red"))
+                  .put(4, 5, text("blue"))
+                  .get(6, 7, text("blue"))
+                  .get(8, 9, text("red"))
+                  .good());
+}
+
+TEST_CASE("a read of what nobody put is found, and of what was refused or has failed") {
+  CHECK(mentions(History().put(1, 2, text("red")).get(3, 4, text("green")).complaint(), "what nobody put"));
+  CHECK_FALSE(History().put(1, 2, text("red"), Outcome::failed).get(3, 4, text("red")).good());
+  CHECK_FALSE(
+      History().put(1, 2, owned("ann")).put(3, 4, owned("bob"), Outcome::rejected).get(5, 6, owned("bob")).good());
+  CHECK_FALSE(History().get(1, 2, text("red")).put(3, 4, text("red")).good());
+}
+
+TEST_CASE("a write of unknown outcome took effect once, before its end, or never") {
+  const auto read = [](const std::string& first, const std::string& second, const std::string& third) {
+    return History()
+        .put(1, 2, text("red"))
+        .put(3, 20, text("blue"), Outcome::unknown)
+        .get(4, 5, first)
+        .get(18, 19, second)
+        .get(21, 22, third)
+        .good();
+  };
+  CHECK(read(text("red"), text("red"), text("red")));
+  CHECK(read(text("red"), text("red"), text("blue")));
+  CHECK(read(text("red"), text("blue"), text("blue")));
+  CHECK(read(text("blue"), text("blue"), text("blue")));
+  CHECK_FALSE(read(text("blue"), text("red"), text("red")));
+  CHECK_FALSE(read(text("red"), text("blue"), text("red")));
+  CHECK_FALSE(History()
+                  .put(1, 2, text("red"))
+                  .put(3, 6, text("blue"), Outcome::unknown)
+                  .get(7, 8, text("red"))
+                  .get(9, 10, text("blue"))
+                  .good());
+}
+
+TEST_CASE("a query that misses an entity is found") {
+  const History missed = History().put(1, 2, text("red")).query(3, 4, red, {});
+  CHECK(mentions(missed.complaint(), "missed the entity in index_color"));
+  CHECK_FALSE(History().put(1, 2, text("red", R"(,"v":1)")).put(3, 9, text("red")).query(4, 5, red, {}).good());
+  CHECK(History().put(1, 2, text("red")).put(3, 9, text("blue")).query(4, 5, red, {}).good());
+  CHECK(History().put(1, 5, text("red")).query(4, 6, red, {}).good());
+}
+
+TEST_CASE("a query of a range may miss an entity only while its matching values change") {
+  CHECK_FALSE(History().put(1, 2, text("red")).put(3, 4, text("blue")).query(5, 6, any_color, {}).good());
+  CHECK(History().put(1, 2, text("red")).put(3, 9, text("blue")).query(4, 5, any_color, {}).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).put(3, 9, text("red", R"(,"v":1)")).query(4, 5, any_color, {}).good());
+}
+
+TEST_CASE("a query that gives an entity twice is found") {
+  CHECK_FALSE(History().put(1, 2, text("red")).query(3, 4, red, {text("red"), text("red")}).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).query(3, 4, any_color, {text("red"), text("red")}).good());
+  CHECK(History()
+            .put(1, 2, text("blue"))
+            .put(3, 9, text("red"))
+            .query(4, 8, any_color, {text("blue"), text("red")})
+            .good());
+}
+
+TEST_CASE("what a query gives must meet its conditions and have been there while it ran") {
+  CHECK_FALSE(History().put(1, 2, text("blue")).query(3, 4, red, {text("blue")}).good());
+  CHECK_FALSE(History().put(1, 2, text("red")).put(3, 4, text("blue")).query(5, 6, red, {text("red")}).good());
+  CHECK_FALSE(History().query(1, 2, red, {text("red")}).put(3, 4, text("red")).good());
+}
+
+TEST_CASE("each value of an array counts on its own") {
+  const RangeQuery a = {"index_tags", "tags", "a", "a"};
+  CHECK(History().put(1, 2, R"({"tags":["b","a"]})").query(3, 4, a, {R"({"tags":["b","a"]})"}).good());
+  CHECK_FALSE(History().put(1, 2, R"({"tags":["b","a"]})").query(3, 4, a, {}).good());
+  CHECK(History().put(1, 2, R"({"tags":["b"]})").query(3, 4, a, {}).good());
+}
+
+TEST_CASE("an owner never changes, and only what would change it is rejected") {
+  const auto second = [](const std::string& written, Outcome outcome) {
+    return History().put(1, 2, owned("ann")).put(3, 4, written, outcome).good();
+  };
+  CHECK(second(owned("ann", 1), Outcome::done));
+  CHECK(second(owned("bob"), Outcome::rejected));
+  CHECK_FALSE(second(owned("bob"), Outcome::done));
+  CHECK_FALSE(second(owned("ann", 1), Outcome::rejected));
+  CHECK(second(text("red"), Outcome::rejected));
+  CHECK(History().put(1, 2, owned("ann")).remove(3, 4).put(5, 6, owned("bob")).good());
+  CHECK(History().put(1, 9, owned("ann")).put(2, 8, owned("bob"), Outcome::rejected).good());
+}
+
+TEST_CASE("only if connections break may a write be overtaken by one that could not have followed it") {
+  const HistoryRules rules = {.connections_break = true};
+  const History owners = History().put(1, 9, owned("ann")).put(2, 8, owned("bob")).get(10, 11, owned("bob"));
+  CHECK_FALSE(owners.good());
+  CHECK(owners.good(rules));
+  const History removes = History().put(1, 2, text("red")).remove(3, 9).remove(4, 8).get(10, 11, "");
+  CHECK_FALSE(removes.good());
+  CHECK(removes.good(rules));
+  CHECK_FALSE(History().put(1, 2, owned("ann")).put(3, 4, owned("bob")).good(rules));
+  CHECK_FALSE(History().put(1, 2, text("red")).get(3, 4, "").good(rules));
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,326 @@
+// A process that writes to a store and reads it through the public interface, and records every operation.
+//
+//   history_worker CLUSTER_FILE RECORD_FILE NAME
+//
+// It follows the lines of its standard input, whose parts are separated by tabs:
+//   put ID TEXT, remove ID, get ID, query INDEX PROPERTY FROM TO    does that
+//   meet MINE OTHER                       waits until the worker that does `meet OTHER MINE` has come as often; the
+//                                         names are of files
+//   random SEED OPERATIONS ORIGIN         random ones, from several threads; ORIGIN is a time of the monotonic clock
+// No two workers have one NAME: it makes what they put unique.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <looseleaf/datastore.hpp>
+#include <random>
+#include <thread>
+
+#include "tests/proof/history_record.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+Outcome outcome_of(WriteStatus status) {
+  switch (status) {
+    case WriteStatus::stored:
+      return Outcome::done;
+    case WriteStatus::not_found:
+      return Outcome::not_found;
+    case WriteStatus::rejected:
+      return Outcome::rejected;
+    case WriteStatus::failed:
+      return Outcome::failed;
+    case WriteStatus::unknown:
+      break;
+  }
+  return Outcome::unknown;
+}
+
+Query to_query(const RangeQuery& range) {
+  Query query;
+  query.index = range.index;
+  if (range.is_equality()) {
+    query.conditions = {{range.property, Operator::equal, range.from}};
+  } else {
+    query.conditions = {{range.property, Operator::greater_equal, range.from},
+                        {range.property, Operator::less_equal, range.to}};
+  }
+  return query;
+}
+
+void complain(const std::string& name, const Error& error) {
+  std::string text = name + ": " + error.what();
+  for (const auto& [key, value] : error.context()) {
+    text += fmt::format(", {}: {}", key, value);
+  }
+  std::cerr << text + "\n";
+}
+
+struct NewText {
+  std::string id, text;
+};
+
+// Does operations and records them.
+class Client {
+ public:
+  Client(const std::string& cluster, const std::string& records, std::string name)
+      : datastore_(Datastore::open(Cluster::load(cluster))), recorder_(records), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  // Several are put, removed or read by one call of the library, as operations that begin and end together.
+  void put(const std::vector<NewText>& entities) {
+    std::vector<int> numbers;
+    std::vector<std::string> texts;
+    for (const NewText& entity : entities) {
+      numbers.push_back(start(Action::put, entity.id, entity.text));
+      texts.push_back(entity.text);
+    }
+    end(numbers, datastore_.put(texts));
+  }
+
+  void remove(const std::vector<std::string>& ids) {
+    const std::vector<int> numbers = start_all(Action::remove, ids);
+    end(numbers, datastore_.remove(parse(ids)));
+  }
+
+  void get(const std::vector<std::string>& ids) {
+    const std::vector<int> numbers = start_all(Action::get, ids);
+    try {
+      const auto found = datastore_.get(parse(ids));
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        recorder_.end(numbers[i], Outcome::done, found[i] ? std::vector{found[i]->json} : std::vector<std::string>());
+      }
+    } catch (const Error& error) {
+      fail(numbers, error);
+    }
+  }
+
+  void query(const RangeQuery& range) {
+    Operation operation;
+    operation.action = Action::query;
+    operation.query = range;
+    const int number = recorder_.start(operation);
+    try {
+      std::vector<std::string> found;
+      datastore_.query(to_query(range), [&](const Entity& entity) {
+        found.push_back(to_string(entity.id));
+        found.push_back(entity.json);
+        return true;
+      });
+      recorder_.end(number, Outcome::done, found);
+    } catch (const Error& error) {
+      fail({number}, error);
+    }
+  }
+
+ private:
+  int start(Action action, const std::string& id, const std::string& text = {}) {
+    Operation operation;
+    operation.action = action;
+    operation.id = id;
+    operation.text = text;
+    return recorder_.start(operation);
+  }
+
+  std::vector<int> start_all(Action action, const std::vector<std::string>& ids) {
+    std::vector<int> numbers;
+    for (const std::string& id : ids) {
+      numbers.push_back(start(action, id));
+    }
+    return numbers;
+  }
+
+  void end(const std::vector<int>& numbers, const std::vector<WriteResult>& results) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      recorder_.end(numbers[i], outcome_of(results[i].status));
+      if (results[i].error && results[i].status != WriteStatus::rejected) {
+        complain(name_, *results[i].error);
+      }
+    }
+  }
+
+  void fail(const std::vector<int>& numbers, const Error& error) {
+    for (const int number : numbers) {
+      recorder_.end(number, Outcome::failed);
+    }
+    complain(name_, error);
+  }
+
+  static std::vector<Uuid> parse(const std::vector<std::string>& ids) {
+    std::vector<Uuid> parsed;
+    for (const std::string& id : ids) {
+      parsed.push_back(Uuid::parse(id).value());
+    }
+    return parsed;
+  }
+
+  Datastore datastore_;
+  Recorder recorder_;
+  const std::string name_;
+};
+
+// Entities come in families. Those of family 0 are always there; those of the others are new ones, all workers turning
+// to the next family at the same time. Values begin with their family, so that a query is about one family alone.
+class RandomTraffic {
+ public:
+  RandomTraffic(Client& client, std::uint64_t seed, int operations, long long origin)
+      : client_(client), seed_(seed), left_(operations), origin_(origin) {}
+
+  void run() {
+    std::vector<std::jthread> threads;
+    for (unsigned thread = 0; thread < writers + readers; ++thread) {
+      threads.emplace_back([this, thread] {
+        Random random(seed_ * (writers + readers) + thread);
+        while (left_ > 0) {
+          thread < writers ? write(random) : read(random);
+        }
+      });
+    }
+  }
+
+ private:
+  using Random = std::mt19937_64;
+
+  static constexpr unsigned writers = 3, readers = 2;
+  static constexpr int family_size = 6;
+  static constexpr long long family_time = 2'000'000'000;
+
+  static int below(Random& random, int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); }
+
+  template <typename List>
+  static auto pick(Random& random, const List& list) {
+    return list[static_cast<std::size_t>(below(random, static_cast<int>(std::size(list))))];
+  }
+
+  [[nodiscard]] int pick_family(Random& random) const {
+    const auto young = static_cast<int>((monotonic_now() - origin_) / family_time) + 1;
+    return below(random, 3) == 0 ? young : 0;
+  }
+
+  static std::string pick_id(Random& random, int family) {
+    return fmt::format("{:032x}", family * 16 + below(random, family_size));
+  }
+
+  static std::string value(int family, std::string_view word) { return fmt::format("{:04} {}", family, word); }
+
+  void write(Random& random) {
+    const int family = pick_family(random);
+    std::vector<std::string> ids = pick_ids(random, family, 3);
+    left_ -= static_cast<int>(ids.size());
+    if (below(random, 5) == 0) {
+      client_.remove(ids);
+      return;
+    }
+    std::vector<NewText> entities;
+    for (const std::string& id : ids) {
+      entities.push_back({id, text(random, family, id)});
+    }
+    client_.put(entities);
+  }
+
+  // Not always different ones: a repeated id is written in order.
+  static std::vector<std::string> pick_ids(Random& random, int family, int most) {
+    std::vector<std::string> ids(static_cast<std::size_t>(1 + below(random, most)));
+    std::generate(ids.begin(), ids.end(), [&] { return pick_id(random, family); });
+    return ids;
+  }
+
+  std::string text(Random& random, int family, const std::string& id) {
+    std::string members;
+    if (below(random, 8) != 0) {
+      members += fmt::format(R"(,"color":"{}")", value(family, pick(random, colors)));
+    }
+    if (below(random, 2) != 0) {
+      members += fmt::format(R"(,"owner":"{}")", value(family, pick(random, owners)));
+    }
+    std::string tags;
+    for (int count = below(random, 3); count > 0; --count) {
+      tags += fmt::format(R"({}"{}")", tags.empty() ? "" : ",", value(family, pick(random, colors)));
+    }
+    return fmt::format(R"({{"id":"{}","v":"{}.{}"{},"tags":[{}]}})", id, client_.name(), ++texts_, members, tags);
+  }
+
+  void read(Random& random) {
+    const int family = pick_family(random);
+    if (below(random, 2) == 0) {
+      const std::vector<std::string> ids = pick_ids(random, family, 4);
+      left_ -= static_cast<int>(ids.size());
+      client_.get(ids);
+      return;
+    }
+    --left_;
+    const char* const property = pick(random, properties);
+    const std::string index = fmt::format("index_{}", property);
+    const std::string word = pick(random, property == std::string_view("owner") ? owners : colors);
+    if (below(random, 4) == 0) {
+      client_.query({index, property, value(family, "a"), value(family, "z")});
+    } else {
+      client_.query({index, property, value(family, word), value(family, word)});
+    }
+  }
+
+  static constexpr std::array<const char*, 3> colors = {"blue", "green", "red"};
+  static constexpr std::array<const char*, 3> owners = {"ann", "ann", "bob"};
+  static constexpr std::array<const char*, 3> properties = {"color", "owner", "tags"};
+
+  Client& client_;
+  const std::uint64_t seed_;
+  std::atomic<int> left_;
+  const long long origin_;
+  std::atomic<int> texts_{0};
+};
+
+void meet(const std::string& mine, const std::string& other) {
+  std::ofstream(mine, std::ios::app) << '.';
+  const std::uintmax_t times = std::filesystem::file_size(mine);
+  std::error_code absent;
+  while (std::filesystem::file_size(other, absent) < times || absent) {
+    absent.clear();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+void follow(Client& client, const std::vector<std::string>& line) {
+  const std::string& word = line.at(0);
+  if (word == "put") {
+    client.put({{line.at(1), line.at(2)}});
+  } else if (word == "remove") {
+    client.remove({line.at(1)});
+  } else if (word == "get") {
+    client.get({line.at(1)});
+  } else if (word == "query") {
+    client.query({line.at(1), line.at(2), line.at(3), line.at(4)});
+  } else if (word == "meet") {
+    meet(line.at(1), line.at(2));
+  } else if (word == "random") {
+    RandomTraffic(client, std::stoull(line.at(1)), std::stoi(line.at(2)), std::stoll(line.at(3))).run();
+  } else {
+    throw std::invalid_argument("cannot understand " + word);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: history_worker CLUSTER_FILE RECORD_FILE NAME\n";
+    return 2;
+  }
+  try {
+    looseleaf::test::Client client(argv[1], argv[2], argv[3]);
+    for (std::string line; std::getline(std::cin, line);) {
+      looseleaf::test::follow(client, looseleaf::test::tab_separated(line));
+    }
+  } catch (const std::exception& error) {
+    std::cerr << argv[3] << ": " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,280 @@
+// The scenarios. Entity k lives on shard k % 2.
+#include "tests/proof/kill_scenarios.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <looseleaf/datastore.hpp>
+#include <stdexcept>
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+constexpr const char* by_c = R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})";
+constexpr const char* by_tag =
+    R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";
+constexpr const char* by_owner =
+    R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})";
+constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})";
+constexpr const char* by_u =
+    R"({"table": "by_u", "properties": [{"name": "u", "type": "int"}], "shard_on": "u", "immutable": true})";
+// Other definitions of the same names.
+constexpr const char* by_n_other = R"({"table": "by_n", "properties": [{"name": "c", "type": "string"}]})";
+constexpr const char* by_m_other = R"({"table": "by_m", "properties": [{"name": "c", "type": "string"}]})";
+
+std::string id_of(int number) {
+  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
+}
+
+struct Values {
+  int n = 0;
+  std::string c;
+  std::vector<int> tags;
+  std::optional<int> owner;
+};
+
+std::string entity(int number, const Values& values) {
+  return fmt::format(R"({{"id":"{}","n":{},"c":"{}","tags":[{}],"m":{},"u":{}{}}})", id_of(number), values.n, values.c,
+                     fmt::join(values.tags, ","), number % 5, number + 7,
+                     values.owner ? fmt::format(R"(,"owner":{})", *values.owner) : std::string());
+}
+
+std::string before(int number) {
+  const std::optional<int> owner = number == 3 ? std::nullopt : std::optional(number);
+  return entity(number, {10 + number, "before", {1, 2, 3}, owner});
+}
+
+KillWrite put(int number, const Values& values) {
+  return {id_of(number), entity(number, values)};
+}
+
+std::string row(int value, int number) {
+  return fmt::format("({}, x'{}')", value, id_of(number));
+}
+
+void create_indexes(Bench& bench) {
+  bench.datastore().create_indexes({IndexDefinition::parse(by_n, "test"), IndexDefinition::parse(by_c, "test"),
+                                    IndexDefinition::parse(by_tag, "test"), IndexDefinition::parse(by_owner, "test")});
+}
+
+// Six entities, one of them without an owner, and four indexes that are ready.
+void fill(Bench& bench) {
+  create_indexes(bench);
+  bench.put({before(0), before(1), before(2), before(3), before(4), before(5)});
+}
+
+// Extra rows of every kind, none of them missing.
+void plant_extra_rows(Bench& bench) {
+  bench.sql(0, "INSERT INTO by_n VALUES " + row(90, 0) + ", " + row(92, 1) + ", " + row(94, 100));
+  bench.sql(1, "INSERT INTO by_n VALUES " + row(91, 2) + ", " + row(10, 0) + ", " + row(95, 101));
+  bench.sql(0, "INSERT INTO by_owner VALUES " + row(96, 100));
+  bench.sql(1, "INSERT INTO by_owner VALUES " + row(97, 101));
+}
+
+// Entities that changed lately and have stale rows, and tombstones that are old enough to be purged.
+void leave_work_for_clean(Bench& bench) {
+  fill(bench);
+  bench.looseleaf({"clean"});
+  bench.looseleaf({"delete", id_of(4), id_of(5)});
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    bench.sql(shard, "UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL");
+    bench.sql(shard, "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 3 DAY WHERE job = 'purge'");
+  }
+  bench.put({before(0), before(1)});
+  bench.sql(0, "INSERT INTO by_n VALUES " + row(90, 0) + ", " + row(94, 4));
+  bench.sql(1, "INSERT INTO by_n VALUES " + row(91, 1) + ", " + row(95, 5));
+}
+
+// A backfill that has its barriers but nothing else, an entity on each shard that changed since, with the row of what
+// it was before, and rows in the way of others in the UNIQUE table.
+void begin_backfill(Bench& bench) {
+  fill(bench);
+  bench.looseleaf({"create-index", bench.definition("m", by_m), bench.definition("u", by_u)});
+  const auto interrupted = run([&] {
+    auto command = bench.command({"backfill"});
+    command.insert(command.begin(), {"env", "LOOSELEAF_FAILPOINT=backfill.prove:before=kill"});
+    return command;
+  }());
+  if (interrupted.status != 128 + 9) {
+    throw std::runtime_error("the backfill was not interrupted: " + interrupted.err);
+  }
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    bench.sql(shard, "UPDATE looseleaf_progress SET position = 1000 WHERE job = 'backfill'");
+    bench.sql(shard, "DELETE FROM by_m");
+    bench.sql(shard, "DELETE FROM by_u");
+  }
+  bench.put({before(0), before(1)});
+  bench.sql(0, "INSERT INTO by_m VALUES " + row(88, 0) + ", " + row(90, 1));
+  bench.sql(1, "INSERT INTO by_u VALUES " + row(91, 2));  // 9 is right
+  bench.sql(0, "INSERT INTO by_u VALUES " + row(92, 3));  // 10 is right
+}
+
+std::vector<Scenario> put_scenarios() {
+  const auto store_them = [](Bench&) { return std::vector<std::string>{"put"}; };
+  Scenario fresh;
+  fresh.name = "put of new ids";
+  fresh.prepare = fill;
+  fresh.command = store_them;
+  fresh.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51}), put(10, {31, "b", {5, 6}, 50}),
+                  put(11, {30, "b", {5, 6}, 51})};
+  Scenario changed = fresh;
+  changed.name = "put with changed values";
+  changed.writes = {put(0, {11, "after", {3, 4}, 0}), put(1, {10, "after", {3, 4}, 1}), put(3, {13, "after", {}, 8})};
+  Scenario same = fresh;
+  same.name = "put of the same values";
+  same.writes = {{id_of(0), before(0)}, {id_of(1), before(1)}};
+  Scenario blocked = fresh;
+  blocked.name = "put with rows of others in the way";
+  blocked.prepare = [](Bench& bench) {
+    fill(bench);
+    bench.sql(0, "INSERT INTO by_owner VALUES " + row(100, 10));
+    bench.sql(1, "INSERT INTO by_owner VALUES " + row(101, 3));
+  };
+  blocked.writes = {put(10, {20, "a", {4, 5}, 102}), put(3, {13, "before", {1, 2, 3}, 103})};
+  Scenario unknown = changed;
+  unknown.name = "put whose connection dies at COMMIT";
+  unknown.cut_at = "put.commit:before@0#1";
+  unknown.only = {"put.resolve"};
+  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown};
+  for (Scenario& scenario : scenarios) {
+    for (const KillWrite& write : scenario.writes) {
+      scenario.input += *write.body + "\n";
+    }
+  }
+  return scenarios;
+}
+
+Scenario delete_scenario() {
+  Scenario scenario;
+  scenario.name = "delete";
+  scenario.prepare = fill;
+  scenario.command = [](Bench&) { return std::vector<std::string>{"delete", id_of(0), id_of(1)}; };
+  scenario.writes = {{id_of(0), {}}, {id_of(1), {}}};
+  scenario.statuses = {0, 1};  // what is deleted already is not found
+  return scenario;
+}
+
+std::vector<Scenario> create_scenarios() {
+  Scenario create;
+  create.name = "create-index";
+  create.prepare = fill;
+  create.command = [](Bench& bench) { return std::vector<std::string>{"create-index", bench.definition("m", by_m)}; };
+  Scenario empty = create;
+  empty.name = "create-index on an empty store";
+  empty.prepare = [](Bench&) {};
+  empty.others_write = false;  // it would not be empty any more
+  Scenario then_other = create;
+  then_other.name = "create-index, then another definition of that name";
+  then_other.only = {"create."};
+  then_other.recover = [](Bench& bench) {
+    const std::string other = bench.definition("m_other", by_m_other);
+    bench.looseleaf({"create-index", other}, {0, 2});  // refused if the first came into force
+    bench.looseleaf({"drop-index", "--yes", "by_m"});
+    bench.looseleaf({"create-index", other, "--backfill"});
+  };
+  Scenario filled = create;
+  filled.name = "create-index --backfill";
+  filled.command = [](Bench& bench) {
+    return std::vector<std::string>{"create-index", bench.definition("u", by_u), "--backfill"};
+  };
+  filled.only = {"create.", "barrier.", "backfill.", "fence."};
+  Scenario resumed = create;
+  resumed.name = "backfill that goes on";
+  resumed.prepare = begin_backfill;
+  resumed.command = [](Bench&) { return std::vector<std::string>{"backfill"}; };
+  return {create, empty, then_other, filled, resumed};
+}
+
+std::vector<Scenario> drop_scenarios() {
+  Scenario drop;
+  drop.name = "drop-index";
+  drop.prepare = fill;
+  drop.command = [](Bench&) { return std::vector<std::string>{"drop-index", "--yes", "by_n"}; };
+  drop.statuses = {0, 2};  // no such index any more
+  Scenario keep = drop;
+  keep.name = "drop-index --keep-table";
+  keep.command = [](Bench&) { return std::vector<std::string>{"drop-index", "--yes", "--keep-table", "by_n"}; };
+  keep.only = {"drop.table"};
+  Scenario anew = drop;
+  anew.name = "drop-index, then another definition of that name";
+  anew.only = {"drop."};
+  anew.recover = [](Bench& bench) {
+    const std::string other = bench.definition("n_other", by_n_other);
+    bench.looseleaf({"create-index", other}, {0, 2});  // refused until the drop is done
+    bench.looseleaf({"drop-index", "--yes", "by_n"});
+    bench.looseleaf({"create-index", other, "--backfill"});
+  };
+  return {drop, keep, anew};
+}
+
+std::vector<Scenario> job_scenarios() {
+  Scenario clean;
+  clean.name = "clean";
+  clean.prepare = leave_work_for_clean;
+  clean.command = [](Bench&) { return std::vector<std::string>{"clean"}; };
+  Scenario repair = clean;
+  repair.name = "verify --repair";
+  repair.prepare = [](Bench& bench) {
+    fill(bench);
+    plant_extra_rows(bench);
+  };
+  repair.command = [](Bench&) { return std::vector<std::string>{"verify", "--repair", "--grace", "0"}; };
+  Scenario full = repair;
+  full.name = "clean --full";
+  full.command = [](Bench&) { return std::vector<std::string>{"clean", "--full"}; };
+  full.only = {"sweep.look", "fence.commit", "reconcile.commit"};
+  full.long_form_only = true;  // it waits for ten seconds before it judges
+  Scenario query = clean;
+  query.name = "query";
+  query.prepare = fill;
+  query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n"}; };
+  return {clean, repair, full, query};
+}
+
+}  // namespace
+
+Bench::Bench()
+    : cluster_(TestCluster::shared(2)),
+      observer_(cluster_),
+      datastore_(Datastore::open(Cluster::load(cluster_.file()))) {
+  datastore_.init();
+}
+
+std::vector<std::string> Bench::command(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = {looseleaf_program(), "--cluster", cluster_.file()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+void Bench::looseleaf(const std::vector<std::string>& arguments, const std::vector<int>& statuses) {
+  const cli::ProcessResult result = run(command(arguments));
+  if (std::find(statuses.begin(), statuses.end(), result.status) == statuses.end()) {
+    throw std::runtime_error(
+        fmt::format("looseleaf {}: status {}\n{}", fmt::join(arguments, " "), result.status, result.err));
+  }
+}
+
+void Bench::put(const std::vector<std::string>& bodies) {
+  for (const WriteResult& result : datastore_.put(bodies)) {
+    if (result.status != WriteStatus::stored) {
+      throw std::runtime_error("a put was not stored: " + std::string(result.error ? result.error->what() : ""));
+    }
+  }
+}
+
+std::string Bench::definition(const std::string& name, const std::string& text) const {
+  return cluster_.directory().write(name + ".json", text);
+}
+
+std::vector<Scenario> kill_scenarios() {
+  std::vector<Scenario> scenarios;
+  for (const auto& group : {create_scenarios(), put_scenarios(), drop_scenarios(), job_scenarios()}) {
+    scenarios.insert(scenarios.end(), group.begin(), group.end());
+  }
+  scenarios.push_back(delete_scenario());
+  return scenarios;
+}
+
+}  // namespace looseleaf::test

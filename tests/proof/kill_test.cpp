@@ -1,0 +1,386 @@
+// kill -9 at every step: each scenario is run once to learn which steps it passes, and then once for each of them from
+// the same state, to be killed there. What it leaves must hold the invariant before anything is mended, other writers
+// must be able to go on, and the same command again must lead to where an undisturbed run leads.
+// LOOSELEAF_SCENARIO=NAME runs one scenario only.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <looseleaf/datastore.hpp>
+#include <mutex>
+#include <regex>
+#include <stdexcept>
+#include <thread>
+
+#include "base/failpoint.hpp"
+#include "tests/proof/kill_scenarios.hpp"
+#include "tests/support/proof.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int killed_status = 128 + SIGKILL;
+constexpr int lanes = 4;  // scenarios that run side by side
+
+// One passage of a step, as LOOSELEAF_FAILPOINT names it.
+struct Point {
+  std::string place;  // step:phase@shard
+  int passage = 1;
+
+  [[nodiscard]] std::string step() const { return place.substr(0, place.find(':')); }
+  [[nodiscard]] std::string text() const { return fmt::format("{}#{}", place, passage); }
+};
+
+// What all lanes found.
+struct Findings {
+  std::mutex mutex;
+  std::vector<std::string> problems;
+  std::set<std::string> killed;  // steps
+  int points = 0, waited_for_orphans = 0;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t from = 0, to = 0; (to = text.find('\n', from)) != std::string::npos; from = to + 1) {
+    lines.push_back(text.substr(from, to - from));
+  }
+  return lines;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The names in lib/src/store/steps.hpp.
+std::set<std::string> all_steps() {
+  const std::string source = read_file(LOOSELEAF_STEPS);
+  const std::regex quoted("\"([a-z]+\\.[a-z_]+)\"");
+  std::set<std::string> steps;
+  for (std::sregex_iterator match(source.begin(), source.end(), quoted), end; match != end; ++match) {
+    steps.insert((*match)[1]);
+  }
+  return steps;
+}
+
+// One scenario on a bench of its own.
+class Kills {
+ public:
+  Kills(const Scenario& scenario, Findings& findings) : scenario_(scenario), findings_(findings) {
+    scenario_.prepare(bench_);
+    snapshot_.emplace(bench_.cluster(), bench_.observer());
+    command_ = bench_.command(scenario_.command(bench_));
+    start_ = bench_.observer().observe();
+  }
+
+  void run() {
+    const auto started = Clock::now();
+    const std::vector<Point> points = undisturbed();
+    for (const Point& point : points) {
+      try {
+        kill_at(point);
+      } catch (const Error& error) {
+        problem(point, fmt::format("{} {}", error.what(), fmt::join(values(error.context()), ", ")));
+      } catch (const std::exception& error) {
+        problem(point, error.what());
+      }
+    }
+    const std::lock_guard lock(findings_.mutex);
+    findings_.points += static_cast<int>(points.size());
+    fmt::print("{}: {} kills in {:.1f} s\n", scenario_.name, points.size(),
+               std::chrono::duration<double>(Clock::now() - started).count());
+    std::fflush(stdout);
+  }
+
+ private:
+  static std::vector<std::string> values(const Error::Context& context) {
+    std::vector<std::string> values;
+    for (const auto& [key, value] : context) {
+      values.push_back(key + ": " + value);
+    }
+    return values;
+  }
+
+  void problem(const Point& point, const std::string& what) {
+    const std::lock_guard lock(findings_.mutex);
+    findings_.problems.push_back(fmt::format("{}, killed at {}: {}", scenario_.name, point.text(), what));
+  }
+
+  // The places that the scenario passes, in order, each with its first and its last passage.
+  std::vector<Point> undisturbed() {
+    const std::string trace = bench_.cluster().directory().path() + "/trace";
+    const cli::ProcessResult result = run_victim("LOOSELEAF_FAILPOINT_TRACE=" + trace, scenario_.cut_at);
+    if (result.status != 0) {
+      throw std::runtime_error(scenario_.name + " fails undisturbed: " + result.err);
+    }
+    const ObservedStore done = bench_.observer().observe();
+    check({"nowhere"}, done);
+    check_writes({"nowhere"}, done, result.out);
+    if (scenario_.recover) {
+      scenario_.recover(bench_);
+    }
+    others_write();
+    clean_all();
+    end_ = describe(bench_.observer().observe());
+    std::map<std::string, int> passages;
+    std::vector<Point> points;
+    for (const std::string& place : lines_of(read_file(trace))) {
+      if (++passages[place] == 1 && is_wanted(place)) {
+        points.push_back({place, 1});
+      }
+    }
+    for (std::size_t i = points.size(); i-- > 0;) {
+      if (const int last = passages[points[i].place]; last > 1) {
+        points.push_back({points[i].place, last});
+      }
+    }
+    return points;
+  }
+
+  [[nodiscard]] bool is_wanted(const std::string& place) const {
+    return scenario_.only.empty() || std::any_of(scenario_.only.begin(), scenario_.only.end(),
+                                                 [&](const auto& step) { return place.starts_with(step); });
+  }
+
+  void kill_at(const Point& point) {
+    const cli::ProcessResult result = be_killed(point);
+    const ObservedStore left = bench_.observer().observe();
+    check(point, left);
+    check_writes(point, left, result.out);
+    others_write();
+    check(point, bench_.observer().observe());
+    go_on();
+    clean_all();
+    const ObservedStore ended = bench_.observer().observe();
+    const std::string state = describe(ended);
+    if (state != end_) {
+      problem(point, fmt::format("ends otherwise than undisturbed: {}", difference(state)));
+    }
+  }
+
+  // How often a step is passed may vary a little: a batch may be tried again.
+  cli::ProcessResult be_killed(const Point& point) {
+    constexpr int tries = 5;
+    for (int i = 0; i < tries; ++i) {
+      snapshot_->restore();
+      const std::string cut = scenario_.cut_at.empty() ? "" : scenario_.cut_at + "=stop,";
+      cli::ProcessResult result =
+          run_victim(fmt::format("LOOSELEAF_FAILPOINT={}{}=kill", cut, point.text()), scenario_.cut_at);
+      if (result.status == killed_status) {
+        const std::lock_guard lock(findings_.mutex);
+        findings_.killed.insert(point.step());
+        return result;
+      }
+    }
+    throw std::runtime_error("the process was not killed");
+  }
+
+  cli::ProcessResult run_victim(const std::string& failpoint, const std::string& cut_at) {
+    std::vector<std::string> command = {"env", failpoint};
+    if (!cut_at.empty() && failpoint.find("TRACE") != std::string::npos) {
+      command.push_back("LOOSELEAF_FAILPOINT=" + cut_at + "=stop");
+    }
+    command.insert(command.end(), command_.begin(), command_.end());
+    const auto youngest = bench_.observer().youngest_sessions();
+    cli::Process process = start(command, scenario_.input);
+    if (!cut_at.empty()) {
+      cut_session(process, youngest.at(0));
+    }
+    cli::ProcessResult result = process.wait();
+    bench_.observer().wait_until_quiet(youngest);
+    return result;
+  }
+
+  // Kills what the stopped process has open on shard 0 and lets it go on.
+  void cut_session(const cli::Process& process, std::uint64_t youngest) {
+    if (wait_until_stopped(process)) {
+      bench_.observer().cut_sessions(0, youngest);
+    }
+    process.signal(SIGCONT);
+  }
+
+  // The invariant, with a second opinion.
+  void check(const Point& point, const ObservedStore& store) {
+    for (const std::string& row : missing_rows(store)) {
+      problem(point, "missing " + row);
+    }
+    if (!catalogs_agree(store)) {
+      return;  // verify would wait in vain for them to agree
+    }
+    for (const Finding& finding : verify()) {
+      if (finding.kind != FindingKind::stale && finding.kind != FindingKind::orphan &&
+          finding.kind != FindingKind::misplaced) {
+        problem(point, fmt::format("verify: {} {} {}", to_string(finding.kind), finding.index, finding.values));
+      }
+    }
+  }
+
+  // What was acknowledged is there; what was not is there or not; nothing else changed.
+  void check_writes(const Point& point, const ObservedStore& store, const std::string& out) {
+    const std::vector<std::string> acknowledged = lines_of(out);
+    std::map<std::string, std::vector<std::optional<std::string>>> allowed;
+    for (const auto& [id, body] : bodies(start_)) {
+      allowed[id] = {body};
+    }
+    for (std::size_t i = 0; i < scenario_.writes.size(); ++i) {
+      const KillWrite& write = scenario_.writes[i];
+      auto& values = allowed.try_emplace(write.id, 1).first->second;
+      if (i < acknowledged.size()) {
+        values.clear();
+        if (acknowledged[i] != write.id) {
+          problem(point, "acknowledged another id");
+        }
+      }
+      values.push_back(write.body);
+    }
+    const auto there = bodies(store);
+    for (const auto& [id, values] : allowed) {
+      const auto found = there.find(id);
+      const std::optional<std::string> value = found == there.end() ? std::nullopt : std::optional(found->second);
+      if (std::find(values.begin(), values.end(), value) == values.end()) {
+        problem(point, fmt::format("{} of {} writes acknowledged, but {} is {}", acknowledged.size(),
+                                   scenario_.writes.size(), id, value.value_or("absent")));
+      }
+    }
+    for (const auto& [id, body] : there) {
+      if (!allowed.contains(id)) {
+        problem(point, "came from nowhere: " + body);
+      }
+    }
+  }
+
+  // A process that knew the cluster before goes on writing.
+  void others_write() {
+    if (!scenario_.others_write) {
+      return;
+    }
+    const auto body = [](int number, int n, const char* rest) {
+      return fmt::format(R"({{"id":"018f2c4e1a2b7c3d8e4f{:012x}","n":{},"c":"other","tags":[{},9],"m":{},"u":{}{}}})",
+                         number, n, n % 4, n, number + 7, rest);
+    };
+    bench_.put({body(200, 61, R"(,"owner":61)"), body(201, 60, R"(,"owner":60)"), body(2, 63, R"(,"owner":2)")});
+  }
+
+  void go_on() {
+    if (scenario_.recover) {
+      scenario_.recover(bench_);
+      return;
+    }
+    const cli::ProcessResult result = test::run(command_, scenario_.input);
+    if (std::find(scenario_.statuses.begin(), scenario_.statuses.end(), result.status) == scenario_.statuses.end()) {
+      throw std::runtime_error(fmt::format("again: status {}, {}", result.status, result.err));
+    }
+  }
+
+  void clean_all() {
+    const auto started = Clock::now();
+    JobControl control;
+    bench_.datastore().clean({.full = true}, control);
+    if (Clock::now() - started > std::chrono::seconds(5)) {
+      const std::lock_guard lock(findings_.mutex);
+      ++findings_.waited_for_orphans;
+    }
+    for (const Finding& finding : verify()) {
+      throw std::runtime_error(
+          fmt::format("after clean --full: {} {} {}", to_string(finding.kind), finding.index, finding.values));
+    }
+  }
+
+  std::vector<Finding> verify() {
+    VerifyOptions options;
+    options.grace_seconds = 0;
+    JobControl control;
+    return bench_.datastore().verify(options, control).findings;
+  }
+
+  [[nodiscard]] std::string difference(const std::string& state) const {
+    const std::vector<std::string> ours = lines_of(state), wanted = lines_of(end_);
+    std::string text;
+    for (const std::string& line : ours) {
+      text += std::find(wanted.begin(), wanted.end(), line) == wanted.end() ? "\n  too much: " + line : "";
+    }
+    for (const std::string& line : wanted) {
+      text += std::find(ours.begin(), ours.end(), line) == ours.end() ? "\n  lacks: " + line : "";
+    }
+    return text;
+  }
+
+  const Scenario& scenario_;
+  Findings& findings_;
+  Bench bench_;
+  std::optional<Snapshot> snapshot_;
+  std::vector<std::string> command_;
+  ObservedStore start_;
+  std::string end_;  // described
+};
+
+void run_scenarios(const std::vector<Scenario>& scenarios, Findings& findings) {
+  std::size_t next = 0;
+  std::mutex mutex;
+  std::vector<std::jthread> threads;
+  for (int lane = 0; lane < lanes; ++lane) {
+    threads.emplace_back([&] {
+      while (true) {
+        const Scenario* scenario = nullptr;
+        {
+          const std::lock_guard lock(mutex);
+          if (next == scenarios.size()) {
+            return;
+          }
+          scenario = &scenarios[next++];
+        }
+        try {
+          Kills(*scenario, findings).run();
+        } catch (const std::exception& error) {
+          const std::lock_guard lock(findings.mutex);
+          findings.problems.push_back(scenario->name + ": " + error.what());
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("whatever step the program is killed at, nothing is lost and nothing is missing, and repeating ends it") {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: built without LOOSELEAF_FAILPOINTS");
+    return;
+  }
+  const auto started = Clock::now();
+  std::vector<Scenario> scenarios = kill_scenarios();
+  std::erase_if(scenarios, [](const Scenario& scenario) { return scenario.long_form_only && !full_run(); });
+  if (const char* const chosen = std::getenv("LOOSELEAF_SCENARIO")) {
+    std::erase_if(scenarios, [&](const Scenario& scenario) { return scenario.name != chosen; });
+  }
+  Findings findings;
+  run_scenarios(scenarios, findings);
+  CHECK(findings.points > 0);
+  for (const std::string& problem : findings.problems) {
+    FAIL_CHECK(problem);
+  }
+  const std::set<std::string> steps = all_steps();
+  for (const std::string& step : steps) {
+    if (!findings.killed.contains(step) && std::getenv("LOOSELEAF_SCENARIO") == nullptr) {
+      FAIL_CHECK("no scenario was killed at step ", step);
+    }
+  }
+  log_proof(
+      "kills",
+      {{"scenarios", std::to_string(scenarios.size())},
+       {"kills", std::to_string(findings.points)},
+       {"steps killed at", fmt::format("{} of {}", findings.killed.size(), steps.size())},
+       {"acknowledged entities lost, rows missing, other ends than undisturbed",
+        std::to_string(findings.problems.size())},
+       {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,381 @@
+#include "tests/proof/random_ops_reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+namespace looseleaf::test {
+namespace {
+
+std::string write_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", c);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::vector<std::string> keys_of(const std::string& path) {
+  std::vector<std::string> keys(1);
+  for (const char c : path) {
+    if (c == '.') {
+      keys.emplace_back();
+    } else {
+      keys.back() += c;
+    }
+  }
+  return keys;
+}
+
+// The value that keys from `first` on lead to, through objects only; null if they lead nowhere.
+const Json* follow(const Json* json, const std::vector<std::string>& keys, std::size_t first = 0) {
+  for (std::size_t i = first; i < keys.size() && json != nullptr; ++i) {
+    json = json->member(keys[i]);
+  }
+  return json;
+}
+
+bool is_whole(const std::string& literal) {
+  return literal.find_first_of(".eE") == std::string::npos;
+}
+
+std::optional<std::int64_t> whole_number(const Json& json) {
+  std::int64_t number = 0;
+  const char* const end = json.text.data() + json.text.size();
+  if (json.kind != Json::Kind::number || !is_whole(json.text) ||
+      std::from_chars(json.text.data(), end, number).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::optional<PropertyValue> typed(PropertyType type, const Json* json) {
+  if (json == nullptr) {
+    return std::nullopt;
+  }
+  const bool is_string = json->kind == Json::Kind::string;
+  switch (type) {
+    case PropertyType::uuid: {
+      const auto uuid = is_string ? Uuid::parse(json->text) : std::nullopt;
+      return uuid ? std::optional<PropertyValue>(*uuid) : std::nullopt;
+    }
+    case PropertyType::string:
+      return is_string ? std::optional<PropertyValue>(json->text) : std::nullopt;
+    case PropertyType::integer: {
+      const auto number = whole_number(*json);
+      return number ? std::optional<PropertyValue>(*number) : std::nullopt;
+    }
+    case PropertyType::real:
+      return json->kind == Json::Kind::number ? std::optional<PropertyValue>(read_value(type, json->text))
+                                              : std::nullopt;
+    case PropertyType::boolean:
+      return json->kind == Json::Kind::boolean ? std::optional<PropertyValue>(json->flag) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+PropertyValue stored(const Property& property, PropertyValue value) {
+  if (auto* text = std::get_if<std::string>(&value)) {
+    *text = cut(*text, property.max_length);
+  }
+  return value;
+}
+
+struct Equals {
+  const Json& json;
+
+  bool operator()(std::monostate /*null*/) const { return json.kind == Json::Kind::null; }
+  bool operator()(bool flag) const { return json.kind == Json::Kind::boolean && json.flag == flag; }
+  bool operator()(std::int64_t number) const { return whole_number(json) == number; }
+  bool operator()(double number) const {
+    return json.kind == Json::Kind::number && !is_whole(json.text) && std::strtod(json.text.c_str(), nullptr) == number;
+  }
+  bool operator()(const std::string& text) const { return json.kind == Json::Kind::string && json.text == text; }
+};
+
+bool is_indexed(const IndexDefinition& definition, const Json& entity) {
+  return std::all_of(definition.where.begin(), definition.where.end(), [&](const auto& condition) {
+    const Json* const json = follow(&entity, keys_of(condition.first));
+    return json != nullptr && std::visit(Equals{*json}, condition.second);
+  });
+}
+
+bool holds(const Condition& condition, const PropertyValue& value, const PropertyValue& wanted) {
+  switch (condition.op) {
+    case Operator::equal:
+      return value == wanted;
+    case Operator::less:
+      return value < wanted;
+    case Operator::less_equal:
+      return value <= wanted;
+    case Operator::greater:
+      return value > wanted;
+    case Operator::greater_equal:
+      return value >= wanted;
+    case Operator::prefix:
+      return std::get<std::string>(value).starts_with(std::get<std::string>(wanted));
+  }
+  return false;
+}
+
+// Conditions with = on one property are alternatives; all others must hold.
+bool meets(const Property& property, const PropertyValue& value, const std::vector<Condition>& conditions) {
+  bool alternatives = false, any = false;
+  for (const Condition& condition : conditions) {
+    if (condition.property != property.name) {
+      continue;
+    }
+    const bool met = holds(condition, value, read_value(property.type, condition.value));
+    if (condition.op == Operator::equal) {
+      alternatives = true;
+      any = any || met;
+    } else if (!met) {
+      return false;
+    }
+  }
+  return any || !alternatives;
+}
+
+// The rows that an entity has for those of its values that meet the conditions.
+std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
+                                             const std::vector<Condition>& conditions = {}) {
+  if (!is_indexed(definition, entity)) {
+    return {};
+  }
+  std::set<std::vector<PropertyValue>> rows = {{}};
+  for (const Property& property : definition.properties) {
+    std::set<std::vector<PropertyValue>> longer;
+    for (const PropertyValue& value : values_of(property, entity)) {
+      for (std::vector<PropertyValue> row : rows) {
+        if (meets(property, value, conditions)) {
+          row.push_back(stored(property, value));
+          longer.insert(std::move(row));
+        }
+      }
+    }
+    rows = std::move(longer);
+  }
+  return rows;
+}
+
+// An indexed property that has a value keeps it, and an entity with a row does not leave the index.
+bool may_become(const IndexDefinition& definition, const Json& before, const Json& after) {
+  if (!definition.immutable || !is_indexed(definition, before)) {
+    return true;
+  }
+  for (const Property& property : definition.properties) {
+    const auto old = values_of(property, before);
+    if (!old.empty() && old != values_of(property, after)) {
+      return false;
+    }
+  }
+  return rows_of(definition, before).empty() || is_indexed(definition, after);
+}
+
+// A digit of the number in base 256 at a time.
+std::uint32_t remainder_of(const Uuid& uuid, std::uint32_t divisor) {
+  std::uint32_t remainder = 0;
+  for (const std::uint8_t byte : uuid.bytes) {
+    remainder = (remainder * 256 + byte) % divisor;
+  }
+  return remainder;
+}
+
+std::uint32_t crc32_of(const std::string& text) {
+  std::uint32_t crc = ~0U;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0U);
+    }
+  }
+  return ~crc;
+}
+
+}  // namespace
+
+std::string cut(const std::string& text, std::size_t code_points) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const bool begins_one = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+    if (begins_one && code_points-- == 0) {
+      break;
+    }
+    ++at;
+  }
+  return text.substr(0, at);
+}
+
+std::vector<PropertyValue> values_of(const Property& property, const Json& entity) {
+  const std::vector<std::string> keys = keys_of(property.name);
+  std::vector<PropertyValue> values;
+  const auto add = [&](const Json* json) {
+    if (auto value = typed(property.type, json)) {
+      values.push_back(*std::move(value));
+    }
+  };
+  if (!property.each) {
+    add(follow(&entity, keys));
+    return values;
+  }
+  for (std::size_t length = 1; length <= keys.size(); ++length) {
+    const Json* const json = follow(&entity, {keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(length)});
+    if (json != nullptr && json->kind == Json::Kind::array) {
+      for (const Json& item : json->items) {
+        add(follow(&item, keys, length));
+      }
+      break;
+    }
+  }
+  return values;
+}
+
+Json Json::boolean(bool flag) {
+  Json json;
+  json.kind = Kind::boolean;
+  json.flag = flag;
+  return json;
+}
+
+Json Json::number(std::string literal) {
+  Json json;
+  json.kind = Kind::number;
+  json.text = std::move(literal);
+  return json;
+}
+
+Json Json::string(std::string text) {
+  Json json;
+  json.kind = Kind::string;
+  json.text = std::move(text);
+  return json;
+}
+
+const Json* Json::member(const std::string& name) const {
+  const auto found = std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.first == name; });
+  return found == members.end() ? nullptr : &found->second;
+}
+
+std::string Json::write() const {
+  std::string out;
+  switch (kind) {
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return flag ? "true" : "false";
+    case Kind::number:
+      return text;
+    case Kind::string:
+      return write_string(text);
+    case Kind::array:
+      for (const Json& item : items) {
+        out += (out.empty() ? "" : ",") + item.write();
+      }
+      return "[" + out + "]";
+    case Kind::object:
+      for (const auto& [name, value] : members) {
+        out += (out.empty() ? "" : ",") + write_string(name) + ":" + value.write();
+      }
+      return "{" + out + "}";
+  }
+  return out;
+}
+
+PropertyValue read_value(PropertyType type, const std::string& text) {
+  switch (type) {
+    case PropertyType::uuid:
+      return text.size() == 16 ? Uuid::from_bytes(text).value() : Uuid::parse(text).value();
+    case PropertyType::string:
+      return text;
+    case PropertyType::integer:
+      return std::int64_t{std::strtoll(text.c_str(), nullptr, 10)};
+    case PropertyType::real:
+      return std::strtod(text.c_str(), nullptr) + 0.0;  // -0 becomes 0
+    case PropertyType::boolean:
+      return text == "true" || text == "1";
+  }
+  return {};
+}
+
+WriteStatus Reference::put(const Uuid& id, Stored entity) {
+  const auto before = entities_.find(id);
+  if (before != entities_.end()) {
+    for (const auto& [name, index] : indexes_) {
+      if (!may_become(index.definition, before->second.json, entity.json)) {
+        return WriteStatus::rejected;
+      }
+    }
+  }
+  entities_.insert_or_assign(id, std::move(entity));
+  known_.insert(id);
+  return WriteStatus::stored;
+}
+
+WriteStatus Reference::remove(const Uuid& id) {
+  return entities_.erase(id) == 0 ? WriteStatus::not_found : WriteStatus::stored;
+}
+
+std::optional<std::string> Reference::get(const Uuid& id) const {
+  const auto found = entities_.find(id);
+  return found == entities_.end() ? std::nullopt : std::optional(found->second.text);
+}
+
+std::vector<Uuid> Reference::query(const Query& query) const {
+  const IndexDefinition& definition = indexes_.at(query.index).definition;
+  std::vector<ReferenceRow> first_rows;
+  for (const auto& [id, entity] : entities_) {
+    const auto rows = rows_of(definition, entity.json, query.conditions);
+    if (!rows.empty()) {
+      first_rows.push_back({query.descending ? *rows.rbegin() : *rows.begin(), id});
+    }
+  }
+  std::sort(first_rows.begin(), first_rows.end());
+  if (query.descending) {
+    std::reverse(first_rows.begin(), first_rows.end());
+  }
+  if (query.limit != 0 && query.limit < first_rows.size()) {
+    first_rows.resize(query.limit);
+  }
+  std::vector<Uuid> ids;
+  for (const ReferenceRow& row : first_rows) {
+    ids.push_back(row.entity_id);
+  }
+  return ids;
+}
+
+ReferenceTable Reference::table(const IndexDefinition& definition) const {
+  ReferenceTable table(shards_);
+  for (const auto& [id, entity] : entities_) {
+    for (const auto& values : rows_of(definition, entity.json)) {
+      const ReferenceRow row = {values, id};
+      table[shard_of(definition, row)].insert(row);
+    }
+  }
+  return table;
+}
+
+std::uint32_t Reference::shard_of(const IndexDefinition& definition, const ReferenceRow& row) const {
+  if (!definition.shard_on) {
+    return remainder_of(row.entity_id, shards_);
+  }
+  const PropertyValue& value = row.values.at(*definition.shard_on);
+  if (const auto* uuid = std::get_if<Uuid>(&value)) {
+    return remainder_of(*uuid, shards_);
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    const std::int64_t remainder = *number % std::int64_t{shards_};
+    return static_cast<std::uint32_t>(remainder < 0 ? remainder + shards_ : remainder);
+  }
+  return crc32_of(std::get<std::string>(value)) % shards_;
+}
+
+}  // namespace looseleaf::test

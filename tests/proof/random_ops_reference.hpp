@@ -1,0 +1,95 @@
+// What a store must hold and answer, in memory and as simple as can be: written from the contract, not from the
+// library.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <looseleaf/datastore.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace looseleaf::test {
+
+// A JSON value that keeps its numbers as they are written.
+struct Json {
+  enum class Kind { null, boolean, number, string, array, object };
+
+  Kind kind = Kind::null;
+  bool flag = false;
+  std::string text;  // of a string, or a number's literal
+  std::vector<Json> items;
+  std::vector<std::pair<std::string, Json>> members;
+
+  [[nodiscard]] static Json boolean(bool flag);
+  [[nodiscard]] static Json number(std::string literal);
+  [[nodiscard]] static Json string(std::string text);
+
+  // Absent unless this is an object with that member.
+  [[nodiscard]] const Json* member(const std::string& name) const;
+  [[nodiscard]] std::string write() const;
+};
+
+// A value of a property: one alternative per PropertyType, in its order. A uuid is its 16 bytes, as a Uuid.
+using PropertyValue = std::variant<Uuid, std::string, std::int64_t, double, bool>;
+
+// A row of an index table: the values as stored, then the entity's id.
+struct ReferenceRow {
+  std::vector<PropertyValue> values;
+  Uuid entity_id;
+
+  auto operator<=>(const ReferenceRow&) const = default;
+};
+
+// By shard.
+using ReferenceTable = std::vector<std::set<ReferenceRow>>;
+
+class Reference {
+ public:
+  struct Index {
+    IndexDefinition definition;
+    bool ready = false;
+  };
+  struct Stored {
+    std::string text;
+    Json json;
+  };
+
+  explicit Reference(std::uint32_t shards) : shards_(shards) {}
+
+  // What becomes of a write, which takes effect here if it does there.
+  WriteStatus put(const Uuid& id, Stored entity);
+  WriteStatus remove(const Uuid& id);
+  [[nodiscard]] std::optional<std::string> get(const Uuid& id) const;
+  [[nodiscard]] const std::map<Uuid, Stored>& entities() const { return entities_; }
+  // Whether it ever was stored.
+  [[nodiscard]] bool is_known(const Uuid& id) const { return known_.contains(id); }
+  [[nodiscard]] bool is_empty() const { return known_.empty(); }
+
+  // By name.
+  [[nodiscard]] std::map<std::string, Index>& indexes() { return indexes_; }
+  // The ids that an index query gives, in order.
+  [[nodiscard]] std::vector<Uuid> query(const Query& query) const;
+  [[nodiscard]] ReferenceTable table(const IndexDefinition& definition) const;
+
+ private:
+  [[nodiscard]] std::uint32_t shard_of(const IndexDefinition& definition, const ReferenceRow& row) const;
+
+  const std::uint32_t shards_;
+  std::map<Uuid, Stored> entities_;
+  std::set<Uuid> known_;
+  std::map<std::string, Index> indexes_;
+};
+
+// The first code points of a text.
+[[nodiscard]] std::string cut(const std::string& text, std::size_t code_points);
+// The values of a property, whole: one at most, or with `each` any number.
+[[nodiscard]] std::vector<PropertyValue> values_of(const Property& property, const Json& entity);
+// Reads a value of a type from a condition's text, or a table's cell.
+[[nodiscard]] PropertyValue read_value(PropertyType type, const std::string& text);
+
+}  // namespace looseleaf::test

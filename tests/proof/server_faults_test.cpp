@@ -1,0 +1,593 @@
+// Servers that fail in every way of docs/operations.md, "Server errors": what is said, that nothing is lost, and that
+// everything works again when the fault ends.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "sql/connection.hpp"
+#include "sql/option_files.hpp"
+#include "tests/cli/expectations.hpp"
+#include "tests/support/fault_proxy.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+bool on_mysql() {
+  return looseleaf_flavour() == "mysql";
+}
+
+// An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks
+// for.
+class Store {
+ public:
+  explicit Store(TestCluster on = TestCluster::shared()) : cluster(std::move(on)) {
+    REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+    create_index(cluster, by_n);
+    const std::string secret = cluster.directory().write("app.cnf", "[client]\nuser=app\npassword=secret\n");
+    ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
+    std::string shards;
+    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+      cluster.server_sql(cluster.server_of(shard),
+                         fmt::format("CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'secret'; "
+                                     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON {}.* TO "
+                                     "app@localhost",
+                                     cluster.database(shard)));
+      shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
+                            cluster.database(shard));
+    }
+    file_ = cluster.directory().write("app.json",
+                                      fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
+  }
+
+  // Without rights to do what a fault forbids.
+  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const {
+    return start(std::move(arguments), input).wait();
+  }
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const {
+    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+    return looseleaf::test::start(std::move(arguments), input);
+  }
+
+  // Sessions of our own on a shard's server: as root, and as the account.
+  [[nodiscard]] std::unique_ptr<sql::Connection> admin(std::uint32_t shard) const {
+    return connect(shard, cluster.defaults_file());
+  }
+  [[nodiscard]] std::unique_ptr<sql::Connection> app(std::uint32_t shard) const {
+    return connect(shard, cluster.directory().path() + "/app.cnf");
+  }
+
+  // What was acknowledged is there, no row is missing, and in the end all is well.
+  void check_all_is_well(std::string_view acknowledged) const {
+    const cli::ProcessResult got = looseleaf({"get", "-", "--quiet"}, acknowledged);
+    CHECK_MESSAGE(got.status == 0, got.err);
+    const cli::ProcessResult before = looseleaf({"verify", "--grace", "0", "--all"});
+    CHECK_MESSAGE(times("missing ", before.out) == times("missing  stale", before.out), before.out);
+    check_status(looseleaf({"clean", "--full", "--quiet"}), 0);
+    check_status(looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+  }
+
+  TestCluster cluster;
+
+ private:
+  [[nodiscard]] std::unique_ptr<sql::Connection> connect(std::uint32_t shard, const std::string& option_file) const {
+    ShardConfig config;
+    config.address.socket = cluster.socket(shard);
+    config.database = cluster.database(shard);
+    sql::ConnectOptions options = sql::resolve_connection({}, config, {option_file, SslMode::disabled});
+    options.require_writable = false;
+    return std::make_unique<sql::Connection>(options);
+  }
+
+  std::string file_;
+};
+
+// Undoes on destruction, whatever happens.
+class Finally {
+ public:
+  explicit Finally(std::function<void()> action) : action_(std::move(action)) {}
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+  ~Finally() { action_(); }
+
+ private:
+  std::function<void()> action_;
+};
+
+// A transient setting of every server of a cluster.
+class Setting {
+ public:
+  Setting(const TestCluster& cluster, std::string name, const std::string& value)
+      : cluster_(cluster), name_(std::move(name)) {
+    before_ = cluster.server_sql(0, "SELECT @@global." + name_);
+    before_.pop_back();
+    set(value);
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() { restore(); }
+
+  void set(const std::string& value) const {
+    for (std::uint32_t server = 0; server < cluster_.sandbox().servers(); ++server) {
+      cluster_.server_sql(server, fmt::format("SET GLOBAL {} = {}", name_, value));
+    }
+  }
+  void restore() const { set(before_); }
+
+ private:
+  const TestCluster& cluster_;
+  std::string name_, before_;
+};
+
+std::string entities(std::uint64_t count, std::uint64_t added) {
+  std::string text;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
+  }
+  return text;
+}
+
+std::string ids(std::uint64_t count) {
+  std::string text;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    text += id_of(i) + "\n";
+  }
+  return text;
+}
+
+// Puts entities, then changes the indexed values of all, while `disturb` does its worst 20 times; true if it did
+// something. All of them must be acknowledged and right.
+void check_unimpressed_by(const Store& store, const std::function<int()>& disturb) {
+  constexpr std::uint64_t count = 1500;
+  int done = 0;
+  for (const std::uint64_t added : {0U, 1U}) {
+    cli::Process put = store.start({"put"}, entities(count, added));
+    for (int i = 0; i < 20; ++i) {
+      done += disturb();
+      std::this_thread::sleep_for(60ms);
+    }
+    check_run(put.wait(), 0, ids(count));
+  }
+  CHECK(done > 0);
+  store.check_all_is_well(ids(count));
+  CHECK(lines_of(store.looseleaf({"query", "by_n", "--ids"}).out).size() == count);
+}
+
+// Kills what the account runs on every server; `what` is CONNECTION or QUERY. Returns how many there were.
+int kill_all(const std::vector<std::unique_ptr<sql::Connection>>& admins, const std::string& what) {
+  int killed = 0;
+  for (const auto& admin : admins) {
+    const sql::Result sessions =
+        admin->query("SELECT id FROM information_schema.processlist WHERE user = 'app' AND " +
+                     std::string(what == "QUERY" ? "command = 'Query'" : "id <> CONNECTION_ID()"));
+    for (std::size_t row = 0; row < sessions.size(); ++row) {
+      try {
+        admin->execute("KILL " + what + " " + sessions.text(row, 0));
+        ++killed;
+      } catch (const sql::ServerError&) {  // it has ended by itself
+      }
+    }
+  }
+  return killed;
+}
+
+std::vector<std::unique_ptr<sql::Connection>> admins(const Store& store) {
+  std::vector<std::unique_ptr<sql::Connection>> connections;
+  connections.push_back(store.admin(0));
+  connections.push_back(store.admin(1));
+  return connections;
+}
+
+TEST_CASE("connections that are killed cost a put nothing but time") {
+  const Store store;
+  const auto killers = admins(store);
+  check_unimpressed_by(store, [&] { return kill_all(killers, "CONNECTION"); });
+}
+
+TEST_CASE("statements that are killed cost a put nothing but time") {
+  const Store store;
+  const auto killers = admins(store);
+  check_unimpressed_by(store, [&] {
+    int killed = 0;
+    for (int i = 0; i < 10; ++i) {
+      killed += kill_all(killers, "QUERY");
+    }
+    return killed;
+  });
+}
+
+TEST_CASE("a server that is read-only for a moment costs a put nothing but time") {
+  const Store store;
+  bool read_only = false;
+  const Setting setting(store.cluster, "read_only", "0");
+  check_unimpressed_by(store, [&] {
+    read_only = !read_only;
+    setting.set(read_only ? "1" : "0");
+    return 1;
+  });
+}
+
+TEST_CASE("a server that is shut down in order and started again costs a put nothing but time") {
+  const Store store(TestCluster({.shards = 2, .servers = 0, .extra_args = {}}));
+  constexpr std::uint64_t count = 20'000;
+  cli::Process put = store.start({"put"}, entities(count, 0));
+  for (int i = 0; i < 300 && put.out().size() < 33 * 300; ++i) {
+    std::this_thread::sleep_for(20ms);
+  }
+  store.cluster.sandbox().stop_server(1);
+  store.cluster.sandbox().start_server(1);
+  check_run(put.wait(), 0, ids(count));
+  store.check_all_is_well(ids(count));
+}
+
+TEST_CASE("a server whose connections are all taken is asked again until the time is up") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const auto admin = store.admin(0);  // before there is no room
+  const Setting setting(store.cluster, "max_connections", "12");
+  std::vector<std::unique_ptr<sql::Connection>> taken;
+  try {
+    while (true) {
+      taken.push_back(store.app(0));
+    }
+  } catch (const sql::ServerError& error) {
+    REQUIRE(error.number() == 1040);
+  }
+  check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the server has too many connections\n", "code: 1040\n", "shard: 0\n",
+             "hint: raise max_connections on the server, or run fewer commands at once\n"});
+  cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  std::this_thread::sleep_for(1s);
+  taken.clear();
+  check_run(patient.wait(), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("an account that has used up its quota is told so at once") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const Finally restore(
+      [&] { store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 0"); });
+  store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 1");
+  static_cast<void>(store.app(0));
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the user has used up a quota\n", "code: 1226\n", "shard: 0\n",
+             "hint: raise the user's resource limits"});
+  store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 0");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("an account that may have no more connections for now is tried again until the time is up") {
+  const Store store(TestCluster({.shards = 1, .servers = 0, .extra_args = {"--max-user-connections=3"}}));
+  put_all(store.cluster, entity(0));
+  std::vector<std::unique_ptr<sql::Connection>> taken;
+  while (taken.size() < 3) {
+    taken.push_back(store.app(0));
+  }
+  check_run(store.looseleaf({"get", id_of(0), "--timeout", "1"}), 3, "",
+            {"looseleaf: error: the user has too many connections\n", "code: 1203\n", "shard: 0\n",
+             "hint: raise max_user_connections, or run fewer commands at once\n"});
+  cli::Process patient = store.start({"get", id_of(0), "--timeout", "20"});
+  std::this_thread::sleep_for(500ms);
+  taken.clear();
+  check_run(patient.wait(), 0, entity(0) + "\n");
+}
+
+TEST_CASE("a global read lock, as a backup takes it, is waited for until the time is up") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const auto backup = store.admin(0);
+  backup->execute("FLUSH TABLES WITH READ LOCK");
+  check_run(store.looseleaf({"put", "--timeout", "3"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the transaction conflicted with another one\n", "code: 1205\n", "shard: 0\n",
+             "hint: look for long transactions and locks on the server, such as a backup's\n"});
+  cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  std::this_thread::sleep_for(1s);
+  CHECK(patient.out().empty());
+  backup->execute("UNLOCK TABLES");
+  check_run(patient.wait(), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("a put that a deadlock rolled back is done again") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const auto other = store.admin(0);
+  other->execute("START TRANSACTION");
+  // With more changes than the put, so that the server chooses the put for its victim.
+  other->execute("INSERT INTO by_n VALUES (8, x'00000000000000000000000000000001')");
+  static_cast<void>(other->query("SELECT 1 FROM entities FOR UPDATE"));
+  cli::Process put = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  const auto waits = [&] {
+    return other
+               ->query(
+                   "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app' AND info LIKE "
+                   "'%FROM entities%FOR UPDATE'")
+               .text(0, 0) != "0";
+  };
+  for (int i = 0; i < 100 && !waits(); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  static_cast<void>(other->query("SELECT 1 FROM looseleaf_shard FOR UPDATE"));  // the put holds it, and waits for us
+  CHECK(std::chrono::steady_clock::now() - begin < 1s);                         // no lock wait time-out
+  CHECK(put.out().empty());
+  other->execute("ROLLBACK");
+  check_run(put.wait(), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("statements that run into the server's time limit are tried again until the time is up") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const Setting limit(store.cluster, on_mysql() ? "max_execution_time" : "max_statement_time",
+                      on_mysql() ? "500" : "0.5");
+  const auto other = store.admin(0);
+  other->execute("START TRANSACTION");
+  static_cast<void>(other->query("SELECT 1 FROM entities FOR UPDATE"));
+  check_status(
+      store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3,
+      {"looseleaf: error: the server ended the statement early\n", on_mysql() ? "code: 3024\n" : "code: 1969\n",
+       "shard: 0\n", "hint: raise the server's time limit for statements, or find out who kills them\n"});
+  cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  std::this_thread::sleep_for(1500ms);
+  CHECK(patient.out().empty());
+  other->execute("ROLLBACK");
+  check_run(patient.wait(), 0, id_of(0) + "\n");
+  limit.restore();
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("an index table that somebody dropped fails what needs it, and nothing else") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  store.cluster.sql(1, "DROP TABLE by_n");
+  check_run(store.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":3") + entity(2, "\"n\":2")), 3, id_of(2) + "\n",
+            {"looseleaf: error: a table is not there\n", "code: 1146\n", "shard: 1\n", "hint: "});
+  check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "",
+            {"looseleaf: error: a table is not there\n", "shard: 1\n", "hint: "});
+  CHECK(store.looseleaf({"verify", "--grace", "0"})
+            .out.starts_with("table_differs by_n shard 1 the table does not exist\n"));
+  CHECK(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}).status == 0);
+  const std::string definition = store.cluster.directory().write("by_n.json", by_n);
+  check_status(store.looseleaf({"create-index", definition, "--backfill", "--quiet"}), 0);
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0) + "\n" + id_of(2));
+}
+
+TEST_CASE("an index table that the server cannot open fails what needs it, and nothing else") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  store.cluster.sql(1, "ALTER TABLE by_n DISCARD TABLESPACE");
+  const std::vector<std::string> err = {"looseleaf: error: the server cannot open a table's file\n", "code: 1814\n",
+                                        "shard: 1\n", "hint: restore the table from a backup"};
+  const cli::ProcessResult put =
+      store.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":3") + entity(2, "\"n\":2"));
+  check_run(put, 3, id_of(2) + "\n", err);
+  check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "", err);
+  check_run(store.looseleaf({"verify", "--grace", "0", "--timeout", "2"}), 3, "", err);
+  check_status(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}), 0);
+  const std::string definition = store.cluster.directory().write("by_n.json", by_n);
+  check_status(store.looseleaf({"create-index", definition, "--backfill", "--quiet"}), 0);
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0) + "\n" + id_of(2));
+}
+
+TEST_CASE("an account that lost a privilege fails what needs it, and nothing is lost") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  store.cluster.server_sql(1, "REVOKE INSERT ON " + store.cluster.database(1) + ".* FROM app@localhost");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":3") + entity(2, "\"n\":2")), 3, id_of(2) + "\n",
+            {"looseleaf: error: the user lacks a privilege\n", "code: 1142\n", "shard: 1\n",
+             "hint: grant the user all privileges on the shard's database\n"});
+  check_run(store.looseleaf({"get", id_of(0)}), 0, entity(0, "\"n\":1") + "\n");
+  store.cluster.server_sql(1, "GRANT INSERT ON " + store.cluster.database(1) + ".* TO app@localhost");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0) + "\n" + id_of(2));
+}
+
+TEST_CASE("an account that is locked, or whose password has expired, is told so at once") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const Finally restore([&] {
+    store.cluster.server_sql(
+        0, "ALTER USER app@localhost IDENTIFIED BY 'secret'; ALTER USER app@localhost ACCOUNT UNLOCK");
+  });
+  store.cluster.server_sql(0, "ALTER USER app@localhost ACCOUNT LOCK");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the account is locked\n", on_mysql() ? "code: 3118\n" : "code: 4151\n", "shard: 0\n",
+             "hint: unlock the user on the server\n"});
+  store.cluster.server_sql(0, "ALTER USER app@localhost ACCOUNT UNLOCK; ALTER USER app@localhost PASSWORD EXPIRE");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the password has expired\n", "code: 18", "shard: 0\n",
+             "hint: set a new password for the user\n"});
+  store.cluster.server_sql(0, "ALTER USER app@localhost IDENTIFIED BY 'secret'");
+  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+TEST_CASE("a server that was taken offline is asked again until the time is up") {
+  if (!on_mysql()) {
+    MESSAGE("skipped: only MySQL has offline_mode");
+    return;
+  }
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const Setting offline(store.cluster, "offline_mode", "1");
+  check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
+            {"looseleaf: error: the server refused the connection for now\n", "code: 3032\n", "shard: 0\n"});
+  cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  std::this_thread::sleep_for(500ms);
+  offline.restore();
+  check_run(patient.wait(), 0, id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
+// A file system of its own, as small as a disk that is full soon.
+class SmallDisk {
+ public:
+  SmallDisk() : mounted_(::mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, "size=400m") == 0) {}
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (mounted_) {
+      ::umount2(directory_.path().c_str(), MNT_DETACH);
+    }
+  }
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] const std::string& path() const { return directory_.path(); }
+  // Leaves this much room.
+  void fill(std::uintmax_t left) const {
+    const std::uintmax_t free = std::filesystem::space(path()).available;
+    std::ofstream file(ballast(), std::ios::binary);
+    const std::string block(65536, 'x');
+    for (std::uintmax_t written = 0; written + left < free; written += block.size()) {
+      file << block;
+    }
+  }
+  void make_room() const { std::filesystem::remove(ballast()); }
+
+ private:
+  [[nodiscard]] std::string ballast() const { return path() + "/ballast"; }
+
+  TemporaryDirectory directory_;
+  bool mounted_;
+};
+
+TEST_CASE("a disk that is full fails what needs room, and what was acknowledged is there") {
+  const SmallDisk disk;
+  if (!disk.mounted()) {
+    MESSAGE("skipped: mounting a file system is not permitted here");
+    return;
+  }
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "/tmp";
+  ::setenv("TMPDIR", disk.path().c_str(), 1);
+  const Finally restore([&] { ::setenv("TMPDIR", kept.c_str(), 1); });
+  const Store store(TestCluster({.shards = 2, .servers = 0, .extra_args = {}}));
+  disk.fill(1 << 20);
+  std::string input;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    std::string fill;
+    for (std::uint64_t k = 0; k < 40'000; ++k) {
+      fill += fmt::format("{:x}", (i * 7919 + k * k * 31 + k) % 1'000'003);
+    }
+    input += entity(i, fmt::format(R"("n":{},"fill":"{}")", i, fill)) + "\n";
+  }
+  // A server whose disk is full may refuse, hang, or end itself.
+  const cli::ProcessResult full = store.looseleaf({"put", "--timeout", "3"}, input);
+  CHECK_MESSAGE(full.status == 3, full.err);
+  CHECK(lines_of(full.out).size() < 60);
+  disk.make_room();
+  store.cluster.sandbox().start_server(0);
+  store.cluster.sandbox().start_server(1);
+  store.check_all_is_well(full.out);
+  check_run(store.looseleaf({"put"}, input), 0, ids(60));
+  store.check_all_is_well(ids(60));
+}
+
+// Shard 0 is on a server that has a replica, shard 1 on another. Both the program and the replica reach the first
+// server through proxies: sandbox servers have no ports of their own, and where a proxy leads can be changed.
+class Replicated {
+ public:
+  Replicated()
+      : servers_(
+            {.shards = 3, .servers = 0, .extra_args = {"--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}}),
+        to_source_(servers_.socket(0)),
+        to_shard_(servers_.socket(0)) {
+    start_replica();
+    for (const std::uint32_t server : {0U, 2U}) {
+      servers_.server_sql(server,
+                          "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
+                          "looseleaf.* TO app@localhost");
+    }
+    file_ = servers_.directory().write(
+        "app.json",
+        fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
+                        "defaults_file": "{}"}})",
+                    to_shard_.port(), servers_.socket(2), servers_.directory().write("empty.cnf", "")));
+  }
+
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const {
+    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+    return looseleaf::test::start(std::move(arguments), input);
+  }
+  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const {
+    return start(std::move(arguments), input).wait();
+  }
+  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
+    return servers_.directory().write(name, text);
+  }
+
+  void demote() const {
+    servers_.server_sql(0, on_mysql() ? "SET GLOBAL super_read_only = 1" : "SET GLOBAL read_only = 1");
+  }
+  // The replica takes over, once it has everything.
+  void promote() {
+    const std::string state = servers_.server_sql(0, on_mysql() ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS");
+    const std::size_t tab = state.find('\t');
+    const std::string position = state.substr(tab + 1, state.find('\t', tab + 1) - tab - 1);
+    REQUIRE(servers_.server_sql(
+                1, fmt::format("SELECT {}('{}', {}, 30) >= 0", on_mysql() ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT",
+                               state.substr(0, tab), position)) == "1\n");
+    servers_.server_sql(1, on_mysql() ? "STOP REPLICA" : "STOP SLAVE");
+    to_shard_.lead_to(servers_.socket(1));
+  }
+
+ private:
+  void start_replica() const {
+    const std::string mysql = fmt::format(
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={}, SOURCE_USER='root', "
+        "SOURCE_LOG_FILE='binlog.000001', SOURCE_LOG_POS=4, SOURCE_SSL=0, GET_SOURCE_PUBLIC_KEY=1; START REPLICA",
+        to_source_.port());
+    const std::string mariadb = fmt::format(
+        "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='root', "
+        "MASTER_LOG_FILE='binlog.000001', MASTER_LOG_POS=4; START SLAVE",
+        to_source_.port());
+    servers_.server_sql(1, on_mysql() ? mysql : mariadb);
+  }
+
+  TestCluster servers_;
+  FaultProxy to_source_, to_shard_;
+  std::string file_;
+};
+
+TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
+  Replicated replicated;
+  check_status(replicated.looseleaf({"init", "--quiet"}), 0);
+  check_status(replicated.looseleaf({"create-index", replicated.write("by_n.json", by_n), "--quiet"}), 0);
+  constexpr std::uint64_t count = 2000;
+  check_run(replicated.looseleaf({"put"}, entities(count, 0)), 0, ids(count));
+  cli::Process put = replicated.start({"put"}, entities(count, 1));  // moves every index row to the other shard
+  for (int i = 0; i < 500 && put.out().empty(); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  replicated.demote();
+  CHECK(put.out().size() < ids(count).size());
+  std::this_thread::sleep_for(300ms);
+  replicated.promote();
+  check_run(put.wait(), 0, ids(count));
+  check_run(replicated.looseleaf({"get", "-"}, ids(count)), 0, entities(count, 1));
+  const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
+  CHECK(query.out == ids(count));
+  check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
+  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,217 @@
+// Standard input, standard output and the rejects file fail, at every stage: what could be stored is stored, what was
+// printed is true, and the failure is said once.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+#include "tests/proof/faulty_runs.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::uint64_t many = 3'000;  // their ids are more than a pipe holds
+
+std::string entities(std::uint64_t count) {
+  std::string lines;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    lines += entity(i, R"("n":1)") + "\n";
+  }
+  return lines;
+}
+
+std::string ids(std::uint64_t count) {
+  std::string lines;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    lines += id_of(i) + "\n";
+  }
+  return lines;
+}
+
+// $0 is the cluster file, "$@" are the arguments.
+cli::ProcessResult shell(const TestCluster& cluster, const std::string& script,
+                         const std::vector<std::string>& arguments, std::string_view input = {}) {
+  std::vector<std::string> command = {"bash", "-c", script, cluster.file()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(std::move(command), input);
+}
+
+TestCluster with_index() {
+  TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  return cluster;
+}
+
+struct Reader {
+  std::string command;  // that takes standard output
+  std::size_t lines;    // that it takes
+};
+
+// One that is gone from the beginning, one that leaves after a line, one after some more.
+const std::vector<Reader> leaving_readers = {{"true", 0}, {"head -n 1", 1}, {"head -n 700", 700}};
+
+cli::ProcessResult read_by(const Reader& reader, const TestCluster& cluster, const std::vector<std::string>& arguments,
+                           std::string_view input = {}) {
+  const std::string begin = reader.lines == 0 ? "sleep 0.3; " : "";
+  return shell(
+      cluster,
+      fmt::format(R"({{ {}"$LOOSELEAF_BIN" --cluster "$0" "$@"; echo "status $?" >&2; }} | {})", begin, reader.command),
+      arguments, input);
+}
+
+TEST_CASE("input that fails midway is reported, and the entities before are stored") {
+  if (!can_inject_faults()) {
+    return;
+  }
+  const std::string input = entities(many);
+  REQUIRE(input.size() > 2 * 65536);
+  for (const std::uint64_t reading : {1U, 2U, 3U}) {
+    CAPTURE(reading);
+    const TestCluster cluster = initialised();
+    const auto result = run_with_faults(cluster, {fmt::format("FAULTY_READ=0:{}", reading)}, {"put"}, input);
+    const std::uint64_t whole = (reading - 1) * 65536 / (entity(0, R"("n":1)").size() + 1);
+    check_status(result, 3, {"error: cannot read a file\n", "file: standard input\n", "reason: Input/output error\n"});
+    CHECK(times("error: ", result.err) == 1);
+    CHECK(result.out == ids(whole));
+    CHECK(rows_of(cluster, "entities") == whole);
+  }
+}
+
+TEST_CASE("ids that cannot be read to their end are reported") {
+  if (!can_inject_faults()) {
+    return;
+  }
+  const TestCluster cluster = initialised();
+  put_all(cluster, entities(2));
+  for (const std::string command : {"get", "delete"}) {
+    CAPTURE(command);
+    const auto result = run_with_faults(cluster, {"FAULTY_READ=0:1"}, {command, "-"}, ids(2));
+    check_status(result, 3, {"error: cannot read a file\n", "reason: Input/output error\n"});
+    CHECK(result.out.empty());
+  }
+}
+
+TEST_CASE("a directory, or nothing, as standard input is reported") {
+  const TestCluster cluster = initialised();
+  struct Case {
+    std::string redirection, reason;
+  };
+  for (const Case& input : {Case{"< /", "reason: Is a directory\n"}, Case{"<&-", "reason: Bad file descriptor\n"}}) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"put"}, {"put", "--rejects", "rejects"}, {"get", "-"}, {"delete", "-"}}) {
+      CAPTURE(input.redirection);
+      CAPTURE(arguments[0]);
+      check_run(
+          shell(cluster,
+                fmt::format(R"sh(cd "$(dirname "$0")"; "$LOOSELEAF_BIN" --cluster "$0" "$@" {})sh", input.redirection),
+                arguments),
+          3, "", {"error: cannot read a file\n", "file: standard input\n", input.reason});
+    }
+  }
+}
+
+TEST_CASE("a standard output that fails is reported once by every command, and put and delete do their work") {
+  if (!can_inject_faults()) {
+    return;
+  }
+  const std::string input = entities(many);
+  for (const std::uint64_t writing : {1U, 2U}) {
+    CAPTURE(writing);
+    const std::vector<std::string> fault = {fmt::format("FAULTY_WRITE=1:{}+100000", writing)};
+    const TestCluster cluster = with_index();
+    const auto put = run_with_faults(cluster, fault, {"put"}, input);
+    check_status(put, 3,
+                 {"error: cannot print ids any more\n", "reason: Input/output error\n", "hint: storing goes on\n"});
+    CHECK(times("error: ", put.err) == 1);
+    CHECK(rows_of(cluster, "by_n") == many);
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"get", "-"}, {"query", "by_n"}}) {
+      CAPTURE(arguments[0]);
+      const auto result = run_with_faults(cluster, fault, arguments, ids(many));
+      check_status(result, 3, {"error: cannot write to standard output\n", "reason: Input/output error\n"});
+      CHECK(times("error: ", result.err) == 1);
+    }
+    const auto removed = run_with_faults(cluster, fault, {"delete", "-"}, ids(many));
+    check_status(removed, 3, {"error: cannot print ids any more\n", "hint: deleting goes on\n"});
+    CHECK(times("error: ", removed.err) == 1);
+    CHECK(rows_of(cluster, "by_n") == 0);
+  }
+}
+
+TEST_CASE("what is printed to a full disk is missed by every command") {
+  const TestCluster cluster = with_index();
+  put_all(cluster, entities(1));
+  const std::string another = cluster.directory().write(
+      "another.json", R"({"table": "another", "properties": [{"name": "n", "type": "int"}]})");
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"init"},
+                                                    {"status"},
+                                                    {"query", "by_n"},
+                                                    {"query", "by_n", "--count"},
+                                                    {"verify"},
+                                                    {"create-index", "--dry-run", another},
+                                                    {"--output", "json", "clean"},
+                                                    {"get", "--help"},
+                                                    {"--version"}}) {
+    CAPTURE(fmt::format("{}", fmt::join(arguments, " ")));
+    check_status(shell(cluster, R"("$LOOSELEAF_BIN" --cluster "$0" "$@" > /dev/full)", arguments), 3,
+                 {"error: cannot write to standard output\n", "reason: No space left on device\n"});
+  }
+}
+
+TEST_CASE("put and delete go on when their reader leaves, and say so once") {
+  for (const Reader& reader : leaving_readers) {
+    CAPTURE(reader.command);
+    const TestCluster cluster = with_index();
+    const auto put = read_by(reader, cluster, {"put"}, entities(many));
+    CHECK(holds_in_order(put.err, {"error: cannot print ids any more\n", "hint: storing goes on\n", "status 3\n"}));
+    CHECK(times("error: ", put.err) == 1);
+    CHECK(put.out == ids(reader.lines));
+    CHECK(rows_of(cluster, "by_n") == many);
+    const auto removed = read_by(reader, cluster, {"delete", "-"}, ids(many));
+    CHECK(
+        holds_in_order(removed.err, {"error: cannot print ids any more\n", "hint: deleting goes on\n", "status 3\n"}));
+    CHECK(times("error: ", removed.err) == 1);
+    CHECK(removed.out == ids(reader.lines));
+    CHECK(rows_of(cluster, "by_n") == 0);
+  }
+}
+
+TEST_CASE("get and query end quietly when their reader leaves") {
+  const TestCluster cluster = with_index();
+  put_all(cluster, entities(many));
+  for (const Reader& reader : leaving_readers) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"get", "-"}, {"query", "by_n"}, {"query", "by_n", "--ids"}}) {
+      CAPTURE(reader.command);
+      CAPTURE(arguments.back());
+      const auto result = read_by(reader, cluster, arguments, ids(many));
+      CHECK(result.err == "status 0\n");
+      CHECK(lines_of(result.out).size() == reader.lines);
+    }
+  }
+}
+
+TEST_CASE("a disk that fills up under the rejects file is reported once, and the rest is stored") {
+  const TestCluster cluster = with_index();
+  const std::string rejects = cluster.directory().path() + "/rejects";
+  std::string input, bad;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const std::string one = fmt::format(R"({{"id":"bad {}","n":1,"text":"{:1000}"}})", i, "") + "\n";
+    bad += one;
+    input += one + entity(i, R"("n":1)") + "\n";
+  }
+  // The limit, in KiB, is that of every file, so what is printed has to be shorter.
+  const auto result = shell(cluster, R"(trap "" XFSZ; ulimit -f 8; "$LOOSELEAF_BIN" --cluster "$0" "$@")",
+                            {"put", "--rejects", rejects}, input);
+  check_status(result, 3, {"error: cannot write to the rejects file\n", "reason: File too large\n"});
+  CHECK(times("cannot write to the rejects file", result.err) == 1);
+  CHECK(result.out == ids(20));
+  CHECK(rows_of(cluster, "by_n") == 20);
+  const std::string kept = read_text(rejects);
+  CHECK(kept.size() == 8 * 1024);
+  CHECK(bad.starts_with(kept));
+}
+
+}  // namespace
+}  // namespace looseleaf::test
