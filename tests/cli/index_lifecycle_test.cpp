@@ -189,7 +189,8 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
 TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" *
           doctest::skip(!base::failpoints_enabled)) {
   const Filling test;
-  cli::Process asleep = test.backfill_with("backfill.fence:before@1#1=stop");
+  // The shards are scanned side by side: this one waits until the other has said who works there.
+  cli::Process asleep = test.backfill_with("backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop");
   wait_until("it is asleep", [&] {
     return run({"sh", "-c", fmt::format("grep -q '^State:.T' /proc/{}/status", asleep.pid())}).status == 0;
   });
