@@ -21,7 +21,7 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-// "/properties/0/type: "int" in force, "double" given", one for each place where two definitions differ.
+// `/properties/0/type: "int" in force, "double" given`: one for each place where two definitions differ.
 std::vector<std::string> definition_differences(const IndexDefinition& in_force, const IndexDefinition& given) {
   const auto before = nlohmann::json::parse(in_force.canonical_json());
   const auto after = nlohmann::json::parse(given.canonical_json());
