@@ -65,6 +65,14 @@ void fill(Bench& bench) {
   bench.put({before(0), before(1), before(2), before(3), before(4), before(5)});
 }
 
+// As after a restore from a backup that is older than the index.
+void lose_an_index(Bench& bench) {
+  fill(bench);
+  bench.sql(1, "DROP TABLE by_n");
+  bench.sql(1, "DELETE FROM looseleaf_index WHERE table_name = 'by_n'");
+  bench.sql(1, "UPDATE looseleaf_shard SET epoch = epoch + 1");
+}
+
 // Extra rows of every kind, none of them missing.
 void plant_extra_rows(Bench& bench) {
   bench.sql(0, "INSERT INTO by_n VALUES " + row(90, 0) + ", " + row(92, 1) + ", " + row(94, 100));
@@ -174,6 +182,15 @@ std::vector<Scenario> create_scenarios() {
     bench.looseleaf({"drop-index", "--yes", "by_m"});
     bench.looseleaf({"create-index", other, "--backfill"});
   };
+  Scenario restored = create;
+  restored.name = "create-index of what one shard has lost";
+  restored.prepare = lose_an_index;
+  restored.command = [](Bench& bench) { return std::vector<std::string>{"create-index", bench.definition("n", by_n)}; };
+  restored.only = {"create.publish", "create.finish"};
+  Scenario demoting = restored;
+  demoting.name = "create-index of what one shard has lost, and still lacks";
+  demoting.only = {"create.demote", "create.table"};
+  demoting.others_write = false;  // puts are refused, or their rows are lost too
   Scenario filled = create;
   filled.name = "create-index --backfill";
   filled.command = [](Bench& bench) {
@@ -184,7 +201,7 @@ std::vector<Scenario> create_scenarios() {
   resumed.name = "backfill that goes on";
   resumed.prepare = begin_backfill;
   resumed.command = [](Bench&) { return std::vector<std::string>{"backfill"}; };
-  return {create, empty, then_other, filled, resumed};
+  return {create, empty, then_other, restored, demoting, filled, resumed};
 }
 
 std::vector<Scenario> drop_scenarios() {

@@ -103,6 +103,9 @@ class Creation {
     }
     everywhere = claim(everywhere);
     const bool in_force = in_force_everywhere(everywhere);  // an earlier run died when only its last steps were left
+    if (!in_force && everywhere.in_any_catalog()) {
+      demote();
+    }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       change_.run_ddl(shard, steps::create_table, [&](sql::Connection& connection) { create_table(connection); });
     }
@@ -112,8 +115,6 @@ class Creation {
     }
     if (empty_store) {
       change_.set_state(generation_, {IndexState::building}, IndexState::ready, steps::create_ready);
-    } else if (!in_force && everywhere.in_any_catalog()) {
-      build_again();
     }
     change_.finish(steps::create_finish);
     const IndexState otherwise = in_force ? state_of(everywhere) : IndexState::building;
@@ -167,10 +168,12 @@ class Creation {
     }
   }
 
-  // A shard that joins late has lost the rows it held: where the index was ready it is not any more, and no backfill
-  // under way can say otherwise.
-  void build_again() {
+  // A shard that joins late has lost the rows it held, and its entities were put without theirs: where the index was
+  // ready it is not any more, and no backfill under way can say otherwise. Done while that shard still lacks the index,
+  // so that whoever repeats this after a crash sees that it is to be done.
+  void demote() {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const Step step(steps::create_demote, shard);
       change_.change_catalog(shard, [&](sql::Connection& connection) {
         static_cast<void>(store::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
                                                  IndexState::building));

@@ -29,6 +29,7 @@ inline constexpr std::string_view
     fence_commit = "fence.commit",  // ends whatever was done with the fence held exclusively
     barrier_take = "barrier.take",
     create_intent = "create.intent",
+    create_demote = "create.demote",
     create_table = "create.table",
     create_publish = "create.publish",
     create_ready = "create.ready",
