@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "tests/cli/expectations.hpp"
+#include "tests/support/fault_proxy.hpp"
+#include "tests/support/replication.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -119,7 +121,7 @@ TEST_CASE("a backfill waits while a server is busy") {
   check_status(job.wait(), 0, {"by_n: ready\n"});
 }
 
-// The cluster's own file, with replicas for its first shard.
+// The cluster's own file, with a replica for its first shard.
 std::string with_replica(const TestCluster& cluster, const std::string& replica) {
   auto json = nlohmann::json::parse(read_text(cluster.file()));
   json["shards"][0]["replicas"] = {replica};
@@ -139,6 +141,36 @@ TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as 
     check_status(job.wait(), 130, {"stopped by a signal; everything is consistent\n"});
     CHECK(rows_of(cluster, "by_n") == 0);
   }
+}
+
+TEST_CASE("a backfill waits for a replica that is late, and goes on when it has caught up") {
+  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = replication_arguments()});
+  const TestCluster replica({.shards = 1, .servers = 0, .extra_args = {"--server-id=77"}});
+  const FaultProxy to_source(cluster.socket(0));
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  put_all(cluster, entity(0, "\"n\":0"));
+  create_index(cluster, by_n);
+  start_replica(replica, 0, to_source.port());
+  const std::string database = cluster.database(0);
+  wait_until("the replica has everything", [&] {
+    return replica.server_sql(0, fmt::format("SELECT COUNT(*) FROM information_schema.tables "
+                                             "WHERE table_schema = '{}' AND table_name = 'by_n'",
+                                             database)) == "1\n";
+  });
+  std::thread locked(
+      [&] { replica.server_sql(0, fmt::format("LOCK TABLES {}.entities WRITE; SELECT SLEEP(6)", database)); });
+  wait_until("the table is locked", [&] { return has(replica.server_sql(0, "SHOW PROCESSLIST"), "SELECT SLEEP(6)"); });
+  put_all(cluster, entity(2, "\"n\":2"));
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  cli::Process job = start({"looseleaf", "--cluster", with_replica(cluster, replica.socket(0)), "backfill", "--max-lag",
+                            "1", "--output", "json"});
+  wait_until("an event says why", [&] {
+    return has(job.out(), fmt::format("replica {} is ", replica.socket(0))) && has(job.out(), " s behind");
+  });
+  CHECK(rows_of(cluster, "by_n") == 1);  // of the entity that was put with the index there
+  locked.join();
+  check_status(job.wait(), 0, {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 2);
 }
 
 TEST_CASE("a greatest lag without replicas is a mistake") {

@@ -18,6 +18,7 @@
 #include "sql/option_files.hpp"
 #include "tests/cli/expectations.hpp"
 #include "tests/support/fault_proxy.hpp"
+#include "tests/support/replication.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -506,11 +507,10 @@ TEST_CASE("a disk that is full fails what needs room, and what was acknowledged 
 class Replicated {
  public:
   Replicated()
-      : servers_(
-            {.shards = 3, .servers = 0, .extra_args = {"--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}}),
+      : servers_({.shards = 3, .servers = 0, .extra_args = replication_arguments()}),
         to_source_(servers_.socket(0)),
         to_shard_(servers_.socket(0)) {
-    start_replica();
+    start_replica(servers_, 1, to_source_.port());
     for (const std::uint32_t server : {0U, 2U}) {
       servers_.server_sql(server,
                           "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
@@ -550,18 +550,6 @@ class Replicated {
   }
 
  private:
-  void start_replica() const {
-    const std::string mysql = fmt::format(
-        "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={}, SOURCE_USER='root', "
-        "SOURCE_LOG_FILE='binlog.000001', SOURCE_LOG_POS=4, SOURCE_SSL=0, GET_SOURCE_PUBLIC_KEY=1; START REPLICA",
-        to_source_.port());
-    const std::string mariadb = fmt::format(
-        "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='root', "
-        "MASTER_LOG_FILE='binlog.000001', MASTER_LOG_POS=4; START SLAVE",
-        to_source_.port());
-    servers_.server_sql(1, on_mysql() ? mysql : mariadb);
-  }
-
   TestCluster servers_;
   FaultProxy to_source_, to_shard_;
   std::string file_;
