@@ -1,0 +1,293 @@
+// Newest entities first, one scan for all indexes, a cursor for each index.
+#include "ops/shard_fill.hpp"
+
+#include <algorithm>
+
+#include "base/parallel.hpp"
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+#include "ops/reconcile.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+#include "store/durability.hpp"
+#include "store/placement.hpp"
+#include "store/steps.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+using store::Step;
+namespace steps = store::steps;
+
+constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
+constexpr std::uint64_t largest_transaction = 10'000;             // index rows
+constexpr auto chunk_time = std::chrono::milliseconds(500);
+constexpr auto touch_every = std::chrono::seconds(5);
+
+}  // namespace
+
+void stop_if_asked(const JobControl& control) {
+  if (control.stop.load()) {
+    throw Error(ErrorCode::interrupted, "stopped; what was done is kept", {},
+                "run the command again to go on from there");
+  }
+}
+
+ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
+                     Throttling& throttling, bool restart)
+    : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling) {
+  const Step step(steps::backfill_claim, shard_);
+  const base::Deadline deadline = shards_.deadline();
+  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+    rows_.clear();
+    for (const FillTarget& target : targets_) {
+      rows_.push_back(store::read_job(connection, "backfill", target.definition.table).value_or(store::JobRow{}));
+    }
+  });
+  std::optional<store::JobRow> fresh;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (restart || !resumes(i)) {
+      fresh = fresh ? fresh : start_anew(deadline);
+      rows_[i] = *fresh;
+    }
+    rows_[i].job = "backfill";
+    rows_[i].table = targets_[i].definition.table;
+    rows_[i].generation = targets_[i].generation;
+    rows_[i].token = targets_[i].lock->token();
+    rows_[i].holder = store::this_process();
+  }
+  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+    for (const store::JobRow& row : rows_) {
+      store::write_job(connection, row);
+    }
+  });
+}
+
+// A cursor above every entity that is there, and the barrier that was taken before it was read.
+store::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
+  store::JobRow row;
+  row.barrier = store::take_barrier(shards_, shard_, deadline);
+  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+    row.position = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
+    row.estimate = connection
+                       .query(
+                           "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
+                           "WHERE table_schema = DATABASE() AND table_name = 'entities'")
+                       .unsigned_integer(0, 0);
+  });
+  return row;
+}
+
+std::uint64_t ShardFill::run(JobControl& control, const std::function<void(const Progress&)>& report) {
+  std::uint64_t sent = 0;
+  while (true) {
+    const std::size_t chunk = throttling_.limit_chunk(chunk_);
+    throttling_.wait(chunk, [&](const std::string& reason) {
+      stop_if_asked(control);
+      touch();
+      report({"backfill", shard_, rows_.front().done, rows_.front().estimate, reason});
+    });
+    stop_if_asked(control);
+    const auto start = std::chrono::steady_clock::now();
+    const auto entities = read_chunk(chunk);
+    if (entities.empty()) {
+      return sent;
+    }
+    sent += store_chunk(entities);
+    entities_ += entities.size();
+    report({"backfill", shard_, rows_.front().done, rows_.front().estimate});
+    adapt(std::chrono::steady_clock::now() - start);
+  }
+}
+
+base::Stamp ShardFill::barrier() const {
+  base::Stamp earliest = *rows_.front().barrier;
+  for (const store::JobRow& row : rows_) {
+    earliest = std::min(earliest, *row.barrier);
+  }
+  return earliest;
+}
+
+bool ShardFill::resumes(std::size_t i) const {
+  return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
+}
+
+std::vector<store::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
+  const Step step(steps::backfill_read, shard_);
+  return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+    return store::read_before(connection, position(), chunk);
+  });
+}
+
+void ShardFill::touch() {
+  if (std::chrono::steady_clock::now() - touched_ < touch_every) {
+    return;
+  }
+  store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+    for (const store::JobRow& row : rows_) {
+      store::touch_job(connection, row);
+    }
+  });
+  touched_ = std::chrono::steady_clock::now();
+}
+
+std::uint64_t ShardFill::position() const {
+  std::uint64_t highest = 0;
+  for (const store::JobRow& row : rows_) {
+    highest = std::max(highest, *row.position);
+  }
+  return highest;
+}
+
+std::uint64_t ShardFill::store_chunk(const std::vector<store::EntityRow>& entities) {
+  std::uint64_t sent = 0;
+  RowsByShard rows;
+  std::uint64_t pending_rows = 0, pending_entities = 0;
+  for (const store::EntityRow& entity : entities) {
+    pending_rows += add_expected(entity, rows);
+    ++pending_entities;
+    if (pending_rows >= largest_transaction || &entity == &entities.back()) {
+      store_rows(rows, entity.added_id, pending_entities);
+      sent += pending_rows;
+      rows.clear();
+      pending_rows = pending_entities = 0;
+    }
+  }
+  return sent;
+}
+
+std::uint64_t ShardFill::add_expected(const store::EntityRow& entity, RowsByShard& rows) {
+  std::uint64_t added = 0;
+  const auto json = read(entity);
+  for (std::size_t i = 0; json && i < targets_.size(); ++i) {
+    if (entity.added_id >= *rows_[i].position) {
+      continue;  // an earlier run has done it
+    }
+    for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
+      const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
+      rows[to][i].push_back({std::move(row), entity.id});
+      ++added;
+    }
+  }
+  return added;
+}
+
+void ShardFill::store_rows(RowsByShard& rows, std::uint64_t added_id, std::uint64_t entities) {
+  for (auto& [to, by_index] : rows) {
+    for (auto& [index, entries] : by_index) {
+      std::sort(entries.begin(), entries.end());
+    }
+  }
+  std::vector<store::JobRow> moved = rows_;
+  for (store::JobRow& row : moved) {
+    row.position = std::min(*row.position, added_id);
+    row.done += entities;
+  }
+  const base::Deadline deadline = shards_.deadline();
+  const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(moved, rows, deadline); });
+  rows_ = std::move(moved);
+  if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
+    reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()), ReconcileMode::repair, deadline);
+  }
+}
+
+std::set<Uuid> ShardFill::transact(const std::vector<store::JobRow>& moved, const RowsByShard& rows,
+                                   const base::Deadline& deadline) {
+  std::map<std::uint32_t, store::Lease> leases;
+  for (const auto& [to, by_index] : rows) {
+    leases.emplace(to, shards_.connect(to, deadline, store::Purpose::index_writes));
+  }
+  const store::Lease lease = shards_.connect(shard_, deadline);
+  return store::on_shard(shards_, shard_, [&] {
+    sql::Transaction transaction(*lease);
+    lock_fence(*lease);
+    std::set<Uuid> blocked = insert(leases, rows);
+    advance(*lease, moved);
+    const Step step(steps::backfill_commit, shard_);
+    transaction.commit();
+    return blocked;
+  });
+}
+
+void ShardFill::lock_fence(sql::Connection& connection) {
+  const Step step(steps::backfill_fence, shard_);
+  check_generations(connection, store::lock_fence_shared(connection));
+}
+
+void ShardFill::advance(sql::Connection& connection, const std::vector<store::JobRow>& moved) const {
+  const Step step(steps::backfill_advance, shard_);
+  for (const store::JobRow& row : moved) {
+    if (!store::advance_job(connection, row)) {
+      throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
+                  "`looseleaf status` names it; nothing is wrong with the index");
+    }
+  }
+}
+
+std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows) {
+  std::vector<std::set<Uuid>> blocked(rows.size());
+  std::vector<std::function<void()>> tasks;
+  for (const auto& [to, by_index] : rows) {
+    tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
+      const Step step(steps::backfill_insert_index_rows, to);
+      store::on_shard(shards_, to, [&] {
+        bool all_new = true;
+        for (const auto& [index, entries] : by_index) {
+          Inserted inserted = insert_or_report(*leases.at(to), targets_[index].definition, entries);
+          blocked[n].merge(inserted.blocked);
+          all_new = all_new && inserted.all_new;
+        }
+        if (!all_new) {
+          store::make_durable(*leases.at(to));
+        }
+      });
+    });
+  }
+  base::run_all(tasks);
+  std::set<Uuid> all;
+  for (auto& part : blocked) {
+    all.merge(part);
+  }
+  return all;
+}
+
+void ShardFill::check_generations(sql::Connection& connection, const store::Fence& fence) {
+  if (fence.epoch == epoch_) {
+    return;
+  }
+  const auto catalog = shards_.reload_catalog(shard_, connection);
+  for (const FillTarget& target : targets_) {
+    const store::CatalogIndex* index = catalog->find(target.definition.table);
+    if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
+        index->state == IndexState::dropped) {
+      throw Error(ErrorCode::bad_index, "index was dropped during the backfill", {{"index", target.definition.table}});
+    }
+  }
+  epoch_ = fence.epoch;
+}
+
+std::optional<model::Json> ShardFill::read(const store::EntityRow& entity) {
+  if (!entity.body) {
+    return std::nullopt;
+  }
+  try {
+    return model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+  } catch (const Error& error) {
+    Error::Context context = error.context();
+    context.emplace_back("id", to_string(entity.id));
+    shards_.warn(
+        {"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
+    return std::nullopt;
+  }
+}
+
+void ShardFill::adapt(std::chrono::steady_clock::duration took) {
+  if (took < chunk_time / 2) {
+    chunk_ = std::min(largest_chunk, chunk_ * 2);
+  } else if (took > chunk_time * 2) {
+    chunk_ = std::max(smallest_chunk, chunk_ / 2);
+  }
+}
+
+}  // namespace looseleaf::ops
