@@ -1,37 +1,147 @@
 // looseleaf clean: reconcile what changed lately, sweep rows that nothing calls for.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <ctime>
 #include <memory>
+#include <optional>
 
+#include "cli/clean_metrics.hpp"
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/job.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/replace_file.hpp"
 #include "cli/text.hpp"
+#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
 struct Options {
-  bool full = false;
+  CleanOptions clean;
+  std::optional<std::uint64_t> full_every;  // seconds
+  std::string metrics_file;
 };
 
-ExitStatus run(const Options& options, const Globals& globals) {
+std::string summary(const CleanReport& report) {
+  return fmt::format("checked {}, deleted {}, inserted {}, purged {}", counted(report.checked, "entity", "entities"),
+                     counted(report.deleted(), "index row", "index rows"), grouped(report.inserted()),
+                     counted(report.purged, "tombstone", "tombstones"));
+}
+
+Json to_json(const CleanReport& report) {
+  Json mended = Json::object();
+  for (const auto& [kind, count] : report.mended) {
+    mended[to_string(kind)] = count;
+  }
+  return {{"checked", report.checked},
+          {"deleted", report.deleted()},
+          {"inserted", report.inserted()},
+          {"purged", report.purged},
+          {"mended", std::move(mended)}};
+}
+
+// What people and their monitoring are told of the passes of one run.
+class Passes {
+ public:
+  Passes(const Options& options, const Globals& globals) : options_(options), globals_(globals) {
+    write_metrics();  // a file that cannot be written is no reason to find out later
+  }
+
+  void ended(const CleanPass& pass) {
+    if (!options_.metrics_file.empty()) {
+      metrics_.count(pass, std::time(nullptr));
+      try {
+        write_metrics();
+      } catch (const Error& error) {
+        file_failure_.tell(&error);
+      }
+    }
+    if (options_.clean.follow) {
+      pass_failure_.tell(pass.failure);
+      tell_of_changes(pass.report);
+    }
+  }
+
+  // Throws what kept the last metrics from being written.
+  void check_metrics() const {
+    if (!options_.metrics_file.empty()) {
+      write_metrics();
+    }
+  }
+
+ private:
+  // The same trouble at every pass is worth one message.
+  class Trouble {
+   public:
+    void tell(const Error* error) {
+      const std::string text = error ? error->what() : "";
+      if (error && text != told_) {
+        print_error(*error);
+      } else if (!error && !told_.empty()) {
+        print_note("clean works again");
+      }
+      told_ = text;
+    }
+
+   private:
+    std::string told_;
+  };
+
+  void write_metrics() const {
+    if (!options_.metrics_file.empty()) {
+      replace_file(options_.metrics_file, metrics_.text(), public_file);
+    }
+  }
+
+  void tell_of_changes(const CleanReport& report) {
+    const std::uint64_t changes = report.deleted() + report.inserted() + report.purged;
+    if (changes == changes_) {
+      return;
+    }
+    changes_ = changes;
+    if (globals_.json()) {
+      print_json(to_json(report));
+      static_cast<void>(data_output().flush());
+    } else if (!globals_.quiet) {
+      print_note("so far: " + summary(report));
+    }
+  }
+
+  const Options& options_;
+  const Globals& globals_;
+  CleanMetrics metrics_;
+  Trouble pass_failure_, file_failure_;
+  std::uint64_t changes_ = 0;  // at the last pass
+};
+
+ExitStatus run(Options options, const Globals& globals) {
+  if (options.full_every && !(options.clean.full && options.clean.follow)) {
+    throw Error(ErrorCode::usage, "--full-every says how often --follow is to do what --full asks for", {},
+                "give all three, or leave it out");
+  }
+  if (options.full_every) {
+    options.clean.full_every = std::chrono::seconds(*options.full_every);
+  }
+  Passes passes(options, globals);
+  options.clean.on_pass = [&](const CleanPass& pass) { passes.ended(pass); };
+  options.clean.on_wait = [](const Error& error) {
+    print_warning("waiting to clean", [&] {
+      Error::Context context = {{"reason", error.what()}};
+      context.insert(context.end(), error.context().begin(), error.context().end());
+      return context;
+    }());
+  };
   Datastore store = open_store(globals);
-  const CleanReport report =
-      run_job(globals, [&](JobControl& control) { return store.clean({options.full}, control); });
+  const CleanReport report = run_job(globals, [&](JobControl& control) { return store.clean(options.clean, control); });
+  passes.check_metrics();
   if (globals.json()) {
-    print_json({{"checked", report.checked},
-                {"deleted", report.deleted},
-                {"inserted", report.inserted},
-                {"purged", report.purged}});
+    print_json(to_json(report));
   }
   if (!globals.quiet) {
-    print_note(fmt::format("checked {}, deleted {}, inserted {}, purged {}",
-                           counted(report.checked, "entity", "entities"),
-                           counted(report.deleted, "index row", "index rows"), grouped(report.inserted),
-                           counted(report.purged, "tombstone", "tombstones")));
+    print_note(summary(report));
   }
   return ExitStatus::done;
 }
@@ -43,9 +153,20 @@ Command clean_command() {
   Command command;
   command.name = "clean";
   command.summary = "reconcile the index rows of what changed since the last clean";
-  command.parameters = {{"--full", "", "sweep everything, not only what changed", &options->full}};
-  command.details = {"Deletes index rows that no entity calls for, and purges deleted entities whose time has come."};
-  command.examples = {"looseleaf clean", "looseleaf clean --full"};
+  command.parameters = {
+      {"--full", "", "sweep everything, not only what changed", &options->clean.full},
+      {"--follow", "", "go on until stopped: what changes is looked at within seconds", &options->clean.follow},
+      {"--full-every", "S", "with --follow and --full: seconds from one sweep to the next; 86400 if not given",
+       &options->full_every},
+      {"--metrics-file", "FILE", "keep counts, errors and lag in a file for Prometheus", &options->metrics_file},
+  };
+  add_throttle_parameters(command, options->clean.throttle);
+  command.details = {
+      "Deletes index rows that no entity calls for, and purges deleted entities whose time has come. One process at a "
+      "time cleans a cluster; with --follow a second one waits until the first has ended."};
+  command.examples = {
+      "looseleaf clean", "looseleaf clean --full --max-rate 20000",
+      "looseleaf clean --follow --full --metrics-file /var/lib/prometheus/node-exporter/looseleaf.prom"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

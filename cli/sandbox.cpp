@@ -21,6 +21,7 @@
 
 #include "cli/file_lock.hpp"
 #include "cli/processes.hpp"
+#include "cli/replace_file.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -65,19 +66,6 @@ auto with_file_errors(const Work& work) {
     throw Error(ErrorCode::io, "a file operation failed",
                 {{"path", error.path1().string()}, {"reason", error.code().message()}});
   }
-}
-
-// Written under another name first, so that nobody ever sees half a file.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string unfinished = path + ".new";
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    throw Error(ErrorCode::io, "a file cannot be written", {{"file", path}});
-  }
-  fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write);
-  fs::rename(unfinished, path);
 }
 
 // True if a server accepts connections here: its handshake packet starts with the protocol version, 10.
@@ -317,7 +305,7 @@ void Sandbox::save() const {
   for (const std::string& arg : args_) {
     text += fmt::format("arg {}\n", arg);
   }
-  write_file(dir_ + "/" + marker_name, text);
+  replace_file(dir_ + "/" + marker_name, text, private_file);
 }
 
 // Leaves a file alone that is there already: its owner may have added to it.
@@ -327,7 +315,7 @@ void Sandbox::write_cluster_file() const {
   }
   // An option file of its own keeps the user's ~/.my.cnf out.
   const std::string option_file = dir_ + "/client.cnf";
-  write_file(option_file, "[client]\nuser=root\n");
+  replace_file(option_file, "[client]\nuser=root\n", private_file);
   std::string text = "{\n  \"shards\": [\n";
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     const std::string database = servers_ == shards_ ? "looseleaf" : fmt::format("looseleaf_{}", shard);
@@ -335,7 +323,7 @@ void Sandbox::write_cluster_file() const {
                         json_string(server(shard % servers_).socket), database, shard + 1 < shards_ ? "," : "");
   }
   text += fmt::format("  ],\n  \"user\": \"root\",\n  \"defaults_file\": {}\n}}\n", json_string(option_file));
-  write_file(cluster_file(), text);
+  replace_file(cluster_file(), text, private_file);
 }
 
 void Sandbox::start_servers(const std::vector<std::uint32_t>& numbers) {
@@ -363,7 +351,7 @@ void Sandbox::launch(const SandboxServer& server) const {
   fs::remove(server.socket);
   fs::remove(server.socket + ".lock");
   const pid_t pid = start_daemon(command(server), server.log);
-  write_file(server.datadir + ".pid", fmt::format("{}\n", pid));
+  replace_file(server.datadir + ".pid", fmt::format("{}\n", pid), private_file);
 }
 
 SandboxStop Sandbox::stop_servers(const std::vector<std::uint32_t>& numbers, int signal) {

@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/hint_wording.hpp"
 
@@ -55,6 +57,18 @@ bool holds_in_order(std::string_view text, const std::vector<std::string>& parts
     text.remove_prefix(at + part.size());
   }
   return true;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+void wait_until(const std::string& what, const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

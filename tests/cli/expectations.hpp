@@ -1,6 +1,7 @@
 // What the tests of the command line share: an initialised cluster, small definitions, and how a run is judged.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
 
 // True if `text` holds the parts in this order.
 [[nodiscard]] bool holds_in_order(std::string_view text, const std::vector<std::string>& parts);
+[[nodiscard]] bool contains(std::string_view text, std::string_view part);
+// Asks every 20 ms, and requires that the answer is true within 20 s; `what` is for the report.
+void wait_until(const std::string& what, const std::function<bool()>& condition);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
 [[nodiscard]] std::string read_text(const std::string& path);

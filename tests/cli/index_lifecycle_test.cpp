@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,14 +25,6 @@ void put_entities(const TestCluster& cluster, std::uint64_t count) {
     input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
   }
   put_all(cluster, input);
-}
-
-void wait_until(const std::string& what, const std::function<bool()>& condition) {
-  const auto until = Clock::now() + 20s;
-  while (!condition()) {
-    REQUIRE_MESSAGE(Clock::now() < until, what);
-    std::this_thread::sleep_for(20ms);
-  }
 }
 
 TEST_CASE("create-index with a shard down leaves a store that works, says what is missing, and is finished later") {

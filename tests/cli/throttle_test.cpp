@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -40,28 +39,16 @@ std::vector<std::string> with_cluster(const TestCluster& cluster, std::vector<st
   return command;
 }
 
-void wait_until(const std::string& what, const std::function<bool()>& condition) {
-  const auto until = Clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    REQUIRE_MESSAGE(Clock::now() < until, what);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile, and goes on when the file is gone") {
   const TestCluster cluster = with_new_index(300);
   const std::string pause = cluster.directory().write("pause", "");
   cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
-  wait_until("an event says why", [&] { return has(job.out(), "paused as long as there is a file " + pause); });
+  wait_until("an event says why", [&] { return contains(job.out(), "paused as long as there is a file " + pause); });
   CHECK(rows_of(cluster, "by_n") == 0);
   const std::string heartbeat = "SELECT heartbeat FROM looseleaf_progress WHERE job = 'backfill'";
   const std::string before = cluster.sql(1, heartbeat);
   wait_until("the heartbeat goes on", [&] { return cluster.sql(1, heartbeat) != before; });
-  CHECK(has(cluster.looseleaf({"status"}).out, fmt::format("pid {}", job.pid())));
+  CHECK(contains(cluster.looseleaf({"status"}).out, fmt::format("pid {}", job.pid())));
   REQUIRE(std::remove(pause.c_str()) == 0);
   const cli::ProcessResult result = job.wait();
   check_status(result, 0, {"by_n: ready\n"});
@@ -79,7 +66,7 @@ TEST_CASE("a signal ends a job that is paused") {
   const TestCluster cluster = with_new_index(10);
   const std::string pause = cluster.directory().write("pause", "");
   cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
-  wait_until("it is paused", [&] { return has(job.out(), "paused"); });
+  wait_until("it is paused", [&] { return contains(job.out(), "paused"); });
   job.signal(SIGTERM);
   check_status(job.wait(), 143, {"stopped by a signal; everything is consistent\n"});
 }
@@ -113,7 +100,7 @@ TEST_CASE("a backfill waits while a server is busy") {
     return std::stoi(status.substr(status.find('\t') + 1)) > 6;
   });
   cli::Process job = start(with_cluster(cluster, {"backfill", "--max-load", "5", "--output", "json"}));
-  wait_until("an event says why", [&] { return has(job.out(), "statements at once, more than 5"); });
+  wait_until("an event says why", [&] { return contains(job.out(), "statements at once, more than 5"); });
   CHECK(rows_of(cluster, "by_n") == 0);
   for (std::thread& thread : busy) {
     thread.join();
@@ -136,7 +123,7 @@ TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as 
     const std::string file = with_replica(cluster, replica);
     cli::Process job =
         start({"looseleaf", "--cluster", file, "backfill", "--max-lag", "5", "--output", "json", "--timeout", "5"});
-    wait_until("an event says why", [&] { return has(job.out(), fmt::format("replica {} {}", replica, reason)); });
+    wait_until("an event says why", [&] { return contains(job.out(), fmt::format("replica {} {}", replica, reason)); });
     job.signal(SIGINT);
     check_status(job.wait(), 130, {"stopped by a signal; everything is consistent\n"});
     CHECK(rows_of(cluster, "by_n") == 0);
@@ -159,13 +146,14 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
   });
   std::thread locked(
       [&] { replica.server_sql(0, fmt::format("LOCK TABLES {}.entities WRITE; SELECT SLEEP(6)", database)); });
-  wait_until("the table is locked", [&] { return has(replica.server_sql(0, "SHOW PROCESSLIST"), "SELECT SLEEP(6)"); });
+  wait_until("the table is locked",
+             [&] { return contains(replica.server_sql(0, "SHOW PROCESSLIST"), "SELECT SLEEP(6)"); });
   put_all(cluster, entity(2, "\"n\":2"));
   std::this_thread::sleep_for(std::chrono::seconds(3));
   cli::Process job = start({"looseleaf", "--cluster", with_replica(cluster, replica.socket(0)), "backfill", "--max-lag",
                             "1", "--output", "json"});
   wait_until("an event says why", [&] {
-    return has(job.out(), fmt::format("replica {} is ", replica.socket(0))) && has(job.out(), " s behind");
+    return contains(job.out(), fmt::format("replica {} is ", replica.socket(0))) && contains(job.out(), " s behind");
   });
   CHECK(rows_of(cluster, "by_n") == 1);  // of the entity that was put with the index there
   locked.join();

@@ -142,7 +142,7 @@ TEST_CASE("clean looks at every change once, also at those that were made while 
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "')");
   const CleanReport report = fixture.datastore.clean({}, control);
   CHECK(report.checked == 1);
-  CHECK(report.deleted == 1);
+  CHECK(report.deleted() == 1);
   REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8,"n":2)")) == WriteStatus::stored);
   CHECK(fixture.datastore.clean({}, control).checked == 1);
 }

@@ -383,7 +383,7 @@ class Pair {
     const CleanReport report = store_->clean({.full = full}, control);
     const auto& indexes = reference_.indexes();
     if (std::all_of(indexes.begin(), indexes.end(), [](const auto& index) { return index.second.ready; })) {
-      require_equal("rows that the clean inserted", std::uint64_t{0}, report.inserted);
+      require_equal("rows that the clean inserted", std::uint64_t{0}, report.inserted());
     }
   }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
@@ -125,15 +127,39 @@ struct VerifyReport {
   std::uint64_t repaired = 0;      // entities mended
 };
 
-struct CleanOptions {
-  bool full = false;  // sweep everything, not only what changed
+struct CleanReport {
+  std::uint64_t checked = 0;                    // entities
+  std::map<FindingKind, std::uint64_t> mended;  // index rows: those that were missing, and those that were too many
+  std::uint64_t purged = 0;                     // tombstones
+  std::map<int, std::uint64_t> failures;  // passes that failed, by the server's error number; 0: for another reason
+
+  [[nodiscard]] std::uint64_t inserted() const { return rows(true); }
+  [[nodiscard]] std::uint64_t deleted() const { return rows(false); }
+
+ private:
+  [[nodiscard]] std::uint64_t rows(bool missing) const {
+    std::uint64_t sum = 0;
+    for (const auto& [kind, count] : mended) {
+      sum += (kind == FindingKind::missing) == missing ? count : 0;
+    }
+    return sum;
+  }
 };
 
-struct CleanReport {
-  std::uint64_t checked = 0;   // entities
-  std::uint64_t deleted = 0;   // index rows that no entity called for
-  std::uint64_t inserted = 0;  // index rows that were missing
-  std::uint64_t purged = 0;    // tombstones
+// One pass over what changed, as it ends.
+struct CleanPass {
+  const CleanReport& report;               // of all passes so far
+  const Error* failure = nullptr;          // why the pass could not be finished; null if it could
+  std::vector<std::chrono::seconds> lags;  // by shard: the age of the oldest change that may not have been looked at
+};
+
+struct CleanOptions {
+  bool full = false;    // sweep everything, not only what changed
+  bool follow = false;  // go on until told to stop, and, if another process cleans, wait for its end
+  std::chrono::seconds full_every = std::chrono::hours(24);  // how often to sweep, with full and follow
+  Throttle throttle = {};                                    // holds passes and sweeps back, each for itself
+  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass; must not throw
+  std::function<void(const Error&)> on_wait = {};  // with follow: another process, which the error names, cleans
 };
 
 }  // namespace looseleaf

@@ -1,163 +1,174 @@
-// clean: the watermark of each shard moves by the barrier, so that nothing is passed over.
+// clean once, or for good: what changed every second, tombstones every minute, everything every day or so.
 #include "ops/clean.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
 
-#include "ops/changes.hpp"
-#include "ops/index_tables.hpp"
-#include "ops/purge.hpp"
-#include "ops/reconcile.hpp"
-#include "ops/verify.hpp"
-#include "store/fence.hpp"
-#include "store/jobs.hpp"
-#include "store/steps.hpp"
+#include "ops/cleaner.hpp"
 
 namespace looseleaf::ops {
 namespace {
 
-constexpr std::int64_t day = 86'400'000'000;  // microseconds
+using Clock = std::chrono::steady_clock;
 
-class Cleaner {
+constexpr auto nap = std::chrono::milliseconds(100);
+constexpr auto between_passes = std::chrono::seconds(1);
+constexpr auto between_purges = std::chrono::minutes(1);
+constexpr auto between_claims = std::chrono::seconds(2);
+constexpr auto after_failed_sweep = std::chrono::minutes(1);
+
+// `failure`: null if there was none.
+void report(Cleaner& cleaner, const CleanOptions& options, const Error* failure) {
+  if (failure && failure->code() != ErrorCode::interrupted) {
+    cleaner.count_failure(*failure);
+  }
+  if (options.on_pass) {
+    options.on_pass({cleaner.report(), failure, cleaner.lags()});
+  }
+}
+
+CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobControl& control) {
+  Cleaner cleaner(shards, options, control);
+  try {
+    cleaner.pass();
+    if (options.full) {
+      cleaner.sweep();
+    }
+    cleaner.purge();
+    cleaner.release();
+  } catch (const Error& error) {
+    report(cleaner, options, &error);
+    throw;
+  }
+  report(cleaner, options, nullptr);
+  return cleaner.report();
+}
+
+// Goes on until it is told to stop.
+class Follower {
  public:
-  Cleaner(store::Shards& shards, JobControl& control)
-      : shards_(shards), control_(control), lock_(shards, "clean", "") {}
+  Follower(store::Shards& shards, const CleanOptions& options, JobControl& control)
+      : shards_(shards), options_(options), control_(control) {}
 
-  CleanReport run(bool full) {
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      clean_changed(shard);
-    }
-    if (full) {
-      sweep();
-    }
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      forget_ended_backfills(shard);
-      purge_settled(shard);
-    }
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      for (const char* job : {"clean", "purge"}) {
-        store::JobRow row = read_watermark(shard, job);
-        if (row.barrier) {
-          write_watermark(shard, job, *row.barrier, "");
+  [[noreturn]] void run() {
+    while (true) {
+      claim();
+      try {
+        std::jthread sweeper;
+        if (options_.full) {
+          sweeper = std::jthread([this](const std::stop_token& stop) { sweep_now_and_then(stop); });
         }
+        follow();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::busy) {
+          throw;
+        }
+        cleaner_.reset();  // another process took our place while we were cut off or asleep
       }
     }
-    return report_;
   }
 
  private:
-  void breathe(std::uint32_t shard) {
-    if (control_.stop.load()) {
-      throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+  void stop_if_asked() {
+    if (!control_.stop.load()) {
+      return;
     }
-    lock_.keep_alive();
-    if (control_.on_progress) {
-      control_.on_progress({"clean", shard, report_.checked, 0});
+    if (cleaner_) {
+      cleaner_->release();
     }
+    throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
   }
 
-  store::JobRow read_watermark(std::uint32_t shard, const std::string& job) {
-    return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      return store::read_job(connection, job, "").value_or(store::JobRow{});
-    });
-  }
-
-  // The watermark is written only now that everything below it was looked at; a crash repeats some of it.
-  void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
-                       const std::string& holder = store::this_process()) {
-    store::JobRow row;
-    row.job = job;
-    row.barrier = watermark;
-    row.token = lock_.token();
-    row.holder = holder;
-    const store::Step step(store::steps::clean_watermark, shard);
-    store::with_shard(shards_, shard, shards_.deadline(),
-                      [&](sql::Connection& connection) { store::write_job(connection, row); });
-  }
-
-  void clean_changed(std::uint32_t shard) {
-    const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
-    write_watermark(shard, "clean", from);  // names us to a second cleaner
-    const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
-    for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
-      count(reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] { breathe(shard); }));
-      report_.checked += ids.size();
-    });
-    write_watermark(shard, "clean", until);
-  }
-
-  void count(const ReconcileReport& report) {
-    for (const Difference& difference : report.differences) {
-      if (difference.kind == FindingKind::missing) {
-        ++report_.inserted;
-      } else if (difference.kind != FindingKind::unreadable) {
-        ++report_.deleted;
-      }
+  void sleep(Clock::duration time) {
+    for (const auto until = Clock::now() + time; Clock::now() < until;) {
+      stop_if_asked();
+      std::this_thread::sleep_for(nap);
     }
   }
 
-  // Everything, orphans included: what a put left that died before its commit.
-  void sweep() {
-    VerifyOptions options;
-    options.repair = true;
-    const VerifyReport report = verify(shards_, options, control_, {[this] { lock_.keep_alive(); }, false});
-    report_.checked += report.entities;
-    for (const Finding& finding : report.mended) {
-      ++(finding.kind == FindingKind::missing ? report_.inserted : report_.deleted);
-    }
-  }
-
-  // A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
-  void forget_ended_backfills(std::uint32_t shard) {
-    const auto jobs = store::with_shard(shards_, shard, shards_.deadline(),
-                                        [](sql::Connection& connection) { return store::read_jobs(connection); });
-    for (const store::JobRow& job : jobs) {
-      if (job.job == "backfill" && !is_building(job)) {
-        store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          store::remove_job(connection, job.job, job.table, job.generation);
-        });
-      }
-    }
-  }
-
-  bool is_building(const store::JobRow& backfill) {
-    const IndexEverywhere everywhere = look_up_index(shards_, backfill.table, shards_.deadline());
-    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
-      return index && index->generation == backfill.generation && index->state == IndexState::building;
-    });
-  }
-
-  // Tombstones older than a day, than every running backfill's start and than every watermark.
-  void purge_settled(std::uint32_t shard) {
-    breathe(shard);
-    base::Stamp before;
-    store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
-      before.micros -= day;
-      for (const store::JobRow& job : store::read_jobs(connection)) {
-        if (job.barrier && job.job != "purge") {
-          before = std::min(before, *job.barrier);
+  // Waits until no other process cleans.
+  void claim() {
+    for (bool told = false; !cleaner_;) {
+      try {
+        cleaner_.emplace(shards_, options_, control_);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::busy && !passes(error)) {
+          throw;
         }
+        if (!told && options_.on_wait) {
+          options_.on_wait(error);
+        }
+        told = true;
+        sleep(between_claims);
       }
-    });
-    const base::Stamp from = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
-    base::Stamp settled;
-    report_.purged += purge(shards_, shard, from, before, settled);
-    if (settled > from) {
-      write_watermark(shard, "purge", settled);
+    }
+  }
+
+  // What a cleaner that runs for good must outlive.
+  static bool passes(const Error& error) {
+    return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::outcome_unknown ||
+           error.code() == ErrorCode::server || error.code() == ErrorCode::corrupt;
+  }
+
+  void follow() {
+    for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
+      try {
+        cleaner_->pass();
+        if (Clock::now() >= purge_at) {
+          cleaner_->purge();
+          purge_at = Clock::now() + between_purges;
+        }
+        tell(nullptr);
+      } catch (const Error& error) {
+        if (!passes(error)) {
+          throw;
+        }
+        tell(&error);
+      }
+    }
+  }
+
+  void tell(const Error* failure) {
+    const std::lock_guard lock(mutex_);
+    report(*cleaner_, options_, failure);
+  }
+
+  // Beside the passes, which must not wait for it.
+  void sweep_now_and_then(const std::stop_token& stop) {
+    for (Clock::time_point next = Clock::now(); !stop.stop_requested(); std::this_thread::sleep_for(nap)) {
+      if (Clock::now() < next) {
+        continue;
+      }
+      try {
+        cleaner_->sweep();
+        next = Clock::now() + options_.full_every;
+      } catch (const Error& error) {
+        if (passes(error)) {  // else pass() meets it too
+          tell(&error);
+        }
+        next = Clock::now() + std::min<Clock::duration>(options_.full_every, after_failed_sweep);
+      }
     }
   }
 
   store::Shards& shards_;
+  const CleanOptions& options_;
   JobControl& control_;
-  store::JobLock lock_;
-  CleanReport report_;
+  std::optional<Cleaner> cleaner_;
+  std::mutex mutex_;  // one report at a time
 };
 
 }  // namespace
 
 CleanReport clean(store::Shards& shards, const CleanOptions& options, JobControl& control) {
   shards.check_identities();
-  return Cleaner(shards, control).run(options.full);
+  if (options.follow) {
+    Follower(shards, options, control).run();
+  }
+  return clean_once(shards, options, control);
 }
 
 }  // namespace looseleaf::ops

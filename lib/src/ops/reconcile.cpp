@@ -288,6 +288,31 @@ class Reconciliation {
   bool mended_some_ = false;
 };
 
+// One batch; see suspects().
+std::set<Uuid> look(store::Shards& shards, std::uint32_t entity_shard, const store::Catalog& catalog,
+                    std::span<const Uuid> ids, const base::Deadline& deadline) {
+  const std::vector<store::Lease> leases = connect_all(shards, deadline);
+  const store::Lease entity_lease = shards.connect(entity_shard, deadline);
+  // The entities first: one that changes between the two reads has a stamp that is yet to be looked at.
+  const auto entities = store::on_shard(shards, entity_shard,
+                                        [&] { return store::read_entities(*entity_lease, ids, store::Lock::none); });
+  const Expectation expected = expect(shards, catalog, entity_shard, entities);
+  const std::vector<PlacedRow> actual = read_rows(shards, leases, catalog, ids);
+  std::vector<PlacedRow> different;
+  std::set_symmetric_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
+                                std::back_inserter(different));
+  std::set<Uuid> found;
+  for (const PlacedRow& row : different) {
+    found.insert(row.entry.entity_id);
+  }
+  for (const Uuid& id : ids) {
+    if (!expected.known.contains(id)) {  // unreadable, or absent
+      found.insert(id);
+    }
+  }
+  return found;
+}
+
 std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& entity_connection,
                                   std::span<const Uuid> ids) {
   const Step step(steps::sweep_look, entity_shard);
@@ -334,6 +359,24 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
   });
   return report;
+}
+
+std::vector<Uuid> suspects(store::Shards& shards, std::uint32_t entity_shard, const store::Catalog& catalog,
+                           std::span<const Uuid> ids, const base::Deadline& deadline) {
+  std::vector<Uuid> found;
+  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
+    try {
+      const std::set<Uuid> some =
+          sql::with_retries(deadline, [&] { return look(shards, entity_shard, catalog, batch, deadline); });
+      found.insert(found.end(), some.begin(), some.end());
+    } catch (const sql::ServerError& error) {
+      if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
+        throw;
+      }
+      found.insert(found.end(), batch.begin(), batch.end());  // an index was dropped meanwhile: the fence will tell
+    }
+  });
+  return found;
 }
 
 ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,

@@ -44,6 +44,12 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
 std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline);
 
+// Those of the ids that reconcile may have something to do for, by plain reads that lock nothing. Whatever is passed
+// over was right when it was read, or has changed since its entity was.
+[[nodiscard]] std::vector<Uuid> suspects(store::Shards& shards, std::uint32_t entity_shard,
+                                         const store::Catalog& catalog, std::span<const Uuid> ids,
+                                         const base::Deadline& deadline);
+
 constexpr std::size_t reconcile_slice = 50;  // ids
 
 // Both of these, for long jobs: a few ids at a time, each few with a whole time-out of their own; `between` is called

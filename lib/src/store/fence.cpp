@@ -1,11 +1,14 @@
 // The fence row and the barrier.
 #include "store/fence.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "base/random.hpp"
+#include "sql/literals.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 #include "store/steps.hpp"
@@ -118,9 +121,12 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
   const Step step(steps::barrier_take, shard);
   base::Stamp barrier;
   with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const Fence&) {
+    // Beyond what was written while the clock was ahead, too: it would not be below a barrier until time came there.
+    const auto latest = connection.query("SELECT MAX(updated) + INTERVAL 1 MICROSECOND FROM entities").cell(0, 0);
     connection.execute(
-        "UPDATE looseleaf_shard SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND) "
-        "WHERE only_row = 1");
+        fmt::format("UPDATE looseleaf_shard SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND{}) "
+                    "WHERE only_row = 1",
+                    latest ? ", " + sql::stamp_literal(base::parse_stamp(*latest)) : std::string()));
     barrier =
         base::parse_stamp(connection.query("SELECT clock_floor FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
   });

@@ -161,6 +161,11 @@ void JobLock::acquire() {
 }
 
 void JobLock::keep_alive() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - asked_ < std::chrono::seconds(1)) {
+    return;
+  }
+  asked_ = now;
   try {
     static_cast<void>((*lease_)->query("SELECT 1"));
   } catch (const sql::ServerError& error) {

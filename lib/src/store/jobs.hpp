@@ -55,8 +55,8 @@ class JobLock {
   JobLock& operator=(const JobLock&) = delete;
 
   [[nodiscard]] std::uint64_t token() const { return token_; }
-  // To be called at least every half minute; takes the lock anew if the connection was lost. Throws Error(busy) if
-  // another process got it meanwhile.
+  // To be called at least every half minute (asks the server once a second at most); takes the lock anew if the
+  // connection was lost. Throws Error(busy) if another process got it meanwhile.
   void keep_alive();
 
  private:
@@ -66,6 +66,7 @@ class JobLock {
   std::string job_, table_, name_;
   std::uint64_t token_;
   std::optional<Lease> lease_;
+  std::chrono::steady_clock::time_point asked_;
 };
 
 }  // namespace looseleaf::store

@@ -1,0 +1,65 @@
+// Every series is there from the first scrape on, so that alerts have something to compare with.
+#include "cli/clean_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
+                                  FindingKind::misplaced};
+
+std::string family(std::string_view name, std::string_view type, std::string_view help) {
+  return fmt::format("# HELP looseleaf_clean_{0} {2}\n# TYPE looseleaf_clean_{0} {1}\n", name, type, help);
+}
+
+template <typename Number>
+std::string sample(std::string_view name, std::string_view label, Number number) {
+  return fmt::format("looseleaf_clean_{}{} {}\n", name, label, number);
+}
+
+}  // namespace
+
+void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
+  report_ = pass.report;
+  lags_ = pass.lags;
+  if (pass.failure) {
+    ++failures_;
+  } else {
+    ++passes_;
+    last_success_ = now;
+  }
+}
+
+std::string CleanMetrics::text() const {
+  std::string text = family("entities_checked_total", "counter", "Entities whose index rows were looked at.") +
+                     sample("entities_checked_total", "", report_.checked);
+  text += family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");
+  for (const FindingKind kind : row_kinds) {
+    const auto found = report_.mended.find(kind);
+    text += sample("rows_repaired_total", fmt::format("{{kind=\"{}\"}}", to_string(kind)),
+                   found == report_.mended.end() ? 0 : found->second);
+  }
+  text += family("tombstones_purged_total", "counter", "Deleted entities whose last trace was removed.") +
+          sample("tombstones_purged_total", "", report_.purged);
+  text += family("passes_total", "counter", "Passes over what changed, by how they ended.") +
+          sample("passes_total", "{result=\"success\"}", passes_) +
+          sample("passes_total", "{result=\"failure\"}", failures_);
+  text += family("errors_total", "counter", "Failed passes, by the server's error number; 0: no server's.");
+  for (const auto& [number, count] : report_.failures) {
+    text += sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
+  }
+  text += family("watermark_lag_seconds", "gauge", "Age of the oldest change that may not have been looked at.");
+  for (std::size_t shard = 0; shard < lags_.size(); ++shard) {
+    text += sample("watermark_lag_seconds", fmt::format("{{shard=\"{}\"}}", shard), lags_[shard].count());
+  }
+  if (last_success_) {
+    text += family("last_success_timestamp_seconds", "gauge", "When a pass was last finished.") +
+            sample("last_success_timestamp_seconds", "", *last_success_);
+  }
+  return text;
+}
+
+}  // namespace looseleaf::cli

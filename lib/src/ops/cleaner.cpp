@@ -1,0 +1,248 @@
+// The watermark of each shard moves by the barrier, so that nothing is passed over.
+#include "ops/cleaner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/parallel.hpp"
+#include "ops/changes.hpp"
+#include "ops/index_tables.hpp"
+#include "ops/purge.hpp"
+#include "ops/reconcile.hpp"
+#include "ops/verify.hpp"
+#include "sql/errors.hpp"
+#include "sql/literals.hpp"
+#include "store/fence.hpp"
+#include "store/steps.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+constexpr std::int64_t day = 86'400'000'000;  // microseconds
+
+}  // namespace
+
+Cleaner::Cleaner(store::Shards& shards, const CleanOptions& options, JobControl& control)
+    : shards_(shards),
+      options_(options),
+      control_(control),
+      throttling_(shards, options.throttle),
+      named_(shards.count(), 0),
+      lock_(shards, "clean", ""),
+      settled_(shards.count(), Clock::now()) {}
+
+void Cleaner::on_all_shards(const std::function<void(std::uint32_t)>& work) const {
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    tasks.emplace_back([&work, shard] { work(shard); });
+  }
+  base::run_all(tasks);
+}
+
+void Cleaner::pass() {
+  on_all_shards([this](std::uint32_t shard) { clean_changed(shard); });
+}
+
+void Cleaner::breathe(const char* job, std::uint32_t shard, const std::string& waiting) {
+  if (control_.stop.load()) {
+    throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+  }
+  const std::lock_guard lock(mutex_);
+  lock_.keep_alive();
+  if (control_.on_progress) {
+    control_.on_progress({job, shard, report_.checked, 0, waiting});
+  }
+}
+
+store::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
+  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    return store::read_job(connection, job, "").value_or(store::JobRow{});
+  });
+}
+
+// Written only now that everything below it was looked at; a crash repeats some of it.
+void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
+                              const std::string& holder) {
+  store::JobRow row;
+  row.job = job;
+  row.barrier = watermark;
+  row.token = lock_.token();
+  row.holder = holder;
+  const store::Step step(store::steps::clean_watermark, shard);
+  store::with_shard(shards_, shard, shards_.deadline(),
+                    [&](sql::Connection& connection) { store::write_job(connection, row); });
+}
+
+bool Cleaner::has_changed(std::uint32_t shard, base::Stamp since) {
+  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    return !connection
+                .query(fmt::format("SELECT 1 FROM entities WHERE updated >= {} LIMIT 1", sql::stamp_literal(since)))
+                .empty();
+  });
+}
+
+void Cleaner::clean_changed(std::uint32_t shard) {
+  breathe("clean", shard, {});
+  const auto started = Clock::now();
+  const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
+  if (!named_[shard]) {
+    write_watermark(shard, "clean", from);  // names us to a second cleaner
+    named_[shard] = 1;
+    find_lag(shard, from);
+  } else if (!has_changed(shard, from)) {  // what is in flight stays to be seen above the watermark
+    settle(shard, started);
+    return;
+  }
+  const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
+  const auto catalog = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    return shards_.reload_catalog(shard, connection);
+  });
+  for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
+    throttling_.wait(ids.size(), [&](const std::string& waiting) { breathe("clean", shard, waiting); });
+    breathe("clean", shard, {});
+    mend(shard, suspects(shards_, shard, *catalog, ids, shards_.deadline()));
+    const std::lock_guard lock(mutex_);
+    report_.checked += ids.size();
+  });
+  write_watermark(shard, "clean", until);
+  settle(shard, started);
+}
+
+void Cleaner::settle(std::uint32_t shard, Clock::time_point until) {
+  const std::lock_guard lock(mutex_);
+  settled_[shard] = until;
+}
+
+// What an earlier cleaner has left.
+void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
+  if (watermark == base::Stamp{}) {
+    return;
+  }
+  const base::Stamp now = store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+    return base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
+  });
+  settle(shard, Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
+}
+
+void Cleaner::mend(std::uint32_t shard, const std::vector<Uuid>& ids) {
+  const ReconcileReport mended =
+      reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
+  for (const Difference& difference : mended.differences) {
+    if (difference.kind == FindingKind::unreadable) {
+      shards_.warn({"an entity cannot be read, and its index rows were left alone",
+                    {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
+                    "`looseleaf verify` lists all such entities"});
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    ++report_.mended[difference.kind];
+  }
+}
+
+void Cleaner::sweep() {
+  VerifyOptions options;
+  options.repair = true;
+  options.throttle = options_.throttle;
+  JobControl control;
+  const auto heartbeat = [&] {
+    control.stop = control_.stop.load();
+    const std::lock_guard lock(mutex_);
+    lock_.keep_alive();
+  };
+  control.on_progress = [this](const Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (control_.on_progress) {
+      control_.on_progress(progress);
+    }
+  };
+  const VerifyReport found = verify(shards_, options, control, {heartbeat, false});
+  const std::lock_guard lock(mutex_);
+  report_.checked += found.entities;
+  for (const Finding& finding : found.mended) {
+    ++report_.mended[finding.kind];
+  }
+}
+
+void Cleaner::purge() {
+  on_all_shards([this](std::uint32_t shard) {
+    forget_ended_backfills(shard);
+    purge_settled(shard);
+  });
+}
+
+// A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
+void Cleaner::forget_ended_backfills(std::uint32_t shard) {
+  const auto jobs = store::with_shard(shards_, shard, shards_.deadline(),
+                                      [](sql::Connection& connection) { return store::read_jobs(connection); });
+  for (const store::JobRow& job : jobs) {
+    if (job.job == "backfill" && !is_building(job)) {
+      store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        store::remove_job(connection, job.job, job.table, job.generation);
+      });
+    }
+  }
+}
+
+bool Cleaner::is_building(const store::JobRow& backfill) {
+  const IndexEverywhere everywhere = look_up_index(shards_, backfill.table, shards_.deadline());
+  return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
+    return index && index->generation == backfill.generation && index->state == IndexState::building;
+  });
+}
+
+// Tombstones older than a day, than every running backfill's start and than every watermark.
+void Cleaner::purge_settled(std::uint32_t shard) {
+  breathe("clean", shard, {});
+  base::Stamp before;
+  store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
+    before.micros -= day;
+    for (const store::JobRow& job : store::read_jobs(connection)) {
+      if (job.barrier && job.job != "purge") {
+        before = std::min(before, *job.barrier);
+      }
+    }
+  });
+  const base::Stamp from = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
+  base::Stamp settled;
+  const std::uint64_t purged = ops::purge(shards_, shard, from, before, settled);
+  if (settled > from) {
+    write_watermark(shard, "purge", settled);
+  }
+  const std::lock_guard lock(mutex_);
+  report_.purged += purged;
+}
+
+void Cleaner::release() {
+  on_all_shards([this](std::uint32_t shard) {
+    for (const char* job : {"clean", "purge"}) {
+      const store::JobRow row = read_watermark(shard, job);
+      if (row.barrier) {
+        write_watermark(shard, job, *row.barrier, "");
+      }
+    }
+  });
+}
+
+CleanReport Cleaner::report() {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void Cleaner::count_failure(const Error& error) {
+  const auto* server = dynamic_cast<const sql::ServerError*>(&error);
+  const std::lock_guard lock(mutex_);
+  ++report_.failures[server ? server->number() : 0];
+}
+
+std::vector<std::chrono::seconds> Cleaner::lags() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::chrono::seconds> lags;
+  for (const Clock::time_point& settled : settled_) {
+    lags.push_back(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - settled));
+  }
+  return lags;
+}
+
+}  // namespace looseleaf::ops

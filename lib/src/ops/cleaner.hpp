@@ -1,0 +1,69 @@
+// What a clean does, piece by piece; clean.cpp says when.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <looseleaf/jobs.hpp>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/stamp.hpp"
+#include "ops/throttling.hpp"
+#include "store/jobs.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// The one cleaner of a cluster. pass() and sweep() may run in two threads at once; everything else is for one.
+class Cleaner {
+ public:
+  // Throws Error(busy), naming the holder, if another process cleans.
+  Cleaner(store::Shards& shards, const CleanOptions& options, JobControl& control);
+
+  // Reconciles what changed since the last pass, most recent first, on all shards at once. A shard that fails does not
+  // keep the others from being finished; the first failure is thrown then. Throws Error(interrupted) when asked to
+  // stop.
+  void pass();
+  // Verifies everything and mends what is found, orphans too: what a put left that died before its commit.
+  void sweep();
+  // Forgets what backfills left that were killed at their very end, and purges the tombstones that are old enough.
+  void purge();
+  // Says on all shards that nobody cleans any more.
+  void release();
+
+  [[nodiscard]] CleanReport report();
+  void count_failure(const Error& error);
+  // See CleanPass.
+  [[nodiscard]] std::vector<std::chrono::seconds> lags();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void on_all_shards(const std::function<void(std::uint32_t)>& work) const;
+  // Throws to stop. `waiting` says what the job waits for, if it does.
+  void breathe(const char* job, std::uint32_t shard, const std::string& waiting);
+  [[nodiscard]] store::JobRow read_watermark(std::uint32_t shard, const std::string& job);
+  void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
+                       const std::string& holder = store::this_process());
+  void settle(std::uint32_t shard, Clock::time_point until);
+  void find_lag(std::uint32_t shard, base::Stamp watermark);
+  [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
+  void clean_changed(std::uint32_t shard);
+  void mend(std::uint32_t shard, const std::vector<Uuid>& ids);
+  void forget_ended_backfills(std::uint32_t shard);
+  [[nodiscard]] bool is_building(const store::JobRow& backfill);
+  void purge_settled(std::uint32_t shard);
+
+  store::Shards& shards_;
+  const CleanOptions& options_;
+  JobControl& control_;
+  Throttling throttling_;
+  std::vector<char> named_;  // by shard: this process stands as the holder in its watermark's row
+  std::mutex mutex_;          // guards everything below, and calls of on_progress
+  store::JobLock lock_;
+  CleanReport report_;
+  std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at
+};
+
+}  // namespace looseleaf::ops

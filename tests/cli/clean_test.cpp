@@ -1,0 +1,270 @@
+// clean as it runs beside a store for good, and what it must not pass over.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+
+// With an index, and so many entities whose n is 0.
+TestCluster with_entities(std::uint64_t count) {
+  TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  std::string input;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    input += entity(i, "\"n\":0") + "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+cli::Process start_with(const std::string& failpoint, const std::string& file, std::vector<std::string> arguments,
+                        std::string_view input = {}) {
+  std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
+                                      file};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return start(std::move(command), input);
+}
+
+// Changes n of an entity and dies once that is committed: the row of the old value stays.
+void put_and_die(const std::string& file, std::uint64_t number, int n) {
+  const cli::ProcessResult put =
+      start_with("put.commit:after=kill", file, {"put"}, entity(number, fmt::format("\"n\":{}", n))).wait();
+  REQUIRE(put.status == 128 + SIGKILL);
+}
+
+cli::Process start_cleaner(const TestCluster& cluster, std::vector<std::string> arguments) {
+  std::vector<std::string> command = {"looseleaf", "--cluster", cluster.file(), "clean", "--follow"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return start(std::move(command));
+}
+
+void stop(cli::Process& cleaner) {
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {"stopped by a signal; everything is consistent\n"});
+}
+
+std::string holders(const TestCluster& cluster) {
+  return cluster.sql(0, "SELECT holder FROM looseleaf_progress WHERE job = 'clean'");
+}
+
+TEST_CASE("clean --follow heals what a put left that died after its commit, within five seconds" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(100);
+  cli::Process cleaner = start_cleaner(cluster, {"--output", "json"});
+  wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
+  for (const std::uint64_t number : {2U, 3U}) {
+    put_and_die(cluster.file(), number, 7);
+    const auto died = Clock::now();
+    wait_until("the old row is gone", [&] { return rows_of(cluster, "by_n") == 100; });
+    CHECK(Clock::now() - died < 5s);
+  }
+  wait_until("it says so", [&] { return contains(cleaner.out(), "\"mended\":{\"stale\":2}}\n"); });
+  stop(cleaner);
+  CHECK(holders(cluster) == "\n");
+}
+
+TEST_CASE("one process cleans at a time, and the next takes over when it is killed") {
+  const TestCluster cluster = with_entities(10);
+  cli::Process first = start_cleaner(cluster, {});
+  wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", first.pid())); });
+  check_run(cluster.looseleaf({"clean"}), 3, "",
+            {"error: another process runs this job\n", "job: clean\n", fmt::format("pid {}\n", first.pid()), "hint: "});
+  cli::Process second = start_cleaner(cluster, {});
+  wait_until("it waits", [&] { return contains(second.err(), fmt::format("pid {}\n", first.pid())); });
+  CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process runs this job\n"}));
+  first.signal(SIGKILL);
+  static_cast<void>(first.wait());
+  wait_until("it took over", [&] { return contains(holders(cluster), fmt::format("pid {}", second.pid())); });
+  cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}')", id_of(2)));
+  put_all(cluster, entity(2, "\"n\":0"));
+  wait_until("it cleans", [&] { return rows_of(cluster, "by_n") == 10; });
+  second.signal(SIGTERM);
+  check_status(second.wait(), 143, {"waiting to clean", "stopped by a signal"});
+}
+
+TEST_CASE("a cleaner that waits for another one can be stopped") {
+  const TestCluster cluster = with_entities(1);
+  cli::Process first = start_cleaner(cluster, {}), second = start_cleaner(cluster, {});
+  const auto waits = [](const cli::Process& cleaner) { return contains(cleaner.err(), "waiting to clean"); };
+  wait_until("one of them waits", [&] { return waits(first) || waits(second); });
+  cli::Process& waiting = waits(first) ? first : second;
+  waiting.signal(SIGTERM);
+  check_status(waiting.wait(), 143, {"waiting to clean", "stopped by a signal"});
+}
+
+TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
+  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file, "--timeout", "1"});
+  const auto metrics_say = [&](const std::string& part) {
+    wait_until(part, [&] { return contains(read_text(file), part); });
+  };
+  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n");
+  cluster.sandbox().kill_server(1);
+  metrics_say("looseleaf_clean_passes_total{result=\"failure\"} 2\n");
+  metrics_say("looseleaf_clean_errors_total{number=\"20");  // 2002, 2006 or 2013
+  CHECK(!contains(read_text(file), "looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n"));
+  cluster.sandbox().start_server(1);
+  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n");
+  wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
+  CHECK(times("hint: ", cleaner.err()) <= 2);  // lost, then not to be reached
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
+}
+
+TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot be written is an error") {
+  const TestCluster cluster = with_entities(10);
+  cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); DELETE FROM by_n WHERE entity_id = x'{}'", id_of(2),
+                             id_of(4)));
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  check_status(cluster.looseleaf({"clean", "--quiet", "--metrics-file", file}), 0);
+  const std::string text = read_text(file);
+  CHECK(holds_in_order(
+      text,
+      {"# HELP looseleaf_clean_entities_checked_total ", "# TYPE looseleaf_clean_entities_checked_total counter\n",
+       "looseleaf_clean_entities_checked_total 10\n", "looseleaf_clean_rows_repaired_total{kind=\"missing\"} 1\n",
+       "looseleaf_clean_rows_repaired_total{kind=\"stale\"} 1\n",
+       "looseleaf_clean_rows_repaired_total{kind=\"orphan\"} 0\n",
+       "looseleaf_clean_passes_total{result=\"success\"} 1\n", "looseleaf_clean_watermark_lag_seconds{shard=\"0\"} 0\n",
+       "looseleaf_clean_last_success_timestamp_seconds 1"}));
+  for (const std::string& line : lines_of(text)) {
+    CHECK((line.starts_with("# ") || line.starts_with("looseleaf_clean_")));
+  }
+  check_run(cluster.looseleaf({"clean", "--metrics-file", "/nowhere/clean.prom"}), 3, "",
+            {"error: a file cannot be written\n", "file: /nowhere/clean.prom\n", "No such file or directory\n"});
+}
+
+TEST_CASE("clean --follow --full sweeps at intervals what a put left that died before its commit" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(10);
+  cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet"});
+  const cli::ProcessResult put =
+      start_with("put.commit:before=kill", cluster.file(), {"put"}, entity(100, "\"n\":1")).wait();
+  REQUIRE(put.status == 128 + SIGKILL);
+  REQUIRE(rows_of(cluster, "by_n") == 11);
+  put_and_die(cluster.file(), 2, 7);
+  const auto died = Clock::now();
+  wait_until("a pass comes between", [&] { return contains(cluster.sql(0, "SELECT COUNT(*) FROM by_n"), "6\n"); });
+  CHECK(Clock::now() - died < 5s);
+  wait_until("the orphan is gone", [&] { return rows_of(cluster, "by_n") == 10; });
+  stop(cleaner);
+  check_run(cluster.looseleaf({"clean", "--full-every", "5"}), 2, "",
+            {"error: --full-every says how often --follow is to do what --full asks for\n", "hint: "});
+}
+
+TEST_CASE("a pass looks at no more entities a second than it may") {
+  const TestCluster cluster = with_entities(2000);
+  const auto started = Clock::now();
+  check_status(cluster.looseleaf({"clean", "--quiet", "--max-rate", "1000"}), 0);
+  CHECK(Clock::now() - started > 1s);
+}
+
+TEST_CASE("the watermark waits for a transaction that is in flight" * doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(10);
+  check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  cli::Process put = start_with("put.commit:before=stop,put.commit:after=kill", cluster.file(), {"put"},
+                                entity(2, "\"n\":7"));  // with its stamp, uncommitted
+  wait_until("the put has its new row", [&] { return rows_of(cluster, "by_n") == 11; });
+  std::this_thread::sleep_for(200ms);
+  put_all(cluster, entity(3, "\"n\":0"));
+  cli::Process clean = start({"looseleaf", "--cluster", cluster.file(), "clean"});
+  std::this_thread::sleep_for(500ms);
+  put.signal(SIGCONT);
+  static_cast<void>(put.wait());
+  check_status(clean.wait(), 0, {"checked "});
+  check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  CHECK(rows_of(cluster, "by_n") == 10);
+}
+
+// Servers whose clock, as everybody but root sees it, can be set.
+class Clocks {
+ public:
+  explicit Clocks(const TestCluster& cluster) : cluster_(cluster) {
+    std::string shards;
+    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+      cluster.server_sql(cluster.server_of(shard),
+                         fmt::format("CREATE USER IF NOT EXISTS app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE ON "
+                                     "{}.* TO app@localhost",
+                                     cluster.database(shard)));
+      shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
+                            cluster.database(shard));
+    }
+    file_ =
+        cluster.directory().write("app.json", fmt::format(R"({{"shards": [{}], "user": "app", "defaults_file": "{}"}})",
+                                                          shards, cluster.directory().write("empty.cnf", "")));
+  }
+  Clocks(const Clocks&) = delete;
+  Clocks& operator=(const Clocks&) = delete;
+  ~Clocks() { set_back(); }
+
+  [[nodiscard]] const std::string& file() const { return file_; }
+  // What is connected from now on sees this instead of the time.
+  void set(const std::string& hours) const { everywhere("SET timestamp = UNIX_TIMESTAMP() + 3600 * " + hours); }
+  void set_back() const { everywhere({}); }
+  [[nodiscard]] cli::ProcessResult clean() const { return run({"looseleaf", "--cluster", file_, "clean"}); }
+
+ private:
+  void everywhere(const std::string& statement) const {
+    for (std::uint32_t shard = 0; shard < cluster_.shards(); ++shard) {
+      cluster_.server_sql(cluster_.server_of(shard), fmt::format("SET GLOBAL init_connect = '{}'", statement));
+    }
+  }
+
+  const TestCluster& cluster_;
+  std::string file_;
+};
+
+TEST_CASE("nothing is passed over when a clock steps back" * doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(10);
+  const Clocks clocks(cluster);
+  check_status(clocks.clean(), 0, {"checked 10 entities"});
+  clocks.set("-5");
+  put_and_die(clocks.file(), 2, 7);
+  put_and_die(clocks.file(), 3, 7);
+  check_status(clocks.clean(), 0, {"checked 2 entities, deleted 2 index rows"});
+  check_status(clocks.clean(), 0, {"checked 0 entities"});
+  clocks.set_back();
+  put_and_die(clocks.file(), 4, 7);
+  check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
+  CHECK(rows_of(cluster, "by_n") == 10);
+}
+
+TEST_CASE("nothing is passed over, or put off, when a clock jumps ahead and is corrected" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(10);
+  const Clocks clocks(cluster);
+  check_status(clocks.clean(), 0, {"checked 10 entities"});
+  clocks.set("50");
+  put_and_die(clocks.file(), 2, 7);
+  SUBCASE("with a clean meanwhile") {
+    check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
+  }
+  SUBCASE("before anybody cleaned") {
+    clocks.set_back();
+    check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
+  }
+  clocks.set_back();
+  put_and_die(clocks.file(), 2, 8);
+  put_and_die(clocks.file(), 4, 8);
+  check_status(clocks.clean(), 0, {"checked 2 entities, deleted 2 index rows"});
+  check_status(clocks.clean(), 0, {"checked 0 entities"});
+  CHECK(rows_of(cluster, "by_n") == 10);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
