@@ -10,7 +10,8 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Deadline(std::chrono::milliseconds from_now) : at_(Clock::now() + from_now) {}
+  explicit Deadline(std::chrono::milliseconds from_now) : Deadline(Clock::now(), from_now) {}
+  Deadline(Clock::time_point since, std::chrono::milliseconds time) : at_(since + time) {}
 
   [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
   // Never negative.

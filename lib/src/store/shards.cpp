@@ -33,6 +33,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     shard_ = other.shard_;
     purpose_ = other.purpose_;
     connection_ = std::move(other.connection_);
+    keep_ = other.keep_;
   }
   return *this;
 }
@@ -47,8 +48,9 @@ void Lease::give_back() noexcept {
   }
   try {
     if (connection_->broken()) {
+      owner_->fails(shard_, std::chrono::steady_clock::now());
       owner_->drop_idle(shard_);
-    } else {
+    } else if (keep_) {
       owner_->give_back(shard_, purpose_, std::move(connection_));
     }
   } catch (...) {
@@ -74,7 +76,7 @@ Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpo
   sql::Backoff backoff;
   while (true) {
     try {
-      return connect_once(shard, purpose);
+      return connect_once(shard, purpose, std::min(deadline.left(), patience(shard)));
     } catch (const sql::ServerError& error) {
       if (!error.retryable()) {
         throw;
@@ -96,9 +98,16 @@ Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpo
   }
 }
 
-Lease Shards::connect_once(std::uint32_t shard, Purpose purpose) {
+// How much longer a shard is waited for that may be dead.
+std::chrono::milliseconds Shards::patience(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  const auto& since = pools_.at(shard).failing_since;
+  return since ? base::Deadline(*since, options_.timeout).left() : options_.timeout;
+}
+
+Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
   if (auto connection = take_idle(shard, purpose)) {
-    return {this, shard, purpose, std::move(connection)};
+    return {this, shard, purpose, std::move(connection), true};
   }
   {
     const std::lock_guard lock(mutex_);
@@ -109,10 +118,11 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose) {
   }
   return on_shard(*this, shard, [&]() -> Lease {
     try {
-      auto connection = open(shard, purpose, true);
+      const auto time = left.value_or(options_.timeout);
+      auto connection = open(shard, purpose, true, time);
       check_identity(shard, *connection);
       answers(shard);
-      return {this, shard, purpose, std::move(connection)};
+      return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
@@ -123,7 +133,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose) {
 }
 
 std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, bool use_database) {
-  return on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database); });
+  return on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database, options_.timeout); });
 }
 
 std::unique_ptr<sql::Connection> Shards::connect_replica(std::uint32_t shard, std::size_t n) const {
@@ -150,12 +160,18 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose 
   return nullptr;
 }
 
-std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database) {
+// Half of the time-out: whoever meets a silent server has time left to try another connection.
+std::chrono::milliseconds Shards::longest_statement(Purpose purpose) const {
+  const auto half = options_.timeout / 2;
+  return purpose == Purpose::index_writes ? std::min(half, longest_index_write) : half;
+}
+
+std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database,
+                                              std::chrono::milliseconds left) {
   const ShardConfig& config = cluster_.shards.at(shard);
   sql::ConnectOptions connect = sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
-  connect.connect_timeout = options_.connect_timeout;
-  connect.read_timeout =
-      purpose == Purpose::index_writes ? std::min(options_.timeout, longest_index_write) : options_.timeout;
+  connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), left});
+  connect.read_timeout = std::min(longest_statement(purpose), left);
   if (!use_database) {
     connect.database.clear();
   }
@@ -229,6 +245,7 @@ void Shards::check_identities() {
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < count(); ++shard) {
     tasks.emplace_back([this, shard] {
+      const auto started = std::chrono::steady_clock::now();
       try {
         const Lease lease = connect_once(shard);
         on_shard(*this, shard, [&] { reload_catalog(shard, *lease); });
@@ -236,10 +253,17 @@ void Shards::check_identities() {
         if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
           throw;
         }
+        fails(shard, started);
       }
     });
   }
   base::run_all(tasks);
+}
+
+void Shards::fails(std::uint32_t shard, std::chrono::steady_clock::time_point since) {
+  const std::lock_guard lock(mutex_);
+  auto& failing_since = pools_.at(shard).failing_since;
+  failing_since = failing_since.value_or(since);
 }
 
 void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection) {

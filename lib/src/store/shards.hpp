@@ -26,11 +26,12 @@ class Shards;
 // on a server that hangs after a few seconds instead of the whole time-out.
 enum class Purpose { general, index_writes };
 
-// A connection on loan; goes back to its pool on destruction unless it is broken.
+// A connection on loan; goes back to its pool on destruction, to be kept for others, unless it is broken or was made
+// for this loan only.
 class Lease {
  public:
-  Lease(Shards* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection)
-      : owner_(owner), shard_(shard), purpose_(purpose), connection_(std::move(connection)) {}
+  Lease(Shards* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, bool keep)
+      : owner_(owner), shard_(shard), purpose_(purpose), connection_(std::move(connection)), keep_(keep) {}
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
@@ -48,6 +49,7 @@ class Lease {
   std::uint32_t shard_;
   Purpose purpose_;
   std::unique_ptr<sql::Connection> connection_;
+  bool keep_;
 };
 
 // Thread-safe. Outlives its leases.
@@ -67,8 +69,10 @@ class Shards {
   // answers again: a dead shard is waited for once, not for each batch. Throws ServerError (unreachable then, which
   // nobody retries), or Error(wrong_cluster).
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
-  // The same in one try.
-  [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general);
+  // The same in one try. `left`: what is left of the time that the operation may take; a server that falls silent then
+  // holds it up for not much longer (a second at least, as the client library counts in whole ones).
+  [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
+                                   std::optional<std::chrono::milliseconds> left = {});
   // For init: no identity is asked for, and the database may not exist yet (`use_database` false).
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
 
@@ -104,10 +108,16 @@ class Shards {
   };
 
   [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard, Purpose purpose);
-  [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database);
+  [[nodiscard]] std::chrono::milliseconds patience(std::uint32_t shard);
+  // How long a statement may take whose connection is to be kept.
+  [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
+  [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
+                                                      std::chrono::milliseconds left);
   void check_identity(std::uint32_t shard, sql::Connection& connection);
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
+  // Notes that the shard may be dead: nobody waits for it for longer than the time-out from then on.
+  void fails(std::uint32_t shard, std::chrono::steady_clock::time_point since);
   // Notes that the shard is not dead.
   void answers(std::uint32_t shard);
   // After a connection broke, the idle ones to its server are likely dead too.
