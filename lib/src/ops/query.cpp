@@ -175,10 +175,21 @@ class Run {
       if (!first) {
         break;
       }
-      batch.push_back(first->take());
+      take(*first, batch);
     }
     batch_size_ = std::min(largest_chunk, batch_size_ * 2);
     return batch;
+  }
+
+  // A row that stands on two shards, on one of them wrongly, counts once.
+  void take(ShardRows& from, std::vector<store::IndexEntry>& batch) {
+    store::IndexEntry entry = from.take();
+    if (entry == last_taken_) {
+      ++report_.filtered_stale;
+      return;
+    }
+    last_taken_ = entry;
+    batch.push_back(std::move(entry));
   }
 
   void read_more() {
@@ -276,7 +287,7 @@ class Run {
   Unavailable& unavailable_;
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
-  std::optional<store::IndexEntry> last_given_;
+  std::optional<store::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
 };
 
