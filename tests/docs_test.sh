@@ -48,7 +48,7 @@ for command in $commands; do
   all_options+=$'\n'${options[$command]}
 done
 
-pages=(README.md docs/*.md)
+pages=(README.md docs/*.md examples/*/README.md)
 for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md; do
   check_links "$page"
 done
