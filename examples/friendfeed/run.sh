@@ -2,7 +2,7 @@
 # The store of the article "How FriendFeed uses MySQL to store schema-less data": entries, found by their user, by their
 # feed in order of time, and by their link. The indexes are made while the entries are there already.
 # usage: examples/friendfeed/run.sh [DIR]     see examples/start.sh
-# shellcheck source=examples/start.sh disable=SC2016
+# shellcheck source=examples/start.sh disable=SC2016,SC2034
 . "$(dirname "$0")/../start.sh" "$@"
 user=f48b0440ca0c4f66991c4d5f6a078eaf
 
