@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <functional>
+#include <looseleaf/index.hpp>
+
 #include "ops/purge.hpp"
 #include "store/fence.hpp"
 #include "store/index_rows.hpp"
@@ -113,6 +116,33 @@ TEST_CASE("locks of a server that was demoted are not trusted") {
   fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
   CHECK_THROWS_AS(store::validate_locks(*lease), sql::ServerError);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+}
+
+TEST_CASE("a connection to a server that was demoted answers no get and no query") {
+  Planted fixture;
+  using Read = std::function<void(const Datastore&)>;
+  const auto query = [](const std::string& index, const std::string& size) -> Read {
+    return [=](const Datastore& store) { static_cast<void>(Index(index).get_all(store, {{"size", size}})); };
+  };
+  const std::vector<std::pair<std::string, Read>> reads = {
+      {"get", [](const Datastore& store) { static_cast<void>(store.get({even_id})); }},
+      {"query", query("index_size", "8")},
+      {"query without a match", query("index_size", "4")},
+      {"query of an index that is unknown there", query("index_new", "8")}};
+  for (const auto& [what, read] : reads) {
+    CAPTURE(what);
+    const Datastore reader = fixture.open(std::chrono::milliseconds(300));
+    query("index_size", "8")(reader);  // so that it has connections
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
+    auto code = ErrorCode::usage;
+    try {
+      read(reader);
+    } catch (const Error& error) {
+      code = error.code();
+    }
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+    CHECK(code == ErrorCode::unavailable);
+  }
 }
 
 TEST_CASE("verify names every kind of fault, repair mends them, and a second look is clean") {
