@@ -45,6 +45,8 @@ void store_value(const Parameter& parameter, const std::string& text) {
   check_choice(parameter, text);
   if (auto* const* string = std::get_if<std::string*>(&parameter.target)) {
     **string = text;
+  } else if (auto* const* given = std::get_if<std::optional<std::string>*>(&parameter.target)) {
+    **given = text;
   } else if (auto* const* number = std::get_if<std::uint64_t*>(&parameter.target)) {
     **number = parse_count(parameter.name, text);
   } else if (auto* const* optional = std::get_if<std::optional<std::uint64_t>*>(&parameter.target)) {

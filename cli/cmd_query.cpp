@@ -23,13 +23,17 @@ struct Options {
   bool partial = false;
   bool explain = false;
   std::vector<std::string> where;
-  std::string after;
+  std::optional<std::string> after;
   std::optional<std::uint64_t> limit;
 };
 
 void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
     throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other");
+  }
+  if (options.after == "") {  // no `next` came, so there is no more; to begin again would never end
+    throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
+                "leave --after out for the first page; there is no next page where no token was printed");
   }
   if (options.limit == 0U) {
     throw Error(ErrorCode::usage, "a limit must be at least 1", {{"option", "--limit"}});
@@ -47,7 +51,7 @@ Query query_of(const Options& options) {
     query.where.push_back(Condition::parse(condition));
   }
   query.limit = options.limit.value_or(0);
-  query.after = options.after;
+  query.after = options.after.value_or("");
   query.partial = options.partial;
   return query;
 }

@@ -28,8 +28,8 @@ struct Globals {
 };
 
 // Where a parsed value goes; what it points to keeps its value if the option is not given.
-using Target = std::variant<bool*, std::string*, std::uint64_t*, std::optional<std::uint64_t>*, double*,
-                            std::vector<std::string>*>;
+using Target = std::variant<bool*, std::string*, std::optional<std::string>*, std::uint64_t*,
+                            std::optional<std::uint64_t>*, double*, std::vector<std::string>*>;
 
 struct Parameter {
   std::string name;   // "--limit", or the upper-case name of an argument

@@ -27,7 +27,7 @@ check_links() {  # PAGE
     elif [ -n "$anchor" ] && ! anchors "$file" | grep -qxF -e "$anchor"; then
       fail "$1: no heading makes the anchor of $link"
     fi
-  done < <(grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' || true)
+  done < <(grep -v '^    ' "$1" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' || true)
 }
 
 options_in() { grep -oE -e '(^|[^A-Za-z0-9-])--[a-z][a-z-]+' | grep -oE -e '--[a-z][a-z-]+' | sort -u || true; }
@@ -48,7 +48,7 @@ for command in $commands; do
   all_options+=$'\n'${options[$command]}
 done
 
-pages=(README.md docs/*.md)
+pages=(README.md docs/*.md examples/*/README.md)
 for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md; do
   check_links "$page"
 done
@@ -61,9 +61,20 @@ while read -r command rest; do
     grep -qxF -e "$option" <<< "${options[$command]}" || fail "the documentation gives $command the option $option"
   done
 done < <(calls "${pages[@]}")
-for option in $(grep -hv cmake "${pages[@]}" | options_in); do
+for option in $(grep -hvE 'cmake|pkg-config' "${pages[@]}" | options_in); do
   grep -qxF -e "$option" <<< "$all_options" || fail "the documentation names an option $option"
 done
+
+# The library's tour shows nothing but what the example program has, as it is there.
+perl -0777 -e '
+  my ($page, $code) = map { local @ARGV = ref $_ ? @$_ : $_; join "", <> } "docs/library.md", [glob "examples/library/*"];
+  s/^ +//gm for $code;
+  my $bad = 0;
+  while ($page =~ /^((?:    [^\n]*\n)+)/gm) {
+    (my $snippet = $1) =~ s/^ +//gm;
+    if (index($code, $snippet) < 0) { print STDERR "docs_test: not in examples/library:\n$snippet"; $bad = 1; }
+  }
+  exit $bad' || fail "docs/library.md shows code that nobody compiles"
 
 manual=docs/operations.md
 for command in $commands; do

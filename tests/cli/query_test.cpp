@@ -187,6 +187,17 @@ TEST_CASE("rows that no entity calls for are never seen") {
   check_answers(cluster, "i", {{{"n=5"}, {}}, {{"n=1"}, {1}}, {{}, {1}}});
 }
 
+TEST_CASE("an entity is given once, although its row stands on another shard too") {
+  const TestCluster cluster = initialised(2);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
+  put_all(cluster, entity(1, R"("n":1)") + entity(2, R"("n":2)") + entity(3, R"("n":3)"));
+  for (const std::uint32_t shard : {0U, 1U}) {
+    cluster.sql(shard,
+                fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{}')), (3, UNHEX('{}'))", id_of(1), id_of(3)));
+  }
+  check_answers(cluster, "i", {{{}, {1, 2, 3}}, {{"--desc"}, {3, 2, 1}}, {{"--limit", "2"}, {1, 2}, true}});
+}
+
 TEST_CASE("an immutable index answers like any other") {
   with_local_and_sharded(R"([{"name": "link", "type": "string"}], "immutable": true)", "link",
                          entity(1, R"("link":"http://a/")") + entity(2) + entity(3, R"("link":"http://b/?x=1&y>2")"),

@@ -2,9 +2,14 @@
 #include "ops/reconcile.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <functional>
+#include <looseleaf/index.hpp>
 
 #include "ops/purge.hpp"
 #include "store/fence.hpp"
+#include "store/index_rows.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -53,6 +58,45 @@ TEST_CASE("reconcile inserts what is missing and deletes what is stale or mispla
   CHECK(fixture.rows(1).empty());
 }
 
+std::uint64_t rows_read(sql::Connection& connection) {
+  const sql::Result status = connection.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+  std::uint64_t rows = 0;
+  for (std::size_t i = 0; i < status.size(); ++i) {
+    rows += status.unsigned_integer(i, 1);
+  }
+  return rows;
+}
+
+TEST_CASE("rows of a few entities are read and deleted without a look at all others, whatever statistics say") {
+  const Planted fixture;
+  // Statistics of a time when all rows were of one entity.
+  fixture.cluster.sql(0,
+                      "ALTER TABLE index_size STATS_PERSISTENT=1 STATS_AUTO_RECALC=0;"
+                      "CREATE TABLE digits (d INT); INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9);"
+                      "CREATE TABLE numbers AS SELECT a.d + 10*b.d + 100*c.d + 1000*e.d AS n FROM digits a, digits b, "
+                      "digits c, digits e;"
+                      "DELETE FROM index_size; INSERT INTO index_size SELECT n, x'" +
+                          even +
+                          "' FROM numbers; ANALYZE TABLE index_size; DELETE FROM index_size;"
+                          "INSERT INTO index_size SELECT n % 10, UNHEX(LPAD(HEX(n), 32, '0')) FROM numbers");
+  store::Shards shards = fixture.shards();
+  const auto catalog = shards.catalog(0, shards.deadline());
+  const store::Lease lease = shards.connect(0, shards.deadline());
+  std::vector<Uuid> ids;
+  for (int i = 0; i < 200; ++i) {
+    ids.push_back(*Uuid::parse(fmt::format("{:032x}", 50 * i)));
+  }
+  const IndexDefinition& definition = catalog->find("index_size")->definition;
+  std::uint64_t before = rows_read(*lease);
+  const auto entries = store::read_entries(*lease, definition, ids);
+  CHECK(entries.size() == 200);
+  CHECK(rows_read(*lease) - before < 1000);
+  before = rows_read(*lease);
+  store::delete_entries(*lease, definition, entries);
+  CHECK(rows_read(*lease) - before < 1000);
+  CHECK(store::read_entries(*lease, definition, ids).empty());
+}
+
 TEST_CASE("orphans are deleted only if their entity really does not exist") {
   Planted fixture;
   const Uuid orphan = *Uuid::parse(std::string(32, 'e'));
@@ -72,6 +116,33 @@ TEST_CASE("locks of a server that was demoted are not trusted") {
   fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
   CHECK_THROWS_AS(store::validate_locks(*lease), sql::ServerError);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+}
+
+TEST_CASE("a connection to a server that was demoted answers no get and no query") {
+  Planted fixture;
+  using Read = std::function<void(const Datastore&)>;
+  const auto query = [](const std::string& index, const std::string& size) -> Read {
+    return [=](const Datastore& store) { static_cast<void>(Index(index).get_all(store, {{"size", size}})); };
+  };
+  const std::vector<std::pair<std::string, Read>> reads = {
+      {"get", [](const Datastore& store) { static_cast<void>(store.get({even_id})); }},
+      {"query", query("index_size", "8")},
+      {"query without a match", query("index_size", "4")},
+      {"query of an index that is unknown there", query("index_new", "8")}};
+  for (const auto& [what, read] : reads) {
+    CAPTURE(what);
+    const Datastore reader = fixture.open(std::chrono::milliseconds(300));
+    query("index_size", "8")(reader);  // so that it has connections
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
+    auto code = ErrorCode::usage;
+    try {
+      read(reader);
+    } catch (const Error& error) {
+      code = error.code();
+    }
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+    CHECK(code == ErrorCode::unavailable);
+  }
 }
 
 TEST_CASE("verify names every kind of fault, repair mends them, and a second look is clean") {

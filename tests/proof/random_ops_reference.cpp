@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/hex.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -43,6 +45,14 @@ const Json* follow(const Json* json, const std::vector<std::string>& keys, std::
   }
   return json;
 }
+
+struct ToLiteral {
+  std::string operator()(const Uuid& uuid) const { return "x'" + to_string(uuid) + "'"; }
+  std::string operator()(const std::string& text) const { return "_utf8mb4 x'" + base::to_hex(text) + "'"; }
+  std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+  std::string operator()(double number) const { return fmt::format("{:.17e}", number); }
+  std::string operator()(bool flag) const { return flag ? "1" : "0"; }
+};
 
 bool is_whole(const std::string& literal) {
   return literal.find_first_of(".eE") == std::string::npos;
@@ -102,11 +112,14 @@ struct Equals {
   bool operator()(const std::string& text) const { return json.kind == Json::Kind::string && json.text == text; }
 };
 
+bool has_value(const Json& entity, const std::pair<std::string, Scalar>& wanted) {
+  const Json* const json = find_path(entity, wanted.first);
+  return json != nullptr && std::visit(Equals{*json}, wanted.second);
+}
+
 bool is_indexed(const IndexDefinition& definition, const Json& entity) {
-  return std::all_of(definition.where.begin(), definition.where.end(), [&](const auto& condition) {
-    const Json* const json = follow(&entity, keys_of(condition.first));
-    return json != nullptr && std::visit(Equals{*json}, condition.second);
-  });
+  return std::all_of(definition.where.begin(), definition.where.end(),
+                     [&](const auto& condition) { return has_value(entity, condition); });
 }
 
 bool holds(const Condition& condition, const PropertyValue& value, const PropertyValue& wanted) {
@@ -145,28 +158,6 @@ bool meets(const Property& property, const PropertyValue& value, const std::vect
   return any || !alternatives;
 }
 
-// The rows that an entity has for those of its values that meet the conditions.
-std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
-                                             const std::vector<Condition>& conditions = {}) {
-  if (!is_indexed(definition, entity)) {
-    return {};
-  }
-  std::set<std::vector<PropertyValue>> rows = {{}};
-  for (const Property& property : definition.properties) {
-    std::set<std::vector<PropertyValue>> longer;
-    for (const PropertyValue& value : values_of(property, entity)) {
-      for (std::vector<PropertyValue> row : rows) {
-        if (meets(property, value, conditions)) {
-          row.push_back(stored(property, value));
-          longer.insert(std::move(row));
-        }
-      }
-    }
-    rows = std::move(longer);
-  }
-  return rows;
-}
-
 // An indexed property that has a value keeps it, and an entity with a row does not leave the index.
 bool may_become(const IndexDefinition& definition, const Json& before, const Json& after) {
   if (!definition.immutable || !is_indexed(definition, before)) {
@@ -202,6 +193,58 @@ std::uint32_t crc32_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
+                                             const std::vector<Condition>& conditions) {
+  if (!is_indexed(definition, entity)) {
+    return {};
+  }
+  std::set<std::vector<PropertyValue>> rows = {{}};
+  for (const Property& property : definition.properties) {
+    std::set<std::vector<PropertyValue>> longer;
+    for (const PropertyValue& value : values_of(property, entity)) {
+      for (std::vector<PropertyValue> row : rows) {
+        if (meets(property, value, conditions)) {
+          row.push_back(stored(property, value));
+          longer.insert(std::move(row));
+        }
+      }
+    }
+    rows = std::move(longer);
+  }
+  return rows;
+}
+
+bool passes(const Filters& filters, const Json& entity) {
+  return std::all_of(filters.begin(), filters.end(), [&](const auto& filter) {
+    return std::any_of(filters.begin(), filters.end(), [&](const auto& alternative) {
+      return alternative.first == filter.first && has_value(entity, alternative);
+    });
+  });
+}
+
+std::uint32_t shard_of(const PropertyValue& value, std::uint32_t shards) {
+  if (const auto* uuid = std::get_if<Uuid>(&value)) {
+    return remainder_of(*uuid, shards);
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    const std::int64_t remainder = *number % std::int64_t{shards};
+    return static_cast<std::uint32_t>(remainder < 0 ? remainder + shards : remainder);
+  }
+  return crc32_of(std::get<std::string>(value)) % shards;
+}
+
+const Json* find_path(const Json& entity, const std::string& path) {
+  return follow(&entity, keys_of(path));
+}
+
+std::string sql_literal(const ReferenceRow& row) {
+  std::string out;
+  for (const PropertyValue& value : row.values) {
+    out += std::visit(ToLiteral(), value) + ", ";
+  }
+  return "(" + out + ToLiteral()(row.entity_id) + ")";
+}
 
 std::string cut(const std::string& text, std::size_t code_points) {
   std::size_t at = 0;
@@ -329,12 +372,12 @@ std::optional<std::string> Reference::get(const Uuid& id) const {
   return found == entities_.end() ? std::nullopt : std::optional(found->second.text);
 }
 
-std::vector<Uuid> Reference::query(const Query& query) const {
+std::vector<Uuid> Reference::query(const Query& query, const Filters& filters) const {
   const IndexDefinition& definition = indexes_.at(query.index).definition;
   std::vector<ReferenceRow> first_rows;
   for (const auto& [id, entity] : entities_) {
     const auto rows = rows_of(definition, entity.json, query.conditions);
-    if (!rows.empty()) {
+    if (!rows.empty() && passes(filters, entity.json)) {
       first_rows.push_back({query.descending ? *rows.rbegin() : *rows.begin(), id});
     }
   }
@@ -357,25 +400,10 @@ ReferenceTable Reference::table(const IndexDefinition& definition) const {
   for (const auto& [id, entity] : entities_) {
     for (const auto& values : rows_of(definition, entity.json)) {
       const ReferenceRow row = {values, id};
-      table[shard_of(definition, row)].insert(row);
+      table[shard_of(definition.shard_on ? values.at(*definition.shard_on) : id, shards_)].insert(row);
     }
   }
   return table;
-}
-
-std::uint32_t Reference::shard_of(const IndexDefinition& definition, const ReferenceRow& row) const {
-  if (!definition.shard_on) {
-    return remainder_of(row.entity_id, shards_);
-  }
-  const PropertyValue& value = row.values.at(*definition.shard_on);
-  if (const auto* uuid = std::get_if<Uuid>(&value)) {
-    return remainder_of(*uuid, shards_);
-  }
-  if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    const std::int64_t remainder = *number % std::int64_t{shards_};
-    return static_cast<std::uint32_t>(remainder < 0 ? remainder + shards_ : remainder);
-  }
-  return crc32_of(std::get<std::string>(value)) % shards_;
 }
 
 }  // namespace looseleaf::test

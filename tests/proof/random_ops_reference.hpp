@@ -48,6 +48,9 @@ struct ReferenceRow {
 // By shard.
 using ReferenceTable = std::vector<std::set<ReferenceRow>>;
 
+// Values that a property may have; several for one path are alternatives.
+using Filters = std::vector<std::pair<std::string, Scalar>>;
+
 class Reference {
  public:
   struct Index {
@@ -72,23 +75,31 @@ class Reference {
 
   // By name.
   [[nodiscard]] std::map<std::string, Index>& indexes() { return indexes_; }
-  // The ids that an index query gives, in order.
-  [[nodiscard]] std::vector<Uuid> query(const Query& query) const;
+  // The ids that an index query gives, in order, of the entities that pass `filters`; its own `where` is not read.
+  [[nodiscard]] std::vector<Uuid> query(const Query& query, const Filters& filters = {}) const;
   [[nodiscard]] ReferenceTable table(const IndexDefinition& definition) const;
 
  private:
-  [[nodiscard]] std::uint32_t shard_of(const IndexDefinition& definition, const ReferenceRow& row) const;
-
   const std::uint32_t shards_;
   std::map<Uuid, Stored> entities_;
   std::set<Uuid> known_;
   std::map<std::string, Index> indexes_;
 };
 
+// The value on a dotted path, through objects only; null if the path leads nowhere.
+[[nodiscard]] const Json* find_path(const Json& entity, const std::string& path);
+// (value, …, id), for any server.
+[[nodiscard]] std::string sql_literal(const ReferenceRow& row);
 // The first code points of a text.
 [[nodiscard]] std::string cut(const std::string& text, std::size_t code_points);
 // The values of a property, whole: one at most, or with `each` any number.
 [[nodiscard]] std::vector<PropertyValue> values_of(const Property& property, const Json& entity);
+// The rows that an entity has for those of its values that meet the conditions, as stored.
+[[nodiscard]] std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
+                                                           const std::vector<Condition>& conditions = {});
+[[nodiscard]] bool passes(const Filters& filters, const Json& entity);
+// The shard of an index row with this value, as stored, of the property sharded on; or of an entity's id.
+[[nodiscard]] std::uint32_t shard_of(const PropertyValue& value, std::uint32_t shards);
 // Reads a value of a type from a condition's text, or a table's cell.
 [[nodiscard]] PropertyValue read_value(PropertyType type, const std::string& text);
 

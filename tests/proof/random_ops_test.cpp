@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/hex.hpp"
+#include "sql/literals.hpp"
 #include "tests/integration/store_fixture.hpp"
 #include "tests/proof/random_ops_reference.hpp"
 #include "tests/proof/random_ops_values.hpp"
@@ -56,22 +56,6 @@ std::vector<std::string> texts_of(const std::vector<Uuid>& ids) {
   return texts;
 }
 
-struct ToLiteral {
-  std::string operator()(const Uuid& uuid) const { return "x'" + to_string(uuid) + "'"; }
-  std::string operator()(const std::string& text) const { return "_utf8mb4 x'" + base::to_hex(text) + "'"; }
-  std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
-  std::string operator()(double number) const { return fmt::format("{:.17e}", number); }
-  std::string operator()(bool flag) const { return flag ? "1" : "0"; }
-};
-
-std::string literal(const ReferenceRow& row) {
-  std::string out;
-  for (const PropertyValue& value : row.values) {
-    out += std::visit(ToLiteral(), value) + ", ";
-  }
-  return "(" + out + ToLiteral()(row.entity_id) + ")";
-}
-
 // Findings as "kind index shard id".
 std::multiset<std::string> texts_of(const std::vector<Finding>& findings) {
   std::multiset<std::string> texts;
@@ -86,7 +70,7 @@ std::vector<std::string> texts_of(const ReferenceTable& table) {
   std::vector<std::string> texts;
   for (std::size_t shard = 0; shard < table.size(); ++shard) {
     for (const ReferenceRow& row : table[shard]) {
-      texts.push_back(fmt::format("{}: {}", shard, literal(row)));
+      texts.push_back(fmt::format("{}: {}", shard, sql_literal(row)));
     }
   }
   std::sort(texts.begin(), texts.end());
@@ -415,7 +399,7 @@ class Pair {
     store::Shards shards = fixture_.shards();
     std::string columns;
     for (const Property& property : definition.properties) {
-      columns += "`" + property.name + "`, ";
+      columns += sql::quote_identifier(property.name) + ", ";
     }
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
       const store::Lease lease = shards.connect(shard, shards.deadline());
@@ -487,7 +471,7 @@ class Pair {
     if (!random.one_in(3)) {
       row.entity_id = random.one_in(3) ? Uuid::make_v7() : pick_id(random);
     }
-    return fmt::format("INSERT IGNORE INTO {} VALUES {}", definition.table, literal(row));
+    return fmt::format("INSERT IGNORE INTO {} VALUES {}", definition.table, sql_literal(row));
   }
 
   void check_repair(const IndexDefinition& definition) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,7 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> type_names = {"uuid", "string", "int", "double", "bool"};
 
-const std::vector<std::string> paths = {"a", "b", "c.d", "e", "f.g"};
+// One is no identifier, and would end several kinds of quotes.
+const std::vector<std::string> paths = {"a", "b`'\\\"; -- %s/*", "c.d", "e", "f.g"};
 
 std::string repeated(const std::string& text, int times) {
   std::string out;
@@ -55,6 +58,15 @@ const std::vector<std::string>& strings() {
                                                "true",
                                                "1",
                                                "null",
+                                               "' OR '1'='1",
+                                               "x'; DROP TABLE entities; -- ",
+                                               "\\' OR 1=1 #",
+                                               "\") OR 1 /*",
+                                               "*/",
+                                               "a=b<c>d^=e",
+                                               "%00%27%s%n",
+                                               "\x1A\x7F\x01",
+                                               "\xE2\x80\xAEx\xE2\x80\xA8",
                                                repeated("long", 200),
                                                repeated("long", 200) + "er",
                                                repeated("\xF0\x9F\x98\x80", 735),
@@ -92,6 +104,9 @@ const std::vector<std::string>& real_numbers() {
                                                "-1.5",
                                                "0.1",
                                                "1e-3",
+                                               "5e-324",
+                                               "-5e-324",
+                                               "1e308",
                                                "1e2",
                                                "1E+2",
                                                "1.7976931348623157e308",
@@ -150,6 +165,10 @@ Json array(Random& random, const std::function<Json()>& item) {
   return json;
 }
 
+std::string member_of(const std::string& path) {
+  return path.substr(0, path.find('.'));
+}
+
 // What is at a member of the entity: arrays and objects where paths go through them, and sometimes where they do not.
 Json value_of(Random& random, char member, PropertyType taste) {
   const auto any = [&] { return scalar(random, taste); };
@@ -168,11 +187,12 @@ Json value_of(Random& random, char member, PropertyType taste) {
   }
 }
 
-Json random_property(Random& random, const Taste& taste, const std::string& name, bool may_repeat) {
+// `alone`: the only one of its index, so that it may be as long as any.
+Json random_property(Random& random, const Taste& taste, const std::string& name, bool may_repeat, bool alone) {
   const PropertyType type = random.one_in(5) ? random_type(random) : taste.at(name);
   Json property = object("name", Json::string(name));
   property.members.emplace_back("type", Json::string(std::string(type_names.at(static_cast<std::size_t>(type)))));
-  if (type == PropertyType::string) {
+  if (type == PropertyType::string && !(alone && random.one_in(3))) {
     static const std::vector<std::string> lengths = {"1", "2", "3", "3", "100"};
     property.members.emplace_back("max_length", Json::number(random.pick(lengths)));
   }
@@ -203,6 +223,37 @@ struct ToText {
   std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
   std::string operator()(double number) const { return fmt::format("{:.17g}", number); }
   std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+};
+
+std::optional<Scalar> scalar_of(const Json& json) {
+  switch (json.kind) {
+    case Json::Kind::null:
+      return Scalar();
+    case Json::Kind::boolean:
+      return json.flag;
+    case Json::Kind::string:
+      return json.text;
+    case Json::Kind::number:
+      if (json.text.find_first_of(".eE") != std::string::npos) {
+        return std::strtod(json.text.c_str(), nullptr);
+      }
+      return json.text.size() < 19 ? std::optional<Scalar>(std::stoll(json.text)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A filter's value is what its text is in JSON, and only else the text itself.
+struct ToFilterText {
+  std::string operator()(std::monostate /*null*/) const { return "null"; }
+  std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+  std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+  std::string operator()(double number) const { return fmt::format("{:.17e}", number); }
+  std::string operator()(const std::string& text) const {
+    const bool can_be_json =
+        !text.empty() && std::string_view("-0123456789tfn\"[{ \t\r\n").find(text.front()) != std::string_view::npos;
+    return can_be_json ? Json::string(text).write() : text;
+  }
 };
 
 class QueryMaker {
@@ -277,7 +328,7 @@ Json random_entity(Random& random, const Taste& taste) {
   json.kind = Json::Kind::object;
   for (const std::string& path : paths) {
     if (!random.one_in(6)) {
-      const std::string member = path.substr(0, 1);
+      const std::string member = member_of(path);
       json.members.emplace_back(member, value_of(random, member.front(), taste.at(path)));
     }
   }
@@ -297,7 +348,7 @@ IndexDefinition random_definition(Random& random, const Taste& taste, const std:
   std::vector<std::string> can_shard;
   bool each = false;
   for (const std::string& name : names) {
-    properties.items.push_back(random_property(random, taste, name, !each));
+    properties.items.push_back(random_property(random, taste, name, !each, names.size() == 1));
     each = each || properties.items.back().member("each") != nullptr;
     const std::string& type = properties.items.back().member("type")->text;
     if (type != "double" && type != "bool") {
@@ -315,6 +366,30 @@ IndexDefinition random_definition(Random& random, const Taste& taste, const std:
     json.members.emplace_back("immutable", Json::boolean(true));
   }
   return IndexDefinition::parse(json.write(), "test");
+}
+
+Filters random_filters(Random& random, const Reference& reference) {
+  Filters filters;
+  for (std::size_t count = random.one_in(3) ? 1 + random.below(2) : 0; count > 0 && !reference.entities().empty();) {
+    const auto entity =
+        std::next(reference.entities().begin(), static_cast<std::ptrdiff_t>(random.below(reference.entities().size())));
+    const std::string path = random.one_in(3) ? "kind" : random.pick(paths);
+    const Json* const json = find_path(entity->second.json, path);
+    const auto value = json != nullptr ? scalar_of(*json) : std::optional<Scalar>("x");
+    if (value) {
+      filters.emplace_back(path, *value);
+      --count;
+    }
+  }
+  return filters;
+}
+
+std::vector<Condition> as_conditions(const Filters& filters) {
+  std::vector<Condition> conditions;
+  for (const auto& [path, value] : filters) {
+    conditions.push_back({path, Operator::equal, std::visit(ToFilterText(), value)});
+  }
+  return conditions;
 }
 
 Query random_query(Random& random, const IndexDefinition& definition, const Reference& reference) {

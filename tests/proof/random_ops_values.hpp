@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "tests/proof/random_ops_reference.hpp"
 
@@ -38,5 +39,10 @@ using Taste = std::map<std::string, PropertyType>;
 [[nodiscard]] IndexDefinition random_definition(Random& random, const Taste& taste, const std::string& table);
 // Mostly for values that the reference's entities have.
 [[nodiscard]] Query random_query(Random& random, const IndexDefinition& definition, const Reference& reference);
+
+// Of none, one or two paths, mostly with values that the reference's entities have.
+[[nodiscard]] Filters random_filters(Random& random, const Reference& reference);
+// As they are written in a query.
+[[nodiscard]] std::vector<Condition> as_conditions(const Filters& filters);
 
 }  // namespace looseleaf::test

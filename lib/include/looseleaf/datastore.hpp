@@ -109,6 +109,8 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Calls `on_entity` for each match in index order until it returns false. See query.hpp.
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;
+  // All of them at once, up to the query's limit. At most a few thousand: all are in memory.
+  [[nodiscard]] std::vector<Entity> get_all(const Query& query) const;
 
   // Creates the indexes that are not there yet. Each is `ready` on return if the store was empty, else `building`.
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);

@@ -1,6 +1,8 @@
 // Filters.
 #include "model/filter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <looseleaf/error.hpp>
@@ -10,8 +12,8 @@
 namespace looseleaf::model {
 namespace {
 
-// A JSON scalar if the text reads as one that can be compared with, else the text itself.
-Scalar parse_scalar(const std::string& text) {
+// A JSON scalar if the text reads as one, else the text itself.
+Scalar parse_scalar(const std::string& property, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   switch (json.type()) {
     case nlohmann::json::value_t::null:
@@ -23,9 +25,12 @@ Scalar parse_scalar(const std::string& text) {
     case nlohmann::json::value_t::number_integer:
       return json.get<std::int64_t>();
     case nlohmann::json::value_t::number_unsigned:
-      return json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}
-                 ? Scalar(json.get<std::int64_t>())
-                 : Scalar(text);
+      if (json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+        throw Error(ErrorCode::usage, "a filter's number is out of range", {{"property", property}, {"value", text}},
+                    fmt::format("a whole number is at most {}; in double quotes it is a string",
+                                std::numeric_limits<std::int64_t>::max()));
+      }
+      return json.get<std::int64_t>();
     case nlohmann::json::value_t::number_float:
       return json.get<double>() + 0.0;  // -0 becomes 0
     default:
@@ -41,7 +46,7 @@ Filter::Filter(const std::vector<Condition>& conditions) {
       throw Error(ErrorCode::usage, "a filter compares with = only", {{"property", condition.property}},
                   "write name=value; a range needs an index that has the property");
     }
-    any_of_[condition.property].push_back(parse_scalar(condition.value));
+    any_of_[condition.property].push_back(parse_scalar(condition.property, condition.value));
   }
 }
 

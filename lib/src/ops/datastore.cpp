@@ -72,6 +72,15 @@ QueryReport Datastore::query(const Query& query, const std::function<bool(const 
   return ops::query(*shards_, query, on_entity);
 }
 
+std::vector<Entity> Datastore::get_all(const Query& query) const {
+  std::vector<Entity> entities;
+  ops::query(*shards_, query, [&](const Entity& entity) {
+    entities.push_back(entity);
+    return true;
+  });
+  return entities;
+}
+
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {
   return ops::create_indexes(*shards_, definitions);
 }

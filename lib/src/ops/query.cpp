@@ -16,6 +16,7 @@
 #include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
 #include "sql/literals.hpp"
+#include "store/fence.hpp"
 #include "store/steps.hpp"
 
 namespace looseleaf::ops {
@@ -92,12 +93,18 @@ class ShardRows {
   }
 
   // After the rows were read: if the index is ready now it was then, for a drop says so on every shard before the first
-  // writer stops maintaining it.
+  // writer stops maintaining it. And if the server is writable now, nobody had taken over from it then.
   void check_state(sql::Connection& connection) const {
     const Step step(steps::query_check_index, shard_);
     const std::string& table = index_.definition.table;
     const sql::Result found = connection.query(
-        fmt::format("SELECT generation, state FROM looseleaf_index WHERE table_name = {}", sql::text_literal(table)));
+        fmt::format("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = {}",
+                    sql::text_literal(table)));
+    if (found.empty()) {
+      store::validate_locks(connection);
+    } else {
+      store::require_writable(connection, found.text(0, 2));
+    }
     if (found.empty() || found.unsigned_integer(0, 0) != index_.generation) {
       throw Error(ErrorCode::bad_index, "index was dropped meanwhile", {{"index", table}});
     }
@@ -175,10 +182,21 @@ class Run {
       if (!first) {
         break;
       }
-      batch.push_back(first->take());
+      take(*first, batch);
     }
     batch_size_ = std::min(largest_chunk, batch_size_ * 2);
     return batch;
+  }
+
+  // A row that stands on two shards, on one of them wrongly, counts once.
+  void take(ShardRows& from, std::vector<store::IndexEntry>& batch) {
+    store::IndexEntry entry = from.take();
+    if (entry == last_taken_) {
+      ++report_.filtered_stale;
+      return;
+    }
+    last_taken_ = entry;
+    batch.push_back(std::move(entry));
   }
 
   void read_more() {
@@ -276,7 +294,7 @@ class Run {
   Unavailable& unavailable_;
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
-  std::optional<store::IndexEntry> last_given_;
+  std::optional<store::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
 };
 
@@ -287,8 +305,14 @@ std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const 
   std::shared_ptr<const store::Catalog> last;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     try {
-      last = store::with_shard(shards, shard, deadline,
-                               [&](sql::Connection& connection) { return shards.reload_catalog(shard, connection); });
+      last = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
+        auto catalog = shards.reload_catalog(shard, connection);
+        const store::CatalogIndex* const index = catalog->find(query.index);
+        if (!index || index->state != IndexState::ready) {
+          store::validate_locks(connection);  // a server that was demoted may not know better
+        }
+        return catalog;
+      });
     } catch (const Error& error) {
       if (!query.partial || error.code() != ErrorCode::unavailable) {
         throw;

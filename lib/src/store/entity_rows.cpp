@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sql/literals.hpp"
+#include "store/fence.hpp"
 #include "store/statements.hpp"
 
 namespace looseleaf::store {
@@ -72,12 +73,17 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
   if (ids.empty()) {
     return {};
   }
-  sql::Result result = connection.query(fmt::format(
-      "SELECT id, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) FROM entities WHERE id IN ({}) AND body IS NOT NULL",
-      max_size, id_list(ids)));
+  sql::Result result = connection.query(
+      fmt::format("SELECT id, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) FROM entities WHERE id IN ({}) AND body "
+                  "IS NOT NULL UNION ALL SELECT NULL, @@global.read_only, NULL",
+                  max_size, id_list(ids)));
   std::vector<EntityBody> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!result.cell(i, 0)) {
+      require_writable(connection, result.text(i, 1));  // after the read: nobody had taken over then
+      continue;
+    }
     EntityBody body{require_uuid(result.text(i, 0)), result.unsigned_integer(i, 1), std::nullopt};
     if (result.cell(i, 2)) {
       body.body = result.take(i, 2);

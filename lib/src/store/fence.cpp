@@ -21,16 +21,6 @@ constexpr const char* select_fence =
 constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
 
-// A server that became read-only is being replaced by another one: what its locks say counts no longer.
-void require_writable(sql::Connection& connection, const std::string& read_only) {
-  if (read_only != "0" && read_only != "OFF") {
-    connection.mark_broken();
-    throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
-                           "server became read-only, as in a failover", {{"server", to_string(connection.address())}},
-                           "the cluster file must lead to the server that is writable now");
-  }
-}
-
 Fence read_fence(sql::Connection& connection, const char* lock) {
   const sql::Result row = connection.query(std::string(select_fence) + lock);
   if (row.empty()) {
@@ -131,6 +121,15 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
         base::parse_stamp(connection.query("SELECT clock_floor FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
   });
   return barrier;
+}
+
+void require_writable(sql::Connection& connection, const std::string& read_only) {
+  if (read_only != "0" && read_only != "OFF") {
+    connection.mark_broken();
+    throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
+                           "server became read-only, as in a failover", {{"server", to_string(connection.address())}},
+                           "the cluster file must lead to the server that is writable now");
+  }
 }
 
 void validate_locks(sql::Connection& connection) {  // MySQL's super_read_only implies read_only

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
@@ -34,6 +35,10 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
 // Waits for every transaction in flight on a shard and returns H: every entity row with a stamp below H is visible
 // now, and no later commit can have a smaller one, whatever the clocks do.
 [[nodiscard]] base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
+
+// Throws a retryable ServerError if `read_only`, the server's @@global.read_only, says that it was demoted: another one
+// may have taken over, so neither its locks nor its data count any longer. Ends the connection.
+void require_writable(sql::Connection& connection, const std::string& read_only);
 
 // Throws a retryable ServerError if the connection was lost or its server demoted since: then its locks cannot be
 // trusted, and whatever was done on their strength must be rolled back.

@@ -106,19 +106,16 @@ std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition&
 void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries) {
   constexpr std::size_t at_once = 100;  // more make some optimizers give up on ranges and scan
-  const std::vector<std::string> columns = column_names(definition);
+  const std::string columns = fmt::format("{}", fmt::join(column_names(definition), ", "));
   const std::string table = sql::quote_identifier(definition.table);
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
-    std::string where;
+    std::string rows;
     for (const IndexEntry& entry : entries.subspan(from, std::min(at_once, entries.size() - from))) {
-      where += (where.empty() ? "(entity_id = " : " OR (entity_id = ") + id_literal(entry.entity_id);
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        where += fmt::format(" AND {} = {}", columns[i], value_literal(entry.values[i]));
-      }
-      where += ')';
+      rows += (rows.empty() ? "" : ", ") + entry_literal(entry);
     }
     // By the key on entity_id only rows of entities that the caller has locked are touched.
-    connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE {1}", table, where));
+    connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,
+                                   columns, rows));
   }
 }
 

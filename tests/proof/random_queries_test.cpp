@@ -1,0 +1,443 @@
+// Random queries, by pages and while writers run, against a full scan by the reference. What nobody touches must come
+// exactly once and in order; of what is moving, only what it was at some moment, and what kept its rows exactly once.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "tests/integration/store_fixture.hpp"
+#include "tests/proof/moving_entities.hpp"
+#include "tests/proof/random_ops_reference.hpp"
+#include "tests/proof/random_ops_values.hpp"
+#include "tests/support/proof.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::size_t indexes = 6, still = 40, moving = 12, extra_rows = 8;  // in one store
+constexpr std::size_t cases_per_store = 1000, cases_per_program_run = 150;
+constexpr std::size_t most_pages = 8;
+constexpr std::array<std::uint64_t, 7> page_sizes = {1, 2, 3, 5, 10, 50, 0};
+constexpr std::array<const char*, 6> operators = {"=", "<", "<=", ">", ">=", "^="};
+
+// What is asked, and the filters that it asks for.
+struct Question {
+  Query query;
+  Filters filters;
+};
+
+// On one line each; values as JSON, so that all of them can be read.
+std::vector<std::string> describe(const std::vector<Condition>& conditions) {
+  std::vector<std::string> texts;
+  for (const Condition& condition : conditions) {
+    texts.push_back(condition.property + operators.at(static_cast<std::size_t>(condition.op)) +
+                    Json::string(condition.value).write());
+  }
+  return texts;
+}
+
+std::string describe(const Query& query) {
+  return fmt::format("query {} {} --where {} {} --limit {}", query.index, fmt::join(describe(query.conditions), " "),
+                     fmt::join(describe(query.where), " "), query.descending ? "--desc" : "", query.limit);
+}
+
+std::vector<std::string> texts_of(const std::vector<Uuid>& ids) {
+  std::vector<std::string> texts;
+  std::transform(ids.begin(), ids.end(), std::back_inserter(texts), [](const Uuid& id) { return to_string(id); });
+  return texts;
+}
+
+struct Mismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool held, const std::string& what) {
+  if (!held) {
+    throw Mismatch(what);
+  }
+}
+
+struct Page {
+  std::vector<Entity> entities;
+  std::string next;
+};
+
+// By what a question differs from others, and how often it was asked so.
+using Tally = std::map<std::string, std::uint64_t>;
+
+// A store with entities that nobody touches, entities that move, and index rows that nobody called for.
+class World {
+ public:
+  World(std::uint64_t seed, Tally& tally)
+      : random_(seed),
+        tally_(tally),
+        shards_(1 + static_cast<std::uint32_t>(random_.below(3))),
+        fixture_(shards_),
+        reference_(shards_),
+        taste_(random_taste(random_)) {
+    for (std::size_t i = 0; i < indexes; ++i) {
+      const IndexDefinition definition = draw_definition(i, seed % 2 == 0);
+      reference_.indexes()[definition.table] = {definition, true};
+      fixture_.datastore.create_indexes({definition});
+    }
+    put_still();
+    plant_extra_rows();
+    moving_ = std::make_unique<MovingEntities>(fixture_.open(), ids(still, moving), taste_, random_.number());
+  }
+  ~World() {
+    tally_["writes meanwhile"] += moving_->writes();
+    moving_.reset();
+    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+      fixture_.cluster.server_sql(fixture_.cluster.server_of(shard),
+                                  "DROP DATABASE " + fixture_.cluster.database(shard));
+    }
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Throws Mismatch.
+  void ask(bool by_program) {
+    const Question question = random_question(by_program);
+    const IndexDefinition& definition = reference_.indexes().at(question.query.index).definition;
+    try {
+      check(question, definition, by_program);
+    } catch (const std::exception& error) {
+      throw Mismatch(fmt::format("{}\n  {}{}\n  {} shards, {}", error.what(), describe(question.query),
+                                 by_program ? ", by the program" : "", shards_, definition.canonical_json()));
+    }
+    count(question, definition, by_program);
+  }
+
+ private:
+  // Numbers spread over the shards, and over the id's first digits.
+  static std::vector<Uuid> ids(std::size_t first, std::size_t count) {
+    std::vector<Uuid> ids;
+    for (std::size_t i = first; i < first + count; ++i) {
+      ids.push_back(*Uuid::parse(fmt::format("{:02x}{:030x}", i % 5, i)));
+    }
+    return ids;
+  }
+
+  // Of the first five each begins with another type, so that no run lacks one; nor a type that can be sharded on.
+  IndexDefinition draw_definition(std::size_t number, bool sharded) {
+    while (true) {
+      IndexDefinition definition = random_definition(random_, taste_, fmt::format("index_{}", number));
+      const bool wanted_type = number > 4 || definition.properties.front().type == static_cast<PropertyType>(number);
+      if (wanted_type && (number > 2 || !sharded || definition.shard_on == std::size_t{0})) {
+        return definition;
+      }
+    }
+  }
+
+  void put_still() {
+    std::vector<std::string> texts;
+    for (const Uuid& id : ids(0, still)) {
+      Json json = random_entity(random_, taste_);
+      json.members.emplace(json.members.begin(), "id", Json::string(to_string(id)));
+      texts.push_back(json.write());
+      reference_.put(id, {texts.back(), json});
+    }
+    for (const WriteResult& result : fixture_.datastore.put(texts)) {
+      require(result.status == WriteStatus::stored, "an entity was not stored");
+    }
+  }
+
+  // Stale, orphaned and misplaced ones, as crashes and worse leave them.
+  void plant_extra_rows() {
+    for (const auto& [table, index] : reference_.indexes()) {
+      std::vector<ReferenceRow> rows;
+      for (const auto& of_shard : reference_.table(index.definition)) {
+        rows.insert(rows.end(), of_shard.begin(), of_shard.end());
+      }
+      for (std::size_t i = 0; i < extra_rows && !rows.empty(); ++i) {
+        ReferenceRow row = random_.pick(rows);
+        if (!random_.one_in(3)) {
+          row.entity_id = random_.one_in(3) ? Uuid::make_v7() : random_.pick(ids(0, still));
+        }
+        fixture_.cluster.sql(static_cast<std::uint32_t>(random_.below(shards_)),
+                             fmt::format("INSERT IGNORE INTO {} VALUES {}", table, sql_literal(row)));
+      }
+    }
+  }
+
+  Question random_question(bool by_program) {
+    while (true) {
+      const auto index = std::next(reference_.indexes().begin(), static_cast<std::ptrdiff_t>(random_.below(indexes)));
+      Question question{random_query(random_, index->second.definition, reference_),
+                        random_filters(random_, reference_)};
+      question.query.where = as_conditions(question.filters);
+      question.query.limit = random_.pick(page_sizes);
+      const std::size_t size = question.query.limit;
+      const std::size_t most = by_program ? 2 : most_pages;
+      const bool short_enough = size == 0 || whole_answer(question).size() <= size * most;
+      if (short_enough && !(by_program && has_nul(question.query))) {
+        return question;
+      }
+    }
+  }
+
+  // Of what nobody touches, on one page.
+  [[nodiscard]] std::vector<Uuid> whole_answer(Question question) const {
+    question.query.limit = 0;
+    return reference_.query(question.query, question.filters);
+  }
+
+  // No argument of a program can.
+  static bool has_nul(const Query& query) {
+    const auto any = [](const std::vector<Condition>& conditions) {
+      return std::any_of(conditions.begin(), conditions.end(),
+                         [](const Condition& condition) { return condition.value.find('\0') != std::string::npos; });
+    };
+    return any(query.conditions) || any(query.where);
+  }
+
+  void check(const Question& question, const IndexDefinition& definition, bool by_program) {
+    std::vector<Uuid> given;
+    std::optional<ReferenceRow> last;
+    const auto begin = moving_->now();
+    Query query = question.query;
+    do {
+      const auto page_begin = moving_->now();
+      const Page page = by_program ? ask_program(query) : ask_library(query, definition);
+      const auto page_end = moving_->now();
+      require(query.limit == 0
+                  ? page.next.empty()
+                  : page.entities.size() <= query.limit && (page.next.empty() || page.entities.size() == query.limit),
+              fmt::format("a page of {} entities, next: {}", page.entities.size(), page.next));
+      for (const Entity& entity : page.entities) {
+        const ReferenceRow row = row_of(entity, question, definition, page_begin, page_end);
+        require(!last || (query.descending ? row < *last : *last < row), "not in order: " + entity.json);
+        last = row;
+        given.push_back(entity.id);
+      }
+      query.after = page.next;
+      tally_["further pages"] += page.next.empty() ? 0 : 1;
+    } while (!query.after.empty());
+    check_still(question, given);
+    check_moving(question, definition, given, begin, moving_->now());
+  }
+
+  Page ask_library(const Query& query, const IndexDefinition& definition) {
+    Page page;
+    const QueryReport report = fixture_.datastore.query(query, [&](const Entity& entity) {
+      page.entities.push_back(entity);
+      return true;
+    });
+    page.next = report.next;
+    std::set<std::uint32_t> asked;
+    for (const auto& shard : report.shards) {
+      asked.insert(shard.shard);
+    }
+    require(asked == shards_of(query, definition), fmt::format("asked the shards {}", fmt::join(asked, ", ")));
+    require(report.entities == page.entities.size(), "the report has another number of entities");
+    tally_["outdated rows"] += report.filtered_stale;
+    tally_["repeated rows"] += report.filtered_repeats;
+    tally_["filtered"] += report.filtered_where;
+    return page;
+  }
+
+  // Where rows can be that meet the conditions.
+  std::set<std::uint32_t> shards_of(const Query& query, const IndexDefinition& definition) const {
+    std::set<std::uint32_t> shards;
+    for (const Condition& condition : query.conditions) {
+      if (definition.shard_on && condition.op == Operator::equal &&
+          condition.property == definition.properties[*definition.shard_on].name) {
+        const Property& property = definition.properties[*definition.shard_on];
+        PropertyValue value = read_value(property.type, condition.value);
+        if (property.type == PropertyType::string) {
+          value = cut(condition.value, property.max_length);
+        }
+        shards.insert(shard_of(value, shards_));
+      }
+    }
+    if (shards.empty()) {
+      for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+        shards.insert(shard);
+      }
+    }
+    return shards;
+  }
+
+  Page ask_program(const Query& query) const {
+    std::vector<std::string> arguments = {"query", query.index};
+    const auto written = [](const Condition& condition) {
+      return condition.property + operators.at(static_cast<std::size_t>(condition.op)) + condition.value;
+    };
+    std::transform(query.conditions.begin(), query.conditions.end(), std::back_inserter(arguments), written);
+    for (const Condition& condition : query.where) {
+      arguments.insert(arguments.end(), {"--where", written(condition)});
+    }
+    if (query.descending) {
+      arguments.emplace_back("--desc");
+    }
+    if (query.limit > 0) {
+      arguments.insert(arguments.end(), {"--limit", std::to_string(query.limit)});
+    }
+    if (!query.after.empty()) {
+      arguments.insert(arguments.end(), {"--after", query.after});
+    }
+    return page_of(fixture_.cluster.looseleaf(arguments));
+  }
+
+  static Page page_of(const cli::ProcessResult& result) {
+    require(result.status == 0, "status " + std::to_string(result.status) + ": " + result.err);
+    Page page;
+    for (std::size_t at = 0; at < result.out.size();) {
+      const std::string line = result.out.substr(at, result.out.find('\n', at) - at);
+      page.entities.push_back({Uuid::parse(line.substr(7, 32)).value(), line});  // {"id":"…
+      at += line.size() + 1;
+    }
+    if (!result.err.empty()) {
+      require(result.err.starts_with("next: ") && result.err.find('\n') == result.err.size() - 1, result.err);
+      page.next = result.err.substr(6, result.err.size() - 7);
+    }
+    return page;
+  }
+
+  // The row at which the entity has to be given, in the state in which it was.
+  ReferenceRow row_of(const Entity& entity, const Question& question, const IndexDefinition& definition,
+                      MovingEntities::Moment from, MovingEntities::Moment to) const {
+    const auto found = reference_.entities().find(entity.id);
+    if (found != reference_.entities().end()) {
+      require(entity.json == found->second.text, "not the entity's text: " + entity.json);
+      return row_of(entity.id, found->second, question, definition);
+    }
+    for (const auto& state : moving_->states(entity.id, from, to)) {
+      if (state && state->text == entity.json) {
+        return row_of(entity.id, *state, question, definition);
+      }
+    }
+    throw Mismatch("not what the entity was then: " + entity.json);
+  }
+
+  static ReferenceRow row_of(const Uuid& id, const Reference::Stored& entity, const Question& question,
+                             const IndexDefinition& definition) {
+    const auto rows = rows_of(definition, entity.json, question.query.conditions);
+    require(!rows.empty() && passes(question.filters, entity.json), "does not match: " + entity.text);
+    return {question.query.descending ? *rows.rbegin() : *rows.begin(), id};
+  }
+
+  void check_still(const Question& question, std::vector<Uuid> given) const {
+    std::erase_if(given, [&](const Uuid& id) { return !reference_.entities().contains(id); });
+    const auto expected = whole_answer(question);
+    require(given == expected, fmt::format("  expected: {}\n  found:    {}", fmt::join(texts_of(expected), " "),
+                                           fmt::join(texts_of(given), " ")));
+  }
+
+  // What had the same matching rows from begin to end must be there; that it is so once, the order says.
+  void check_moving(const Question& question, const IndexDefinition& definition, const std::vector<Uuid>& given,
+                    MovingEntities::Moment begin, MovingEntities::Moment end) {
+    for (const Uuid& id : moving_->ids()) {
+      std::set<std::set<std::vector<PropertyValue>>> all_rows;
+      const auto states = moving_->states(id, begin, end);
+      for (const auto& state : states) {
+        const bool passed = state && passes(question.filters, state->json);
+        all_rows.insert(passed ? rows_of(definition, state->json, question.query.conditions)
+                               : std::set<std::vector<PropertyValue>>());
+      }
+      if (all_rows.size() == 1 && !all_rows.begin()->empty()) {
+        require(std::find(given.begin(), given.end(), id) != given.end(), "is missing: " + to_string(id));
+        tally_["moved, but matched throughout"] += states.size() > 1 ? 1 : 0;
+      }
+    }
+  }
+
+  void count(const Question& question, const IndexDefinition& definition, bool by_program) {
+    const Query& query = question.query;
+    const auto has = [&](const std::string& what, bool it_has) { tally_[what] += it_has ? 1 : 0; };
+    const auto& properties = definition.properties;
+    ++tally_["cases"];
+    has("by the program", by_program);
+    has(definition.shard_on ? "sharded on " + to_string(properties[*definition.shard_on].type) : "local", true);
+    has("each", std::any_of(properties.begin(), properties.end(), [](const auto& one) { return one.each; }));
+    has("partial", !definition.where.empty());
+    has("immutable", definition.immutable);
+    has(properties.size() == 1 ? "of one property" : "compound", true);
+    has(query.descending ? "descending" : "ascending", true);
+    has("filter", !question.filters.empty());
+    has(fmt::format("page of {}", query.limit), true);
+    has("no condition", query.conditions.empty());
+    std::map<std::string, int> equals;
+    for (const Condition& condition : query.conditions) {
+      const auto property = std::find_if(properties.begin(), properties.end(),
+                                         [&](const auto& one) { return one.name == condition.property; });
+      has(fmt::format("{} {}", to_string(property->type), operators.at(static_cast<std::size_t>(condition.op))), true);
+      has("any of several values", condition.op == Operator::equal && ++equals[condition.property] == 2);
+    }
+  }
+
+  Random random_;
+  Tally& tally_;
+  const std::uint32_t shards_;
+  StoreFixture fixture_;
+  Reference reference_;
+  const Taste taste_;
+  std::unique_ptr<MovingEntities> moving_;
+};
+
+// What a run must have asked to be worth its name.
+std::vector<std::string> kinds() {
+  std::vector<std::string> kinds = {"local",
+                                    "sharded on uuid",
+                                    "sharded on string",
+                                    "sharded on int",
+                                    "each",
+                                    "partial",
+                                    "immutable",
+                                    "of one property",
+                                    "compound",
+                                    "descending",
+                                    "filter",
+                                    "no condition",
+                                    "by the program",
+                                    "any of several values",
+                                    "further pages",
+                                    "filtered",
+                                    "repeated rows",
+                                    "outdated rows",
+                                    "writes meanwhile",
+                                    "moved, but matched throughout"};
+  for (const char* type : {"uuid", "string", "int", "double", "bool"}) {
+    for (const char* op : operators) {
+      if (std::string(op) != "^=" || std::string(type) == "string") {
+        kinds.push_back(fmt::format("{} {}", type, op));
+      }
+    }
+  }
+  for (const std::uint64_t size : page_sizes) {
+    kinds.push_back(fmt::format("page of {}", size));
+  }
+  return kinds;
+}
+
+TEST_CASE("queries by pages, while writers run, give what a full scan gives") {
+  const std::uint64_t seed = run_seed();
+  const std::size_t stores = full_run() ? 200 : 10;
+  Tally tally;
+  for (std::size_t store = 0; store < stores; ++store) {
+    try {
+      World world(seed + store, tally);
+      for (std::size_t i = 0; i < cases_per_store; ++i) {
+        world.ask(i % cases_per_program_run == 0);
+      }
+    } catch (const std::exception& error) {
+      FAIL("LOOSELEAF_SEED=" << seed + store << ": " << std::string(error.what()));
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> lines = {{"seed", fmt::format("{}", seed)}};
+  for (const auto& [what, number] : tally) {
+    lines.emplace_back(what, fmt::format("{}", number));
+  }
+  log_proof("random_queries", lines);
+  for (const std::string& kind : kinds()) {
+    CHECK_MESSAGE(tally[kind] > 0, kind);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test
