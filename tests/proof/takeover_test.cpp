@@ -104,6 +104,24 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
   }
 }
 
+TEST_CASE("a create-index of another definition drops nothing that was put in force after it had looked" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Lifecycle test;
+  cli::Process first = test.asleep_at("create.publish:before@0", {"create-index", test.narrow_file});
+  test.cut_all_sessions();
+  cli::Process second = test.asleep_at("create.intent:before@0#1", {"create-index", test.wide_file});
+  first.signal(SIGCONT);
+  REQUIRE(first.wait().status == 0);
+  test.must({"put", "--quiet"}, R"({"n": 1, "s": "a"})");
+  second.signal(SIGCONT);
+  const cli::ProcessResult refused = second.wait();
+  CHECK(refused.status == 2);
+  CHECK_MESSAGE(refused.err.find("index exists with another definition") != std::string::npos, refused.err);
+  test.must({"create-index", test.narrow_file});  // ends what the refused one left of its intent
+  test.must({"verify"});
+  CHECK(test.cluster.looseleaf({"query", "by_n", "n=1", "--count"}).out == "1\n");
+}
+
 TEST_CASE("a drop-index that slept while another one finished, and the index was made anew, gives up" *
           doctest::skip(!base::failpoints_enabled)) {
   for (const char* place : {"drop.intent:after@0", "drop.stop_queries:before@0", "drop.stop_queries:before@1",

@@ -134,6 +134,7 @@ class Creation {
     generation_ = before.generation().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
       change_.claim(left->generation, left->detail, steps::create_intent);
+      look_up();  // the other run may have gone on until now: what it put in force is not a leftover
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         change_.run_ddl(shard, steps::create_table,
                         [&](sql::Connection& connection) { drop_leftover(connection, left->generation); });
