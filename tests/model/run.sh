@@ -2,7 +2,8 @@
 # Checks the model of the protocol, looseleaf.pml: each configuration must hold, and each control, which leaves a safeguard
 # out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
 # usage: run.sh                                  all of it
-#        run.sh --full                           with larger bounds; writes docs/proof/model.md. So does LOOSELEAF_FULL=1
+#        run.sh --full                           with larger bounds of the former; writes docs/proof/model.md. So does
+#                                                LOOSELEAF_FULL=1
 #        run.sh --trail CONFIGURATION [CONTROL]  the shortest way to a broken claim, one line for each statement
 # Ends with status 77 where spin or gcc is not installed.
 set -euo pipefail
@@ -13,30 +14,30 @@ one_put='-DWRITERS=1 -DPUTS=1'
 
 # NAME | parameters | more of them with --full
 configurations="
-write         | -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                       | -DPUTS=3
-unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                              | -DPUTS=3
-two           | -DRECONCILERS=2 -DWRITERS=1 -DCUTS=1 -DLATE_COMMITS=1                                       | -DPUTS=3
-clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                         | -DPUTS=3
-unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                  | -DPUTS=3
-immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEEPS=0                        | -DPURGES=1
-crash         | -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                            | -DSWEEPS=1
-crash_unique  | -DUNIQUE -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                   | -DSWEEPS=1 -DCRASHES=2
-crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                                                    | -DPUTS=3
-fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY        | -DFIRST=1
-fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY | -DFIRST=1
-fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                             | -DCLEANS=1
-fill_steps    | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DRECONCILERS=1 -DSWEEPS=0 -DSTEADY | -DFIRST=1
-fill_crash    | -DADMINS=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCRASHES=1 -DSTEADY          | -DFIRST=1
-resume        | -DADMINS=1 -DBODY=1 -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DZOMBIES=1          | -DFIRST=1
-takeover      | $index_is_built -DBODY=1 -DBACKFILLERS=2 -DBACKFILLS=2 -DLOST_LOCKS=1 $one_put -DSTEADY     | -DFIRST=1
-recreate      | $index_is_built -DBODY=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCLEANS=1 -DSTEADY | -DBACKFILLS=2
-recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS=1 -DSTEADY                 | -DFIRST=1
-drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                     | -DFIRST=1
-query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                      | -DWRITERS=2
-wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                | -DBACKFILLS=2
-wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                | -DCREATES=2
-admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                      | -DFIRST=1
-ddl           | -DADMINS=2 -DCREATED=READY -DBODY=ABSENT -DCREATES=1 -DDROPS=2 -DLATE_DDL=1 -DLOST_LOCKS=1 $one_put | -DCREATES=2
+write         | -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                            | -DFAILOVERS=1
+unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                   | -DFAILOVERS=1
+two           | -DRECONCILERS=2 -DWRITERS=1 -DCUTS=1 -DLATE_COMMITS=1                                                            | -DPUTS=3
+clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                                              | -DCLEANS=3
+unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                                       | -DCUTS=1
+immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEEPS=0                                             | -DPURGES=1
+crash         | -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                                | -DSWEEPS=1
+crash_unique  | -DUNIQUE -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                       | -DSWEEPS=1
+crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                                                                         | -DPUTS=3
+fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                    | -DFIRST=1
+fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY           | -DFIRST=1
+fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                                                  | -DCLEANS=1
+fill_steps    | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DRECONCILERS=1 -DSWEEPS=0 -DSTEADY    | -DFIRST=1
+fill_crash    | -DADMINS=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCRASHES=1 -DSTEADY                               | -DFIRST=1
+resume        | -DADMINS=1 -DBODY=1 -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DZOMBIES=1                               | -DFIRST=1
+takeover      | $index_is_built -DBODY=1 -DBACKFILLERS=2 -DBACKFILLS=2 -DLOST_LOCKS=1 $one_put -DSTEADY                          | -DFIRST=1
+recreate      | $index_is_built -DBODY=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCLEANS=1 -DSTEADY        | -DBACKFILLS=2
+recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS=1 -DSTEADY                                      | -DFIRST=1
+drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                                          | -DFIRST=1
+query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                                           | -DWRITERS=2
+wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
+wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
+admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
+ddl           | -DADMINS=2 -DCREATED=READY -DBODY=ABSENT -DCREATES=1 -DDROPS=2 -DLATE_DDL=1 -DLOST_LOCKS=1 $one_put              | -DCREATES=2
 "
 
 # NAME OF THE SAFEGUARD LEFT OUT | configuration that must notice
@@ -85,7 +86,7 @@ PUBLISH_WITHOUT_TOKEN         | wipe_building
 PUBLISH_WITHOUT_STATE         | drop
 '
 
-# What is known to break a claim, and why: docs/protocol.md, "What is not covered".
+# What is known to break a claim (docs/protocol.md, "What is not covered").
 limits="
 proof_forgotten | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCRASHES=2 -DFIRST=1 -DSTEADY
 "
@@ -97,8 +98,8 @@ for program in spin gcc; do
   fi
 done
 
-parameters_of() {  # NAME
-  awk -F ' *[|] *' -v name="$1" -v full="$full" '$1 == name { print $2, (full ? $3 : "") }' <<< "$configurations$limits"
+parameters_of() {  # NAME FULL, which may be empty
+  awk -F ' *[|] *' -v name="$1" -v full="$2" '$1 == name { print $2, (full ? $3 : "") }' <<< "$configurations$limits"
 }
 
 # -D options of which the last of each name counts: spin's preprocessor warns about a second one.
@@ -116,13 +117,14 @@ build() {  # OPTIMISATION DEFINITION... in the current folder
 # One search. Prints a line of the table; fails if it does not end as expected.
 search() {  # CONFIGURATION CONTROL EXPECTED, CONTROL and EXPECTED may be -
   local level=-O0 got=unclear states start end folder  # for a few million states, compiling costs more than it saves
+  local larger=
   if [ -n "$full" ] && [ "$3" = holds ]; then
-    level=-O2
+    level=-O2 larger=yes
   fi
   folder=$(mktemp -d "$work/XXXXXX")
   cd "$folder"
   start=$(date +%s%N)
-  if build $level $(parameters_of "$1") $([ "$2" = - ] || echo "-D$2") > build.log 2>&1; then
+  if build $level $(parameters_of "$1" "$larger") $([ "$2" = - ] || echo "-D$2") > build.log 2>&1; then
     ./pan -E -m100000 > out 2>&1 || true
     if grep -q 'assertion violated' out; then
       got='claim broken'
@@ -133,19 +135,19 @@ search() {  # CONFIGURATION CONTROL EXPECTED, CONTROL and EXPECTED may be -
     fi
   fi
   end=$(date +%s%N)
-  states=$(awk '/states, stored/ { print $1 }' out 2> /dev/null)
+  states=$(awk '/states, stored/ { print $1 }' out 2> /dev/null) || true
   printf '%-14s %-29s %10s %7s  %-13s %s\n' "$1" "$2" "${states:--}" \
     "$(((end - start) / 1000000000)).$((((end - start) / 100000000) % 10))" "$3" "$got" | tee -a "$work/table"
   if [ "$got" != "$3" ]; then
-    { echo "model: $1 $2: expected: $3, got: $got"; tail -20 build.log out 2> /dev/null; } >> "$work/failed"
+    { echo "model: $1 $2: expected: $3, got: $got"; tail -n 5 build.log; } >> "$work/failed"
   fi
   rm -rf "$folder"
 }
 
 trail() {  # CONFIGURATION [CONTROL]
   local definitions
-  definitions="$(parameters_of "$1") ${2:+-D$2}"
-  [ -n "$(parameters_of "$1")" ] || { echo "run.sh: no such configuration: $1" >&2; exit 2; }
+  definitions="$(parameters_of "$1" "") ${2:+-D$2}"
+  [ -n "$(parameters_of "$1" "")" ] || { echo "run.sh: no such configuration: $1" >&2; exit 2; }
   cd "$work"
   bfs=-DBFS build -O2 $definitions
   ./pan -E -m10000 | grep -E 'assertion violated|errors:'
@@ -178,9 +180,9 @@ memory=1900  # MiB for each search
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 case ${1:-} in
-  --trail) full=; trail "${@:2}"; exit ;;
+  --trail) trail "${@:2}"; exit ;;
   --full | '') ;;
-  *) sed -n '4,6s/^# //p' "$0" >&2; exit 2 ;;
+  *) sed -n '4,7s/^# //p' "$0" >&2; exit 2 ;;
 esac
 export work memory
 export LOOSELEAF_FULL=$full
@@ -198,7 +200,7 @@ names() { awk -F ' *[|] *' 'NF > 1 { print $1 }' <<< "$1"; }
 } > "$work/searches"
 header=$(printf '%-14s %-29s %10s %7s  %-13s %s' configuration control states seconds expected got)
 echo "$header"
-sed -E 's/^(\S+) (\S+) (.*)$/--search\n\1\n\2\n\3/' "$work/searches" | tr '\n' '\0' | xargs -0 -n 4 -P 2 "$here/run.sh"
+sed -E 's/^(\S+) (\S+) (.*)$/--search\n\1\n\2\n\3/' "$work/searches" | tr '\n' '\0' | xargs -0 -n 4 -P 2 "$here/run.sh" || true  # what failed is in $work
 {
   echo "$header"
   awk 'NR == FNR { order[$1 " " $2] = NR; next } { print order[$1 " " $2] "\t" $0 }' "$work/searches" "$work/table" | sort -n | cut -f 2-
