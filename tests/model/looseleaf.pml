@@ -28,7 +28,7 @@
  * CLAIMS (assertions)
  *   1   no ready index lacks the row of the committed body (`missing`), and no query that succeeds misses one;
  *   2   when all is quiet, clean with the full sweep leaves no extra row, and a plain clean none either if no put ended
- *       between put.insert_index_rows and put.commit, clean forgot no backfill's cursor, no statement outlived its
+ *       between put.insert_index_rows and put.commit, or was overtaken there, clean forgot no backfill's cursor, no statement outlived its
  *       client and no server crashed (`untidy`);
  *   3   no write takes effect a second time after another one did; none is acknowledged that never took effect, unless
  *       another one did in its time that it could have come just before; what was acknowledged survives a crash; only

@@ -15,7 +15,7 @@ one_put='-DWRITERS=1 -DPUTS=1'
 # NAME | parameters | more of them with --full
 configurations="
 write         | -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                            | -DFAILOVERS=1
-unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                   | -DFAILOVERS=1
+unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                   | -DFAILOVERS=1 -DCUTS=0
 two           | -DRECONCILERS=2 -DWRITERS=1 -DCUTS=1 -DLATE_COMMITS=1                                                            | -DPUTS=3
 clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                                              | -DCLEANS=3
 unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                                       | -DCUTS=1

@@ -184,8 +184,8 @@ resolve:
 #endif
        if
 #ifndef RESOLVE_BY_BODY
-       :: body != ABSENT && stamp > st && may_have_refused(v) -> goto end_of_put   /* still unknown */
-       :: body != ABSENT && stamp > st && !may_have_refused(v)
+       :: body != ABSENT && stamp > st && may_have_refused(v) -> untidy = true; goto end_of_put   /* still unknown */
+       :: body != ABSENT && stamp > st && !may_have_refused(v) -> untidy = true
 #endif
        :: body != ABSENT && stamp == st && body == v
        :: else -> untidy = true; goto again
