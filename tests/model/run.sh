@@ -157,6 +157,7 @@ trail() {  # CONFIGURATION [CONTROL]
 }
 
 write_report() {
+  mkdir -p "$here/../../docs/proof"
   {
     echo "# The model"
     echo
