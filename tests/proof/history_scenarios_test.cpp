@@ -185,6 +185,18 @@ TEST_CASE("a put that was overtaken by one that could not have followed it is no
   scenario.check_all();
 }
 
+TEST_CASE("a put that was overtaken by one that could not have followed it, and a delete, is not acknowledged" *
+          doctest::skip(!base::failpoints_enabled)) {
+  Scenario scenario;
+  scenario.run("first", put(0, R"("color":"white")"));
+  Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
+  scenario.run("other", put(0, R"("owner":"bob")") + remove(0) + get(0));
+  writer.signal(SIGCONT);
+  scenario.finish(writer);
+  CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
+  scenario.check_all();
+}
+
 // A reconcile, begun by one process after it wrote an entity, that goes on although its locks are gone: what it is
 // about to delete from shard 1 is the row that a second process needs, or stands in that row's way.
 struct Reconciling {

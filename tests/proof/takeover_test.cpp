@@ -40,6 +40,14 @@ struct Lifecycle {
     return process;
   }
 
+  // Runs the command until it kills itself at the failpoint.
+  void die_at(const std::string& failpoint, std::vector<std::string> arguments) const {
+    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint + "=kill", looseleaf_program(),
+                                        "--cluster", cluster.file()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    REQUIRE(start(command).wait().status == 128 + SIGKILL);
+  }
+
   static char state_of(pid_t pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -102,6 +110,41 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
     check_gave_up(sleeper);
     test.check_wide_index();
   }
+}
+
+TEST_CASE("a create-index of another definition drops nothing that was put in force after it had looked" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Lifecycle test;
+  cli::Process first = test.asleep_at("create.publish:before@0", {"create-index", test.narrow_file});
+  test.cut_all_sessions();
+  cli::Process second = test.asleep_at("create.intent:before@0#1", {"create-index", test.wide_file});
+  first.signal(SIGCONT);
+  REQUIRE(first.wait().status == 0);
+  test.must({"put", "--quiet"}, R"({"n": 1, "s": "a"})");
+  second.signal(SIGCONT);
+  const cli::ProcessResult refused = second.wait();
+  CHECK(refused.status == 2);
+  CHECK_MESSAGE(refused.err.find("index exists with another definition") != std::string::npos, refused.err);
+  test.must({"create-index", test.narrow_file});  // ends what the refused one left of its intent
+  test.must({"verify"});
+  CHECK(test.cluster.looseleaf({"query", "by_n", "n=1", "--count"}).out == "1\n");
+}
+
+TEST_CASE("a create-index that claims an index which was half dropped since it had looked leaves it to drop-index" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Lifecycle test;
+  test.die_at("create.publish:before@1", {"create-index", test.narrow_file});
+  cli::Process sleeper = test.asleep_at("create.intent:before@0#1", {"create-index", test.narrow_file});
+  test.cut_all_sessions();
+  test.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
+  sleeper.signal(SIGCONT);
+  const cli::ProcessResult refused = sleeper.wait();
+  CHECK(refused.status == 2);
+  CHECK_MESSAGE(refused.err.find("an index of this name is being dropped") != std::string::npos, refused.err);
+  CHECK(test.cluster.looseleaf({"create-index", test.narrow_file}).status == 2);  // although the drop's intent is gone
+  test.must({"drop-index", "by_n", "--yes"});
+  test.must({"create-index", test.wide_file});
+  test.check_wide_index();
 }
 
 TEST_CASE("a drop-index that slept while another one finished, and the index was made anew, gives up" *

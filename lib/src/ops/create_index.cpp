@@ -47,10 +47,18 @@ Error other_definition(const store::Shards& shards, std::uint32_t shard, const I
   return error;
 }
 
+// Whoever claimed the index last may have overwritten the intent of a drop that died half-way: the catalogs tell.
+bool is_being_dropped(const IndexEverywhere& everywhere) {
+  return everywhere.drop_intent ||
+         std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
+           return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
+         });
+}
+
 // Refuses what a definition cannot be created beside.
 void check(store::Shards& shards, const IndexDefinition& definition, const IndexEverywhere& everywhere,
            const base::Deadline& deadline) {
-  if (everywhere.drop_intent) {
+  if (is_being_dropped(everywhere)) {
     throw Error(ErrorCode::bad_index, "an index of this name is being dropped", {{"index", definition.table}},
                 fmt::format("run `looseleaf drop-index {}` to finish that first", definition.table));
   }
@@ -135,6 +143,7 @@ class Creation {
     generation_ = before.generation().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
       change_.claim(left->generation, left->detail, steps::create_intent);
+      look_up();  // the other run may have gone on until now: what it put in force is not a leftover
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         change_.run_ddl(shard, steps::create_table,
                         [&](sql::Connection& connection) { drop_leftover(connection, left->generation); });

@@ -369,15 +369,18 @@ class BatchWriter {
     }
   }
 
-  // The first index that does not let an entity become this; null if there is none.
+  // The first index that does not let an entity become this without being deleted first; null if there is none. A
+  // tombstone counts as an entity without any property.
   static const IndexDefinition* first_forbidding(const store::Catalog& catalog, const nlohmann::json& before,
-                                                 const std::string& after_body) {
+                                                 const std::optional<std::string>& after_body) {
     std::optional<model::Json> after;
     for (const store::CatalogIndex& index : catalog.indexes) {
       if (!index.maintained() || !index.definition.immutable) {
         continue;
       }
-      after = after ? std::move(after) : read_body(after_body);
+      if (!after) {
+        after = after_body ? read_body(after_body) : model::Json(nlohmann::json::object());
+      }
       if (!model::change_allowed(index.definition, before, *after)) {
         return &index.definition;
       }
@@ -556,18 +559,17 @@ class BatchWriter {
   }
 
   // A greater stamp: another writer came later, so ours took effect before it. But if that one would have been refused
-  // then, either ours never did, or the entity was deleted in between.
+  // then, either ours never did, or the entity was deleted in between. If it is deleted now, such a one may have come.
   static void settle_overtaken(const store::Catalog& catalog, Item& item, const store::EntityRow& row) {
-    const bool both_put = item.write->body && row.body;
     const IndexDefinition* const forbidding =
-        both_put ? first_forbidding(catalog, *read_body(item.write->body), *row.body) : nullptr;
+        item.write->body ? first_forbidding(catalog, *read_body(item.write->body), row.body) : nullptr;
     if (forbidding == nullptr) {
       decide(item, WriteStatus::stored);
     } else {
       decide(item, WriteStatus::unknown,
              Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown",
                    {{"id", to_string(item.write->id)}, {"index", forbidding->table}},
-                   "read the entity: another writer has given it another immutable property"));
+                   "read the entity: another writer has deleted it or given it another immutable property"));
     }
   }
 

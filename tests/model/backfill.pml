@@ -1,0 +1,174 @@
+/* backfill and query: lib/src/ops/backfill.cpp, query.cpp. */
+
+#define in_force(s, g) (generation[s] == g && (state[s] == BUILDING || state[s] == READY))
+#define session (b == 1 -> BACK : 0)
+#ifdef ADVANCE_WITHOUT_TOKEN
+#define holds_job true
+#else
+#define holds_job (job[0] == b)
+#endif
+#ifdef PUBLISH_WITHOUT_TOKEN
+#define may_publish(s) in_force(s, g)
+#elif defined(PUBLISH_WITHOUT_STATE)
+#define may_publish(s) (job[s] == b && generation[s] == g)
+#else
+#define may_publish(s) (job[s] == b && in_force(s, g))
+#endif
+inline publish(s) { /* backfill.publish */
+  if
+  :: atomic { exclusively(s) ->
+       if :: may_publish(s) -> state[s] = READY; assert(!missing) :: else -> goto give_up fi;
+       if :: s == 0 -> write_entity_log() :: else -> write_index_log(1) fi }
+  :: atomic { may_die -> goto give_up }
+  fi
+}
+
+proctype Backfill(byte b) {                  /* b is its token, too */
+  byte g, barrier, seen; bool resumes, scanned, there;
+#if CRASHES > 0
+  bool found;                         /* the row was there before */
+#endif
+  do
+  :: atomic { backfills < BACKFILLS && in_force(0, generation[1]) && in_force(1, generation[0]) &&
+              !(state[0] == READY && state[1] == READY) ->
+       g = generation[0] }
+     atomic { backfills < BACKFILLS && backfill_lock == 0 -> backfills++; backfill_lock = b }
+     atomic { resumes = (job[0] != 0 && job_generation[0] == g); scanned = resumes && job_scanned;
+       barrier = (resumes -> job_barrier : 0) }
+     if /* barrier.take */
+     :: atomic { resumes }
+#ifdef NO_BARRIER
+     :: atomic { !resumes -> barrier = (floor + 1 > stamp -> floor + 1 : stamp + 1) }
+#else
+     :: atomic { !resumes && fence_free -> floor++; barrier = floor; write_entity_log() }
+#endif
+     fi;
+     atomic { job[0] = b; job_generation[0] = g; job_barrier = barrier; job_scanned = scanned; /* backfill.claim */
+       write_entity_log() }
+     if :: atomic { job[1] = b; job_generation[1] = g; write_index_log(1) } :: atomic { may_die -> goto give_up } fi;
+     if
+     :: scanned
+     :: !scanned ->
+        atomic { seen = body } /* backfill.read */
+        if /* backfill.fence */
+        :: atomic {
+#ifndef BACKFILL_WITHOUT_FENCE
+             xfence == 0 -> sfence = sfence | bit(session);
+#endif
+             connect(BACK);
+#ifndef NO_GENERATION_CHECK
+             if :: in_force(0, g) :: else -> goto give_up fi;
+#endif
+             skip }
+        :: atomic { may_die -> goto give_up }
+        fi;
+        if /* backfill.insert_index_rows */
+        :: atomic { !has_value(seen) }
+        :: atomic { has_value(seen) && can_insert(seen) ->
+#if CRASHES > 0
+             found = row[seen];
+#endif
+             if :: table == 0 || is_broken(1, BACK) -> goto give_up :: else -> insert_into(g, seen) fi }
+        :: atomic { has_value(seen) && zombies < ZOMBIES -> zombies++; untidy = true; in_flight++; run Zombie(g, seen);
+             goto give_up }
+        fi;
+#if CRASHES > 0
+        if /* the server answers, or one more commit if the row was there */
+        :: atomic { !has_value(seen) }
+        :: atomic { has_value(seen) -> if :: is_broken(1, BACK) -> goto give_up :: else fi;
+#ifdef BACKFILL_WITHOUT_DURABLE
+             if :: found :: else -> write_index_log(1) fi }
+#else
+             write_index_log(1) }
+#endif
+        fi;
+#endif
+        if
+        :: atomic { holds_job && !lost(session) -> /* backfill.advance */ /* backfill.commit */
+             job_scanned = true; write_entity_log(); release(session) }
+        :: atomic { !holds_job || lost(session) -> goto give_up }
+        :: atomic { may_die -> goto give_up }
+        fi;
+#ifdef UNIQUE
+        if /* what stands in the way is for reconcile */
+        :: atomic { has_value(seen) && !row[seen] && RECONCILERS == 0 && can_reconcile -> reconcile_at_once() }
+        :: atomic { has_value(seen) && !row[seen] && RECONCILERS > 0 -> wanted[b] = 1 };
+           if :: atomic { wanted[b] == 0 } :: atomic { may_die -> goto give_up } fi
+        :: atomic { !has_value(seen) || row[seen] }
+        fi
+#endif
+     fi;
+#ifndef NO_RECONCILE_SINCE
+#if RECONCILERS == 0
+     if /* backfill.reconcile */
+     :: atomic { fence_free && can_reconcile -> floor++; if :: stamp >= barrier -> reconcile_at_once() :: else fi }
+     :: atomic { may_die -> goto give_up }
+     fi;
+#else
+     atomic { fence_free -> write_entity_log(); if :: body != ABSENT && stamp >= barrier -> wanted[b] = 1 :: else fi }
+     if :: atomic { wanted[b] == 0 } :: atomic { may_die -> goto give_up } fi;
+#endif
+#endif
+#ifndef NO_PROVE
+prove: /* backfill.prove */
+#ifdef PROOF_IS_DURABLE
+     atomic { connect(BACK); unanswered = unanswered | bit(BACK) };
+#endif
+     if /* the walk, which locks nothing, reads entities and index rows in any order */
+     :: atomic { seen = body }; atomic { there = (has_value(seen) -> row[seen] : true) }
+     :: atomic { seen = (row[1] -> 1 : 0) + (row[2] -> 2 : 0) }; atomic { there = (has_value(body) -> (seen & body) : true) }
+     fi;
+     if
+     :: there
+     :: !there ->
+        atomic { can_reconcile -> /* a second look, with the locks of reconcile */
+          if :: maintained != g || table == 0 -> goto give_up :: else fi;
+#if RECONCILERS == 0
+          if :: has_value(body) && !row[body] -> reconcile_at_once() :: else fi }
+#else
+          if :: has_value(body) && !row[body] -> wanted[b] = 1 :: else fi }
+        if :: atomic { wanted[b] == 0 } :: atomic { may_die -> goto give_up } fi;
+        goto prove
+#endif
+     fi;
+     atomic { if :: maintained != g || table == 0 -> goto give_up :: else fi }
+#ifdef PROOF_IS_DURABLE
+     atomic { if :: is_cut(BACK) || is_broken(1, BACK) -> release(BACK); goto prove :: else fi;
+       write_entity_log(); write_index_log(1); release(BACK) }
+#endif
+#endif
+     publish(FIRST); publish(SECOND);
+     atomic { forget_job(0, g) } /* backfill.finish */
+     atomic { forget_job(1, g) }
+give_up:
+     atomic { release(session); wanted[b] = 0; g = 0; barrier = 0; seen = 0; resumes = false; scanned = false; there = false;
+#if CRASHES > 0
+       found = false;
+#endif
+       if :: backfill_lock == b -> backfill_lock = 0 :: else fi }
+  :: atomic { backfills < BACKFILLS -> backfills++ }                         /* none is started */
+  :: atomic { quiet || backfills >= BACKFILLS -> ended++; break }
+  od
+}
+
+/* ---- query: for the entities of value q, on shard 1 */
+
+#define shard_1_ready (state[1] == READY && generation[1] == g)
+proctype Query() {
+  byte q, g; bool missed;
+  do
+  :: atomic { queries < QUERIES -> queries++; if :: q = 1 :: q = 2 fi }
+     atomic { if :: state[0] == READY -> g = generation[0] :: else -> goto refused fi }
+#ifdef STATE_BEFORE_ROWS
+     atomic { if :: shard_1_ready :: else -> goto refused fi }
+#endif
+     atomic { if :: table == 0 -> goto refused :: else -> missed = (body == q && !row[q]) fi } /* query.read_index_rows */
+#ifndef STATE_BEFORE_ROWS
+     atomic { if :: shard_1_ready :: else -> goto refused fi } /* query.check_index */
+#endif
+     assert(!missed);
+refused:
+     atomic { q = 0; g = 0; missed = false }
+  :: atomic { quiet || queries >= QUERIES -> break }
+  od
+}

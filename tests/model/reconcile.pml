@@ -1,0 +1,214 @@
+/* reconcile, the sweep of orphans, clean and purge: lib/src/ops/reconcile.cpp, clean.cpp, purge.cpp. */
+
+#ifdef PURGE_DURING_BACKFILL
+#define before_backfill true
+#elif BACKFILLERS > 0
+#define before_backfill (job[0] == 0 || stamp < job_barrier)
+#else
+#define before_backfill true
+#endif
+#ifdef PURGE_FRESH
+#define old_enough true
+#else
+#define old_enough (recent == 0)
+#endif
+
+#if ADMINS > 0
+#define being_built(g) ((state[0] == BUILDING && generation[0] == g) || (state[1] == BUILDING && generation[1] == g))
+#define forget_job(s, g) if :: job_generation[s] == g -> job[s] = 0 :: else fi
+#endif
+#define idle_rows(r) (deleting[1] != r && deleting[2] != r && inserting[1] != r && inserting[2] != r)
+#if CRASHES > 0
+#define to_delete(v, seen) (seen && row[v] && cur != v)
+#define to_insert(v, seen) (!seen && !row[v] && cur == v)
+#else  /* what is read just before it is changed */
+#define to_delete(v, seen) (row[v] && cur != v)
+#define to_insert(v, seen) (!row[v] && cur == v)
+#endif
+inline change_row(r, v, seen) {
+  if :: is_broken(v, r) -> goto abandon :: else fi;
+  if
+  :: to_delete(v, seen) -> deleting[v] = r
+  :: to_insert(v, seen) -> inserting[v] = r
+  :: else
+  fi
+}
+inline serve(from, to) {
+#if BACKFILLERS > 0
+  if :: wanted[1] == from -> wanted[1] = to :: else fi; if :: wanted[2] == from -> wanted[2] = to :: else fi
+#else
+  skip
+#endif
+}
+
+proctype Reconciler(byte r) {
+  byte cur, until, known = 1; bool seen1, seen2, cleaning;
+idle:
+  atomic { cur = 0; until = 0; known = 1; seen1 = false; seen2 = false; cleaning = false; busy = busy & ~bit(r);
+    connect(r); serve(2, 1) }
+  atomic {
+    if
+    :: !quiet -> busy = busy | bit(r); serve(1, 2); goto reconcile
+    :: !quiet && cleans < CLEANS -> busy = busy | bit(r); cleans++; goto clean
+    :: !quiet && SWEEPS -> busy = busy | bit(r); goto sweep
+    :: !quiet && PURGES -> busy = busy | bit(r); goto purge
+    :: quiet -> goto stopped
+    fi }
+clean:
+  atomic { fence_free -> floor = (floor > 0 -> floor + 1 : 1); until = floor; write_entity_log() } /* barrier.take */
+  atomic {
+#ifdef WATERMARK_FIRST
+    watermark = until;
+#endif
+    if
+    :: body != ABSENT && stamp >= watermark && stamp < until -> cleaning = true
+    :: else -> watermark = until; goto idle
+    fi }
+reconcile:
+  atomic { /* reconcile.fence */ /* reconcile.lock_entities */
+    xfence == 0 && xrow == 0 -> learn_catalog; cur = body; connect(r);
+    if :: cur == ABSENT || known == 0 -> goto end :: else fi;
+    sfence = sfence | bit(r);
+#ifndef RECONCILE_WITHOUT_LOCK
+    srow = srow | bit(r);
+#endif
+    goto look }
+sweep:
+  atomic { /* sweep.look */
+#ifdef SHARED_SWEEP
+    xfence == 0 ->
+#else
+    fence_free ->
+#endif
+    learn_catalog; cur = body; connect(r);
+    if :: cur != ABSENT || known == 0 -> goto end :: else fi;
+#ifdef SHARED_SWEEP
+    sfence = sfence | bit(r) }
+#else
+    xfence = r }
+#endif
+look:
+#if defined(UNIQUE) || CRASHES > 0
+  atomic { seen1 = row[1]; seen2 = row[2]; /* reconcile.read_index_rows */
+    if :: seen1 == (cur == 1) && seen2 == (cur == 2) -> goto end :: else fi }
+#endif
+#if CRASHES > 0 && !defined(RECONCILE_WITHOUT_DURABLE)
+  atomic {
+    if
+    :: cur != ABSENT && ((seen1 && cur != 1) || (seen2 && cur != 2)) ->
+       if :: is_cut(r) -> goto abandon :: else -> write_entity_log() fi
+    :: else
+    fi }
+#endif
+#ifdef UNIQUE
+  if /* reconcile.change_index_rows: what was read and is extra goes, then what is missing comes */
+  :: atomic { can_insert(1) ->
+       if :: is_broken(1, r) -> goto abandon :: else fi;
+       if :: seen1 && cur != 1 && row[1] -> deleting[1] = r :: else fi;
+       if :: seen2 && cur != 2 && row[2] -> deleting[2] = r :: else fi;
+       if
+       :: has_value(cur) && row[3 - cur] && deleting[3 - cur] != r -> goto abandon  /* a row nobody told us of */
+       :: has_value(cur) && !row[3 - cur] && !row[cur] -> inserting[cur] = r
+       :: has_value(cur) && row[3 - cur] && deleting[3 - cur] == r -> inserting[cur] = r
+       :: else
+       fi;
+       seen1 = false; seen2 = false }
+  :: atomic { goto abandon }
+  fi;
+#elif defined(ONE_INDEX_SHARD)
+  if /* reconcile.read_index_rows */ /* reconcile.change_index_rows */
+  :: atomic { unlocked(1) && unlocked(2) ->
+       if :: table == 0 -> goto abandon :: else fi;
+       change_row(r, 1, seen1); change_row(r, 2, seen2);
+       if :: idle_rows(r) -> goto end :: else fi }
+  :: atomic { goto abandon }
+  fi;
+#else
+  if
+  :: atomic { unlocked(1) -> change_row(r, 1, seen1) }
+  :: atomic { goto abandon }
+  fi;
+  if
+  :: atomic { unlocked(2) -> change_row(r, 2, seen2); if :: idle_rows(r) -> goto end :: else fi }
+  :: atomic { goto abandon }
+  fi;
+#endif
+#ifdef VALIDATE_CONNECTION_ONLY
+  if :: atomic { is_cut(r) -> goto abandon } :: else fi;
+#elif !defined(NO_VALIDATE)
+  if :: atomic { lost(r) -> goto abandon } :: else fi; /* reconcile.validate */
+#endif
+  if /* reconcile.commit: on the first index shard, or the only one */
+  :: atomic { !is_broken(1, r) -> commit_row(r, 1);
+#ifdef ONE_INDEX_SHARD
+       commit_row(r, 2);
+#endif
+       assert(!missing) }
+  :: atomic { late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(r); run LateCommit();
+       goto abandon }
+  :: atomic { goto abandon }
+  fi;
+#if CRASHES > 0
+  if :: atomic { !is_broken(1, r) -> write_index_log(1) } :: atomic { goto abandon } fi;
+#endif
+#ifndef ONE_INDEX_SHARD
+  if
+  :: atomic { !is_broken(2, r) -> commit_row(r, 2); assert(!missing) }
+  :: atomic { goto abandon }
+  fi;
+#if CRASHES > 0
+  if :: atomic { !is_broken(2, r) -> write_index_log(2) } :: atomic { goto abandon } fi;
+#endif
+#endif
+end:
+  atomic { release(r); serve(2, 0); if :: cleaning :: else -> goto idle fi } /* reconcile.end */
+  atomic { watermark = until; write_entity_log(); goto idle } /* clean.watermark */
+purge:
+  atomic { /* purge.fence */ /* purge.lock_entities */
+    xfence == 0 && row_free -> learn_catalog;
+    if :: body == TOMB && old_enough && before_backfill :: else -> goto end fi;
+#ifndef PURGE_WITHOUT_LOCK
+    xrow = r;
+#endif
+    sfence = sfence | bit(r) }
+#ifndef PURGE_BLIND
+  atomic { if :: known != 0 && (row[1] || row[2] || table == 0) -> goto abandon :: else fi } /* purge.read_index_rows */
+#endif
+  if
+  :: atomic { lost(r) -> goto abandon }
+  :: atomic { !lost(r) && (xrow == r || xrow == 0) -> assert(body == TOMB); body = ABSENT; /* purge.delete */ /* purge.commit */
+       write_entity_log();
+#if CRASHES > 0
+       acknowledged_stamp = 0;
+#endif
+       skip }
+  fi;
+abandon:
+  atomic { roll_back_rows(r); release(r); goto idle }
+stopped: skip
+}
+
+/* With RECONCILERS=0: passes of clean, and purge. */
+proctype Cleaner() {
+#if BACKFILLERS > 0
+  byte s, g;
+#endif
+  do
+  :: atomic { cleans < CLEANS && fence_free && can_reconcile -> cleans++;
+       if :: stamp >= watermark -> reconcile_at_once() :: else fi;
+       floor++; watermark = floor }
+#if BACKFILLERS > 0
+  :: atomic { !quiet && cleans < CLEANS -> if :: s = 0 :: s = 1 fi;          /* forget the cursors of ended backfills */
+       g = job_generation[s];
+       if
+       :: job[s] == 0 || being_built(g) -> s = 0; g = 0; goto kept
+       :: else
+       fi }
+     atomic { forget_job(s, g); untidy = true; s = 0; g = 0 }
+kept:
+     skip
+#endif
+  :: atomic { !quiet && body == TOMB && fence_free && row_free && !row[1] && !row[2] && before_backfill -> body = ABSENT }
+  :: atomic { quiet -> break }
+  od
+}

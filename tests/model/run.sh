@@ -1,0 +1,217 @@
+#!/bin/bash
+# Checks the model of the protocol, looseleaf.pml: each configuration must hold, and each control, which leaves a safeguard
+# out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
+# usage: run.sh                                  all of it
+#        run.sh --full                           with larger bounds of the former; writes docs/proof/model.md. So does
+#                                                LOOSELEAF_FULL=1
+#        run.sh --trail CONFIGURATION [CONTROL]  the shortest way to a broken claim, one line for each statement
+# Ends with status 77 where spin or gcc is not installed.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+index_is_ready='-DADMINS=1 -DCREATED=READY'
+index_is_built='-DADMINS=1 -DCREATED=BUILDING'
+one_put='-DWRITERS=1 -DPUTS=1'
+
+# NAME | parameters | more of them with --full
+configurations="
+write         | -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                            | -DFAILOVERS=1
+unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                   | -DFAILOVERS=1 -DCUTS=0
+two           | -DRECONCILERS=2 -DWRITERS=1 -DCUTS=1 -DLATE_COMMITS=1                                                            | -DPUTS=3
+clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                                              | -DCLEANS=3
+unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                                       | -DCUTS=1
+immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEEPS=0                                             | -DPURGES=1
+crash         | -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                                | -DSWEEPS=1
+crash_unique  | -DUNIQUE -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                       | -DSWEEPS=1
+crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                                                                         | -DPUTS=3
+fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                    | -DFIRST=1
+fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY           | -DFIRST=1
+fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                                                  | -DCLEANS=1
+fill_steps    | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DRECONCILERS=1 -DSWEEPS=0 -DSTEADY    | -DFIRST=1
+fill_crash    | -DADMINS=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCRASHES=1 -DSTEADY                               | -DFIRST=1
+resume        | -DADMINS=1 -DBODY=1 -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DZOMBIES=1                               | -DFIRST=1
+takeover      | $index_is_built -DBODY=1 -DBACKFILLERS=2 -DBACKFILLS=2 -DLOST_LOCKS=1 $one_put -DSTEADY                          | -DFIRST=1
+recreate      | $index_is_built -DBODY=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DCLEANS=1 -DSTEADY        | -DBACKFILLS=2
+recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS=1 -DSTEADY                                      | -DFIRST=1
+drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                                          | -DFIRST=1
+query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                                           | -DWRITERS=2
+wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
+wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
+admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
+ddl           | -DADMINS=2 -DCREATED=READY -DBODY=ABSENT -DCREATES=1 -DDROPS=2 -DLATE_DDL=1 -DLOST_LOCKS=1 $one_put              | -DCREATES=2
+"
+
+# NAME OF THE SAFEGUARD LEFT OUT | configuration that must notice
+controls='
+PUT_WITHOUT_FENCE             | write
+INDEX_AFTER_COMMIT            | write
+NAIVE                         | unknown
+BLIND_UPSERT                  | unknown
+PUT_WITHOUT_DURABLE           | crash
+REPLACE                       | unique
+NO_READ_BACK                  | unique
+NO_EPOCH                      | fill
+BLIND_REPLAY                  | unknown
+RESOLVE_BY_BODY               | unknown
+RESOLVE_WITHOUT_LOCK          | unknown
+RESOLVE_UNLIKE_IMMUTABLE      | immutable
+RESOLVE_BY_TOMBSTONE          | immutable
+RESOLVE_WITHOUT_DURABLE       | crash_unknown
+NO_VALIDATE                   | write
+VALIDATE_CONNECTION_ONLY      | unknown
+RECONCILE_WITHOUT_LOCK        | write
+RECONCILE_WITHOUT_DURABLE     | crash
+SHARED_SWEEP                  | write
+NO_SWEEP                      | write
+WATERMARK_FIRST               | clean
+PURGE_BLIND                   | clean
+PURGE_WITHOUT_LOCK            | clean
+PURGE_FRESH                   | unknown
+PURGE_DURING_BACKFILL         | fill
+NO_FENCE                      | fill
+ADOPT_TABLE                   | recreate_cut
+CHANGE_WITHOUT_TOKEN          | admins
+LEFTOVER_NOT_LOOKED_AT_AGAIN  | admins
+DROP_FORGOTTEN                | admins
+DDL_WITHOUT_LOCK              | ddl
+PUBLISH_BEFORE_DEMOTING       | wipe
+ONE_STATE                     | query
+STATE_BEFORE_ROWS             | query
+NO_BARRIER                    | fill
+BACKFILL_WITHOUT_FENCE        | recreate
+BACKFILL_WITHOUT_DURABLE      | fill_crash
+NO_GENERATION_CHECK           | recreate
+NO_RECONCILE_SINCE            | fill
+NO_PROVE                      | fill_crash
+PUBLISH_WITHOUT_TOKEN         | wipe_building
+PUBLISH_WITHOUT_STATE         | drop
+'
+
+# What is known to break a claim (docs/protocol.md, "What is not covered").
+limits="
+proof_forgotten | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCRASHES=2 -DFIRST=1 -DSTEADY
+"
+
+for program in spin gcc; do
+  if ! command -v $program > /dev/null; then
+    echo "model: skipped: $program is not installed (Debian packages spin and gcc)"
+    exit 77
+  fi
+done
+
+parameters_of() {  # NAME FULL, which may be empty
+  awk -F ' *[|] *' -v name="$1" -v full="$2" '$1 == name { print $2, (full ? $3 : "") }' <<< "$configurations$limits"
+}
+
+# -D options of which the last of each name counts: spin's preprocessor warns about a second one.
+last_of_each() {
+  printf '%s\n' "$@" | awk -F = '{ if (!($1 in value)) names[++n] = $1; value[$1] = $0 } END { for (i = 1; i <= n; ++i) print value[names[i]] }'
+}
+
+build() {  # OPTIMISATION DEFINITION... in the current folder
+  local level=$1
+  shift
+  spin -a $(last_of_each "$@") "$here/looseleaf.pml" > spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 1; }
+  gcc "$level" -DSAFETY -DCOLLAPSE -DMEMLIM=$memory -w -o pan pan.c ${bfs:-}
+}
+
+# One search. Prints a line of the table; fails if it does not end as expected.
+search() {  # CONFIGURATION CONTROL EXPECTED, CONTROL and EXPECTED may be -
+  local level=-O0 got=unclear states start end folder  # for a few million states, compiling costs more than it saves
+  local larger=
+  if [ -n "$full" ] && [ "$3" = holds ]; then
+    level=-O2 larger=yes
+  fi
+  folder=$(mktemp -d "$work/XXXXXX")
+  cd "$folder"
+  start=$(date +%s%N)
+  if build $level $(parameters_of "$1" "$larger") $([ "$2" = - ] || echo "-D$2") > build.log 2>&1; then
+    ./pan -E -m100000 > out 2>&1 || true
+    if grep -q 'assertion violated' out; then
+      got='claim broken'
+    elif grep -qE 'max search depth too small|out of memory|memory limit|not completed|aborted|pan:1:|unreached code \(' out; then
+      got=$(grep -oE 'max search depth too small|out of memory|memory limit|not completed|aborted|pan:1:.*' out | head -1)
+    elif grep -q '^Full statespace search' out && grep -q 'errors: 0$' out; then
+      got=holds
+    fi
+  fi
+  end=$(date +%s%N)
+  states=$(awk '/states, stored/ { print $1 }' out 2> /dev/null) || true
+  printf '%-14s %-29s %10s %7s  %-13s %s\n' "$1" "$2" "${states:--}" \
+    "$(((end - start) / 1000000000)).$((((end - start) / 100000000) % 10))" "$3" "$got" | tee -a "$work/table"
+  if [ "$got" != "$3" ]; then
+    { echo "model: $1 $2: expected: $3, got: $got"; tail -n 5 build.log; } >> "$work/failed"
+  fi
+  rm -rf "$folder"
+}
+
+trail() {  # CONFIGURATION [CONTROL]
+  local definitions
+  definitions="$(parameters_of "$1" "") ${2:+-D$2}"
+  [ -n "$(parameters_of "$1" "")" ] || { echo "run.sh: no such configuration: $1" >&2; exit 2; }
+  cd "$work"
+  bfs=-DBFS build -O2 $definitions
+  ./pan -E -m10000 | grep -E 'assertion violated|errors:'
+  [ -f looseleaf.pml.trail ] || { echo "no claim is broken"; return; }
+  cp "$here"/*.pml .
+  spin -t -p $(last_of_each $definitions) looseleaf.pml | grep -E '^ *[0-9]+:.*proc' | grep -vE '\[(\(1\)|else|\.\(goto\))\]'
+}
+
+write_report() {
+  mkdir -p "$here/../../docs/proof"
+  {
+    echo "# The model"
+    echo
+    echo "\`tests/model/run.sh --full\`, at commit $(git -C "$here" rev-parse --short HEAD), with $(spin -V | head -1), on $(date -u +%F)."
+    echo "What it is: [protocol.md](../protocol.md#the-model). Every search was exhaustive. A control leaves the safeguard of"
+    echo "that name out; END_IS_REACHED shows that the last claims, about what clean leaves, are come to at all."
+    echo
+    echo '```'
+    cat "$work/sorted"
+    echo '```'
+  } > "$here/../../docs/proof/model.md"
+}
+
+full=${LOOSELEAF_FULL:+yes}
+case ${1:-} in
+  --full) full=yes ;;
+  --search) shift; search "$@"; exit ;;
+esac
+memory=1900  # MiB for each search
+[ -z "$full" ] || memory=8000
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+case ${1:-} in
+  --trail) trail "${@:2}"; exit ;;
+  --full | '') ;;
+  *) sed -n '4,7s/^# //p' "$0" >&2; exit 2 ;;
+esac
+export work memory
+export LOOSELEAF_FULL=$full
+
+names() { awk -F ' *[|] *' 'NF > 1 { print $1 }' <<< "$1"; }
+{
+  for name in $(names "$configurations"); do
+    echo "$name - holds"
+    echo "$name END_IS_REACHED claim broken"
+  done
+  awk -F ' *[|] *' 'NF > 1 { print $2, $1, "claim broken" }' <<< "$controls"
+  for name in $(names "$limits"); do
+    echo "$name - claim broken"
+  done
+} > "$work/searches"
+header=$(printf '%-14s %-29s %10s %7s  %-13s %s' configuration control states seconds expected got)
+echo "$header"
+sed -E 's/^(\S+) (\S+) (.*)$/--search\n\1\n\2\n\3/' "$work/searches" | tr '\n' '\0' | xargs -0 -n 4 -P 2 "$here/run.sh" || true  # what failed is in $work
+{
+  echo "$header"
+  awk 'NR == FNR { order[$1 " " $2] = NR; next } { print order[$1 " " $2] "\t" $0 }' "$work/searches" "$work/table" | sort -n | cut -f 2-
+} > "$work/sorted"
+if [ "$(wc -l < "$work/table")" -ne "$(wc -l < "$work/searches")" ]; then
+  echo "model: some searches have no result" >> "$work/failed"
+fi
+if [ -e "$work/failed" ]; then
+  cat "$work/failed" >&2
+  exit 1
+fi
+[ -z "$full" ] || write_report
+echo "model: $(names "$configurations" | wc -l) configurations hold, and every control is noticed"

@@ -1,0 +1,228 @@
+/* put and delete: lib/src/ops/put.cpp. */
+
+/* Would a body that follows another one change an immutable property? */
+#ifdef UNIQUE
+#define refused(before, after) (has_value(before) && has_value(after) && before != after)
+#else
+#define refused(before, after) false
+#endif
+
+/* May those that overtook a put of v, of which only the last can be seen, include one that could not have followed it? */
+#if defined(RESOLVE_UNLIKE_IMMUTABLE) || !defined(UNIQUE)
+#define may_have_refused(v) false
+#elif defined(RESOLVE_BY_TOMBSTONE)
+#define may_have_refused(v) refused(v, body)
+#else
+#define may_have_refused(v) (has_value(v) && body != v)
+#endif
+
+/* The entity transaction of writer w commits body v with stamp st. */
+inline commit_write(w, v, st) {
+#ifdef DOUBTS
+  assert(!(took_effect & bit(w)) || last_writer == w);
+  if
+  :: (under_way & ~took_effect & bit(3 - w)) && !refused(body, wants[3 - w]) && !refused(wants[3 - w], v) ->
+     overtaken = overtaken | bit(3 - w)
+  :: else
+  fi;
+  took_effect = took_effect | bit(w); last_writer = w;
+  if :: v == TOMB -> recent = under_way :: else -> recent = 0 fi;
+#endif
+#ifdef STAMPS
+  assert(body == ABSENT || st > stamp);
+  stamp = st;
+#endif
+  body = v;
+  assert(!missing)
+}
+inline acknowledge(w, st) {
+#ifdef DOUBTS
+  assert((took_effect | overtaken) & bit(w));
+#endif
+#if CRASHES > 0
+  acknowledged_stamp = (st > acknowledged_stamp -> st : acknowledged_stamp);
+#endif
+  skip
+}
+
+/* A COMMIT that was sent over a connection that broke: its session still holds the locks, and ends one way or other. */
+proctype Ghost(byte w; byte v; byte st) {
+  atomic {
+    if
+    :: !lost(GHOST) -> commit_write(w, v, st)
+    :: true
+    fi;
+    release(GHOST); ghost = false; in_flight--
+  }
+}
+
+proctype Writer(byte w) {
+  byte v, old, st, known = 1; bool inserted;
+#if CRASHES > 0
+  bool fresh;                         /* it inserted the row itself */
+#endif
+  do
+  :: atomic {
+       puts < PUTS -> puts++;
+       if :: v = 1 :: v = 2 :: v = TOMB fi;
+#ifdef DOUBTS
+       under_way = under_way | bit(w); took_effect = took_effect & ~bit(w); overtaken = overtaken & ~bit(w);
+       wants[w] = v;
+#endif
+#if CRASHES > 0
+       on_disk_took_effect = on_disk_took_effect & ~bit(w); on_disk_overtaken = on_disk_overtaken & ~bit(w);
+#endif
+       skip }
+again:
+#ifdef NO_EPOCH
+     atomic { learn_catalog };
+#endif
+     atomic { /* put.fence */ /* put.lock_entities */
+       xfence == 0 && row_free -> connect(w); old = body;
+#ifndef NO_EPOCH
+       learn_catalog;
+#endif
+       if
+       :: v == TOMB && !has_value(old) -> goto end_of_put            /* not found */
+       :: refused(old, v) -> goto end_of_put                         /* an immutable property would change */
+       :: else
+       fi;
+#ifndef PUT_WITHOUT_FENCE
+       sfence = sfence | bit(w);
+#endif
+#ifdef STAMPS
+       if
+       :: old == ABSENT -> st = (floor > 1 -> floor : 1)
+       :: else -> st = (stamp + 1 > floor -> stamp + 1 : floor)
+       fi;
+#endif
+       if
+       :: old != ABSENT -> xrow = w;                                 /* put.write_entities: an update */
+#if !defined(NAIVE) && CRASHES == 0
+          old = 0;
+#endif
+          goto written
+       :: else
+       fi }
+     if
+     :: atomic { lost(w) -> release(w); goto again }
+     :: atomic { !lost(w) && row_free ->                             /* put.write_entities: an insert */
+#ifdef BLIND_UPSERT
+          xrow = w }
+#else
+          if :: body == ABSENT -> xrow = w :: else -> release(w); goto again fi }
+#endif
+     fi;
+written:
+#ifndef INDEX_AFTER_COMMIT
+     if /* put.insert_index_rows */
+     :: atomic { v == TOMB || known == 0 -> skip }
+     :: atomic { v != TOMB && known != 0 && can_insert(v) ->
+          if :: is_broken(v, w) -> release(w); goto again :: else fi;
+          if :: table == 0 -> release(w); goto end_of_put :: else fi;
+#if CRASHES > 0
+          fresh = !row[v];
+#endif
+          inserted = !in_the_way(v);
+          insert_into(known, v) }
+     :: atomic { v != TOMB && known != 0 && zombies < ZOMBIES -> zombies++; in_flight++; untidy = true;
+          run Zombie(known, v); release(w);
+          if :: goto again :: goto end_of_put fi }
+     fi;
+#if CRASHES > 0
+#ifdef PUT_WITHOUT_DURABLE
+#define relies false
+#else
+#define relies (old != v)
+#endif
+     if /* the server answers, or one more commit of a put that relies on a row which it found */
+     :: atomic { v == TOMB || known == 0 || !(fresh || relies) -> skip }
+     :: atomic { v != TOMB && known != 0 && (fresh || relies) ->
+          if :: is_broken(v, w) -> release(w); goto again :: else -> write_index_log(v) fi }
+     :: atomic { v != TOMB && known != 0 -> untidy = true; release(w); goto end_of_put }
+     fi;
+#endif
+#if defined(UNIQUE) && !defined(NO_READ_BACK)
+     if
+     :: atomic { v != TOMB && known != 0 && !inserted && !row[v] -> untidy = true; release(w) };
+#if RECONCILERS == 0
+        atomic { fence_free && can_reconcile -> make_rows_right() };
+#endif
+        goto again
+     :: else
+     fi;
+#endif
+#endif
+     if
+     :: atomic { !lost(w) -> commit_write(w, v, st); release(w); /* put.commit */
+#if CRASHES > 0
+          unanswered = unanswered | bit(w);
+#endif
+          skip }
+     :: atomic { !lost(w) && unknowns < UNKNOWNS && !ghost -> unknowns++; ghost = true; in_flight++;
+          sfence = (sfence & ~bit(w)) | bit(GHOST);
+          if :: xrow == w -> xrow = GHOST :: else fi;
+          run Ghost(w, v, st); goto resolve }
+     :: atomic { lost(w) -> release(w); goto resolve }
+     :: atomic { untidy = true; release(w); goto end_of_put }        /* dies, or gives up */
+     fi;
+#if CRASHES > 0
+     if
+     :: atomic { is_cut(w) -> release(w); goto resolve }
+     :: atomic { !is_cut(w) -> write_entity_log(); release(w) }
+     :: atomic { release(w); goto end_of_put }
+     fi;
+#endif
+     goto acknowledged;
+resolve:
+#ifdef BLIND_REPLAY
+     goto again;
+#endif
+     atomic { /* put.resolve */
+#ifndef RESOLVE_WITHOUT_LOCK
+       row_free ->
+#endif
+       if
+#ifndef RESOLVE_BY_BODY
+       :: body != ABSENT && stamp > st && may_have_refused(v) -> untidy = true; goto end_of_put   /* still unknown */
+       :: body != ABSENT && stamp > st && !may_have_refused(v) -> untidy = true
+#endif
+       :: body != ABSENT && stamp == st && body == v
+       :: else -> untidy = true; goto again
+       fi;
+#if CRASHES > 0
+       unanswered = unanswered | bit(w);
+#endif
+       skip }
+#if CRASHES > 0 && !defined(RESOLVE_WITHOUT_DURABLE)
+     if
+     :: atomic { is_cut(w) -> release(w); goto resolve }
+     :: atomic { !is_cut(w) -> write_entity_log() }
+     fi;
+#endif
+#if CRASHES > 0
+     atomic { release(w) };
+#endif
+acknowledged:
+     atomic { acknowledge(w, st) }
+#ifdef INDEX_AFTER_COMMIT
+     if
+     :: atomic { v == TOMB -> skip }
+     :: atomic { v != TOMB && can_insert(v) -> insert_row(v) }
+     fi;
+#endif
+#if RECONCILERS == 0
+     if :: atomic { can_reconcile -> reconcile_at_once() } :: true fi; /* put.reconcile */
+#endif
+#ifdef NAIVE
+     if :: has_value(old) && old != v -> atomic { unlocked(old) -> row[old] = false; assert(!missing) } :: else fi;
+#endif
+end_of_put:
+     atomic { under_way = under_way & ~bit(w); recent = recent & ~bit(w); v = 0; old = 0; st = 0; inserted = false;
+#if CRASHES > 0
+       fresh = false;
+#endif
+       skip }
+  :: atomic { puts >= PUTS -> ended++; break }
+  od
+}
