@@ -73,14 +73,10 @@ proctype Backfill(byte b) {                  /* b is its token, too */
              goto give_up }
         fi;
 #if CRASHES > 0
-        if /* the server answers, or one more commit if the row was there */
+        if /* the server answers: what is new is on its disk then, what was there may be forgotten */
         :: atomic { !has_value(seen) }
         :: atomic { has_value(seen) -> if :: is_broken(1, BACK) -> goto give_up :: else fi;
-#ifdef BACKFILL_WITHOUT_DURABLE
              if :: found :: else -> write_index_log(1) fi }
-#else
-             write_index_log(1) }
-#endif
         fi;
 #endif
         if
@@ -111,7 +107,7 @@ proctype Backfill(byte b) {                  /* b is its token, too */
 #endif
 #ifndef NO_PROVE
 prove: /* backfill.prove */
-#ifdef PROOF_IS_DURABLE
+#if CRASHES > 0 && !defined(PROVE_WITHOUT_DURABLE)
      atomic { connect(BACK); unanswered = unanswered | bit(BACK) };
 #endif
      if /* the walk, which locks nothing, reads entities and index rows in any order */
@@ -132,7 +128,7 @@ prove: /* backfill.prove */
 #endif
      fi;
      atomic { if :: maintained != g || table == 0 -> goto give_up :: else fi }
-#ifdef PROOF_IS_DURABLE
+#if CRASHES > 0 && !defined(PROVE_WITHOUT_DURABLE) /* backfill.prove_durable */
      atomic { if :: is_cut(BACK) || is_broken(1, BACK) -> release(BACK); goto prove :: else fi;
        write_entity_log(); write_index_log(1); release(BACK) }
 #endif

@@ -652,17 +652,6 @@ struct LateFixture : NetworkFixture {
     return true;
   }
 
-  // Waits for a process that stops itself at a failpoint.
-  static void wait_until_stopped(const cli::Process& process) {
-    const std::string file = fmt::format("/proc/{}/stat", process.pid());
-    REQUIRE(happens([&] {
-      std::ifstream stat(file);
-      std::string text;
-      std::getline(stat, text);
-      return contains(text.substr(text.rfind(')') + 1, 3), "T");
-    }));
-  }
-
   const std::string id = id_of(0);
   Route route{cluster};
   Truth truth{*this};
@@ -703,7 +692,7 @@ TEST_CASE("what another process was told is stored is not undone by a commit in 
       fixture.route.proxy(0).judge_by(at_statement(lost, "COMMIT", {Kind::cut}));
       cli::Process process = is_put ? fixture.start({"put"}, entity(fixture.id, 2, 1), "put.resolve:before#1=stop")
                                     : fixture.start({"delete", fixture.id}, {}, "put.resolve:before#1=stop");
-      LateFixture::wait_until_stopped(process);
+      REQUIRE(wait_until_stopped(process));
       fixture.put_directly(4, 1);
       process.signal(SIGCONT);
       check_acknowledged(process.wait(), fixture.id);

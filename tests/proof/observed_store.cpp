@@ -164,20 +164,6 @@ void Observer::wait_until_quiet(std::uint32_t shard, std::uint64_t youngest) {
   }
 }
 
-bool wait_until_stopped(const cli::Process& process) {
-  const std::string file = fmt::format("/proc/{}/stat", process.pid());
-  while (!cli::is_gone(process.pid())) {
-    std::ifstream stream(file);
-    const std::string stat{std::istreambuf_iterator<char>(stream), {}};
-    const std::size_t name_end = stat.rfind(") ");
-    if (name_end != std::string::npos && stat[name_end + 2] == 'T') {
-      return true;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
-
 std::uint32_t entity_shard(const std::string& id, std::uint32_t shards) {
   std::uint32_t remainder = 0;
   for (const char digit : id) {

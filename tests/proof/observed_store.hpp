@@ -60,9 +60,6 @@ class Observer {
   std::vector<std::unique_ptr<sql::Connection>> connections_;
 };
 
-// Waits until a failpoint has stopped the process; false if it ended.
-[[nodiscard]] bool wait_until_stopped(const cli::Process& process);
-
 // Where an entity's row belongs.
 [[nodiscard]] std::uint32_t entity_shard(const std::string& id, std::uint32_t shards);
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <stdexcept>
+#include <thread>
 
 namespace looseleaf::test {
 namespace {
@@ -267,6 +268,20 @@ cli::Process start(std::vector<std::string> command, std::string_view input) {
     command[0] = looseleaf_program();
   }
   return cli::Process::start(command, input);
+}
+
+bool wait_until_stopped(const cli::Process& process) {
+  const std::string file = fmt::format("/proc/{}/stat", process.pid());
+  while (!cli::is_gone(process.pid())) {
+    std::ifstream stream(file);
+    const std::string stat{std::istreambuf_iterator<char>(stream), {}};
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end != std::string::npos && stat[name_end + 2] == 'T') {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 }  // namespace looseleaf::test

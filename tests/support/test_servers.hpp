@@ -98,4 +98,7 @@ cli::ProcessResult run(std::vector<std::string> command, std::string_view input 
 // The same, running beside the test; it is killed at the end if nobody waited for it.
 [[nodiscard]] cli::Process start(std::vector<std::string> command, std::string_view input = {});
 
+// Waits until a failpoint has stopped the process; false if it ended.
+[[nodiscard]] bool wait_until_stopped(const cli::Process& process);
+
 }  // namespace looseleaf::test

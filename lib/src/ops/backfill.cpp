@@ -16,6 +16,7 @@
 #include "ops/shard_fill.hpp"
 #include "ops/throttling.hpp"
 #include "ops/verify.hpp"
+#include "store/durability.hpp"
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
 #include "store/steps.hpp"
@@ -170,13 +171,31 @@ class Backfill {
     }
   }
 
-  // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready.
+  // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready; and only if
+  // nothing of what it saw can be forgotten any more, as one shard may say so for good before another one dies.
   void prove() {
     const Step step(steps::backfill_prove, 0);
+    for (int i = 0; i < most_verify_passes; ++i) {
+      store::Witness witness(shards_);
+      find_nothing_missing(witness);
+      const Step durable(steps::backfill_prove_durable, 0);
+      if (witness.make_durable()) {
+        return;
+      }
+    }
+    throw Error(ErrorCode::unavailable, "sessions were lost while the index was verified", {},
+                "see whether a server was restarted, and run the command again");
+  }
+
+  void find_nothing_missing(store::Witness& witness) {
     VerifyOptions options;
     options.grace_seconds = 0;
     options.throttle = options_.throttle;
-    const VerifyHooks hooks = {[this] { keep_alive(); }, true};
+    const VerifyHooks hooks = {[&] {
+                                 keep_alive();
+                                 witness.stay();
+                               },
+                               true};
     for (const FillTarget& target : targets_) {
       options.tables.push_back(target.definition.table);
     }

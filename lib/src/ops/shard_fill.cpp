@@ -10,7 +10,6 @@
 #include "ops/reconcile.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
-#include "store/durability.hpp"
 #include "store/placement.hpp"
 #include "store/steps.hpp"
 
@@ -232,14 +231,8 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
     tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
       const Step step(steps::backfill_insert_index_rows, to);
       store::on_shard(shards_, to, [&] {
-        bool all_new = true;
         for (const auto& [index, entries] : by_index) {
-          Inserted inserted = insert_or_report(*leases.at(to), targets_[index].definition, entries);
-          blocked[n].merge(inserted.blocked);
-          all_new = all_new && inserted.all_new;
-        }
-        if (!all_new) {
-          store::make_durable(*leases.at(to));
+          blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries).blocked);
         }
       });
     });

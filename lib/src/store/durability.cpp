@@ -19,4 +19,37 @@ void make_durable(sql::Connection& connection) {
   transaction.commit();
 }
 
+Witness::Witness(Shards& shards) {
+  const base::Deadline deadline = shards.deadline();
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    sessions_.push_back(shards.connect(shard, deadline));
+  }
+}
+
+void Witness::stay() {
+  constexpr auto often_enough = std::chrono::seconds(10);  // for a wait_timeout of 30 s
+  if (std::chrono::steady_clock::now() - stayed_ >= often_enough) {
+    stayed_ = std::chrono::steady_clock::now();
+    lost_ = !on_each([](sql::Connection& session) { static_cast<void>(session.query("SELECT 1")); });
+  }
+}
+
+bool Witness::make_durable() {
+  return on_each([](sql::Connection& session) { store::make_durable(session); });
+}
+
+bool Witness::on_each(const std::function<void(sql::Connection&)>& work) {
+  try {
+    for (auto session = sessions_.begin(); !lost_ && session != sessions_.end(); ++session) {
+      work(**session);
+    }
+  } catch (const sql::ServerError& error) {
+    if (!error.retryable()) {
+      throw;
+    }
+    lost_ = true;
+  }
+  return !lost_;
+}
+
 }  // namespace looseleaf::store

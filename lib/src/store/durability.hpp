@@ -1,7 +1,12 @@
 // Knowing that what was read will not be forgotten.
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <vector>
+
 #include "sql/connection.hpp"
+#include "store/shards.hpp"
 
 namespace looseleaf::store {
 
@@ -9,5 +14,26 @@ namespace looseleaf::store {
 // from having seen it, nor from having locked it: a server shows a commit, and lets go of its locks, before its log is
 // written, and if the server dies in between, there was no such commit. Not for use in a transaction.
 void make_durable(sql::Connection& connection);
+
+// For whoever reads for a long time from all shards, by whatever connections, and relies on it then. It holds a session
+// on each shard: while that lives, its server has not died.
+class Witness {
+ public:
+  // Throws as Shards::connect.
+  explicit Witness(Shards& shards);
+
+  // To be called every half minute at least: keeps the sessions alive.
+  void stay();
+  // Makes durable what could be seen before. False if a server may have died since this object was made, and forgotten
+  // what was read: then it has to be read again.
+  [[nodiscard]] bool make_durable();
+
+ private:
+  bool on_each(const std::function<void(sql::Connection&)>& work);
+
+  std::vector<Lease> sessions_;
+  bool lost_ = false;
+  std::chrono::steady_clock::time_point stayed_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace looseleaf::store

@@ -42,6 +42,7 @@ inline constexpr std::string_view
     backfill_commit = "backfill.commit",
     backfill_reconcile = "backfill.reconcile",
     backfill_prove = "backfill.prove",
+    backfill_prove_durable = "backfill.prove_durable",
     backfill_publish = "backfill.publish",
     backfill_finish = "backfill.finish",
     drop_intent = "drop.intent",
