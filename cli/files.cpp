@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <looseleaf/error.hpp>
 
 #include "cli/messages.hpp"
@@ -75,6 +77,18 @@ bool is_same_file(const std::string& path, const std::string& input) {
   const auto other = stat_of_input(input);
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && other && info.st_dev == other->st_dev &&
          info.st_ino == other->st_ino;
+}
+
+void replace_file(const std::string& path, std::string_view text) {
+  const std::string unfinished = fmt::format("{}.{}.new", path, ::getpid());
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(unfinished.c_str());
+    throw Error(ErrorCode::io, "a file cannot be written", {{"file", path}, {"reason", reason}});
+  }
 }
 
 std::vector<IdLine> IdReader::next(std::size_t limit) {

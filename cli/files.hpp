@@ -38,6 +38,9 @@ class Input {
 // True if a file of this path is there and is the one that an input ("-": standard input) comes from. Opens nothing.
 [[nodiscard]] bool is_same_file(const std::string& path, const std::string& input);
 
+// Writes a file under another name first and then renames it, so that nobody ever sees half of it. Throws Error(io).
+void replace_file(const std::string& path, std::string_view text);
+
 // One line that should hold an id.
 struct IdLine {
   std::uint64_t line = 0;  // counted from 1

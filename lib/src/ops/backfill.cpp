@@ -28,6 +28,7 @@
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
 #include "store/placement.hpp"
+#include "store/statements.hpp"
 #include "store/steps.hpp"
 
 namespace looseleaf::ops {
@@ -80,11 +81,7 @@ class ShardFill {
       barrier = store::take_barrier(shards_, shard_, deadline);
       store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
         top = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
-        estimate = connection
-                       .query(
-                           "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
-                           "WHERE table_schema = DATABASE() AND table_name = 'entities'")
-                       .unsigned_integer(0, 0);
+        estimate = store::estimate_rows(connection, "entities");
       });
     }
     store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {

@@ -101,8 +101,10 @@ class Cleaner {
     options.repair = true;
     const VerifyReport report = verify(shards_, options, control_, {[this] { lock_.keep_alive(); }, false});
     report_.checked += report.entities;
-    for (const Finding& finding : report.mended) {
-      ++(finding.kind == FindingKind::missing ? report_.inserted : report_.deleted);
+    for (const auto& [place, count] : report.counts) {
+      for (const auto& [kind, mended] : count.mended) {
+        (kind == FindingKind::missing ? report_.inserted : report_.deleted) += mended;
+      }
     }
   }
 

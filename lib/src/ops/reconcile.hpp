@@ -17,8 +17,9 @@ namespace looseleaf::ops {
 
 // A difference between the rows that are there and the rows that should be, seen under the entity's lock.
 struct Difference {
-  FindingKind kind = FindingKind::missing;  // missing, stale, misplaced, orphan, or unreadable (of the entity)
-  std::string table;                        // empty with unreadable
+  FindingKind kind =
+      FindingKind::missing;  // missing, stale, misplaced, duplicate, orphan, or unreadable (of the entity)
+  std::string table;         // empty with unreadable
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // where the row is, or should be
   store::IndexEntry entry;

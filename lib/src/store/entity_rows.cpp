@@ -126,8 +126,38 @@ std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t ad
   return read_page(connection, fmt::format("WHERE added_id < {} ORDER BY added_id DESC", added_id), limit);
 }
 
-std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id, std::size_t limit) {
-  return read_page(connection, (id ? "WHERE id > " + id_literal(*id) + " " : std::string()) + "ORDER BY id", limit);
+std::vector<AddedBody> read_added_after(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
+                                        std::uint64_t max_size) {
+  sql::Result result = connection.query(
+      fmt::format("SELECT added_id, id, COALESCE(LENGTH(body), 0), IF(LENGTH(body) <= {}, body, NULL) FROM entities "
+                  "WHERE added_id > {} ORDER BY added_id LIMIT {}",
+                  max_size, added_id, limit));
+  std::vector<AddedBody> rows;
+  rows.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    AddedBody row{result.unsigned_integer(i, 0),
+                  {require_uuid(result.text(i, 1)), result.unsigned_integer(i, 2), std::nullopt}};
+    if (result.cell(i, 3)) {
+      row.entity.body = result.take(i, 3);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range) {
+  const sql::Result result =
+      connection.query("SELECT id FROM entities FORCE INDEX (id)" + where_in("id", range) + " ORDER BY id");
+  std::vector<Uuid> ids;
+  ids.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ids.push_back(require_uuid(result.text(i, 0)));
+  }
+  return ids;
+}
+
+std::optional<Uuid> id_after(sql::Connection& connection, const std::optional<Uuid>& above, std::size_t skip) {
+  return nth_id(connection, "entities", "id", above, skip);
 }
 
 }  // namespace looseleaf::store

@@ -1,0 +1,89 @@
+// Digests of expected index rows, by index table, by range of entity ids and, within a range, by cell.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <optional>
+#include <vector>
+
+#include "store/row_digest.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::ops {
+
+// A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
+// few of its entities to look at. All of it takes 48 MiB at most.
+class DigestGrid {
+ public:
+  // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
+  // numbered from 0.
+  DigestGrid(std::vector<Uuid> bounds, std::size_t tables) : bounds_(std::move(bounds)) {
+    while (bits_ < most_bits && (ranges() * tables << (bits_ + 1)) <= most_cells) {
+      ++bits_;
+    }
+    table_cells_ = ranges() << bits_;
+    rows_.resize(tables * table_cells_);
+    mixes_.resize(tables * table_cells_);
+  }
+
+  [[nodiscard]] std::size_t ranges() const { return bounds_.size() + 1; }
+  [[nodiscard]] std::size_t cells() const { return std::size_t{1} << bits_; }  // of one range
+
+  [[nodiscard]] store::IdRange range(std::size_t number) const {
+    return {number == 0 ? std::nullopt : std::optional(bounds_[number - 1]),
+            number == bounds_.size() ? std::nullopt : std::optional(bounds_[number])};
+  }
+  [[nodiscard]] std::size_t range_of(const Uuid& id) const {
+    return static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), id) - bounds_.begin());
+  }
+  // Within its range. Any part of an id may be a counter or a time, so all of it counts.
+  [[nodiscard]] std::size_t cell_of(const Uuid& id) const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+    std::uint64_t hash = 0;
+    for (const std::uint8_t byte : id.bytes) {
+      hash = (hash ^ byte) * odd;
+      hash ^= hash >> 29;
+    }
+    return bits_ == 0 ? 0 : hash >> (64 - bits_);
+  }
+
+  // May be called by several threads at once.
+  void add(std::size_t table, const Uuid& id, std::uint64_t mix) {
+    const std::size_t at = place(table, range_of(id), cell_of(id));
+    std::atomic_ref(rows_[at]).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(mixes_[at]).fetch_xor(mix, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] store::RowDigest cell(std::size_t table, std::size_t range, std::size_t cell) const {
+    const std::size_t at = place(table, range, cell);
+    return {rows_[at], mixes_[at]};
+  }
+  [[nodiscard]] store::RowDigest whole(std::size_t table, std::size_t range) const {
+    store::RowDigest sum;
+    for (std::size_t i = 0; i < cells(); ++i) {
+      const store::RowDigest part = cell(table, range, i);
+      sum.rows += part.rows;
+      sum.mix ^= part.mix;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t most_cells = std::size_t{4} << 20;
+  static constexpr int most_bits = 11;  // so that a cell has some ten entities, unless there are very many
+
+  [[nodiscard]] std::size_t place(std::size_t table, std::size_t range, std::size_t cell) const {
+    return table * table_cells_ + (range << bits_) + cell;
+  }
+
+  std::vector<Uuid> bounds_;
+  int bits_ = 0;
+  std::size_t table_cells_ = 0;
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint64_t> mixes_;
+};
+
+}  // namespace looseleaf::ops
