@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -166,6 +167,7 @@ class Reconciliation {
       Changes changes;
       ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
+      note_stamps(entities, report);
       if (!mended_some_) {
         report_ = std::move(report);  // later rounds find only what the first one left
       }
@@ -279,6 +281,16 @@ class Reconciliation {
     validate(entity_connection, entity_shard_);
     transactions.commit();
     return true;
+  }
+
+  static void note_stamps(const std::vector<store::EntityRow>& entities, ReconcileReport& report) {
+    std::map<Uuid, base::Stamp> stamps;
+    for (const store::EntityRow& entity : entities) {
+      stamps.emplace(entity.id, entity.updated);
+    }
+    for (Difference& difference : report.differences) {
+      difference.updated = stamps[difference.entry.entity_id];
+    }
   }
 
   void note_absent(const std::vector<store::EntityRow>& entities, ReconcileReport& report) const {

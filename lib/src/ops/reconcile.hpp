@@ -7,9 +7,11 @@
 #include <looseleaf/uuid.hpp>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/stamp.hpp"
 #include "ops/rows.hpp"
 #include "store/shards.hpp"
 
@@ -23,9 +25,11 @@ struct Difference {
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // where the row is, or should be
   store::IndexEntry entry;
+  base::Stamp updated = {};  // the entity's stamp then; not compared. Zero for orphans
 
-  auto operator<=>(const Difference&) const = default;
-  bool operator==(const Difference&) const = default;
+  [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }
+  auto operator<=>(const Difference& other) const { return row() <=> other.row(); }
+  bool operator==(const Difference& other) const { return row() == other.row(); }
 };
 
 enum class ReconcileMode { examine, repair };

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "model/value.hpp"
 #include "ops/findings.hpp"
@@ -21,7 +22,16 @@
 namespace looseleaf::ops {
 namespace {
 
+constexpr std::size_t most_suspects = 1000;     // looked at again at once
 constexpr std::size_t most_unsettled = 10'000;  // differences kept in memory
+
+constexpr int most_looks = 5;  // at a row too many of an entity that is written all the time
+
+// A row too many, when it was seen last.
+struct Standing {
+  base::Stamp updated;  // its entity's
+  int looks = 1;
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -49,7 +59,12 @@ class Verification {
  private:
   void walk_all() {
     WalkVisitor visitor;
-    visitor.suspects = [this](const std::vector<Uuid>& ids) { look_again(ids); };
+    visitor.suspects = [this](const std::vector<Uuid>& ids) {
+      suspects_.insert(ids.begin(), ids.end());
+      if (suspects_.size() >= most_suspects) {
+        look_again();
+      }
+    };
     visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
     visitor.progress = [this](const Progress& progress) {
       breathe();
@@ -58,6 +73,7 @@ class Verification {
       }
     };
     const WalkCounts counts = walk_or_explain(visitor);
+    look_again();
     report_.entities = counts.entities;
     report_.looked_again = counts.looked_again;
     for (const auto& [key, rows] : counts.rows) {
@@ -84,25 +100,21 @@ class Verification {
     }
   }
 
-  // First locked look. Missing rows are findings now; others must stand a second look after the grace period.
-  void look_again(const std::vector<Uuid>& suspects) {
-    std::map<std::uint32_t, std::vector<Uuid>> by_shard;
-    for (const Uuid& id : suspects) {
-      by_shard[store::shard_of(id, shards_.count())].push_back(id);
-    }
+  // First locked look. Missing rows are findings now; others must stand another look after the grace period.
+  void look_again() {
     std::set<Uuid> wrong;
-    for (const auto& [shard, ids] : by_shard) {
+    for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
       for (Difference& difference : examine(shard, ids)) {
         wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
         } else if (difference.kind != FindingKind::unreadable) {  // which the walk has reported
-          standing_.insert(std::move(difference));
-          first_look_ = Clock::now();
+          stand(std::move(difference), 1);
         }
       }
     }
-    report_.in_flight += suspects.size() - wrong.size();
+    report_.in_flight += suspects_.size() - wrong.size();
+    suspects_.clear();
     if (confirmed_.size() + standing_.size() >= most_unsettled) {
       settle();
     }
@@ -110,7 +122,9 @@ class Verification {
 
   // Makes findings of what was seen, or mends it.
   void settle() {
-    confirm_after_grace();
+    while (!standing_.empty()) {
+      confirm_after_grace();
+    }
     if (options_.repair) {
       repair();
     }
@@ -120,28 +134,41 @@ class Verification {
     confirmed_.clear();
   }
 
+  // A row that still is too many is a finding, unless its entity was written meanwhile: then that put may have left it
+  // for a moment, as an earlier one did before, and it gets another grace period.
   void confirm_after_grace() {
-    if (standing_.empty()) {
-      return;
-    }
     const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
     while (Clock::now() < until) {
       breathe();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    const std::set<Difference> standing = std::exchange(standing_, {});
-    std::set<Uuid> gone = entities_of(standing);
-    for (const auto& [shard, ids] : by_entity_shard(standing)) {
+    const std::map<Difference, Standing> before = std::exchange(standing_, {});
+    std::set<Uuid> gone = entities_of(before);
+    for (const auto& [shard, ids] : by_entity_shard(gone)) {
       for (Difference& difference : examine(shard, ids)) {
-        if (difference.kind == FindingKind::missing || standing.contains(difference)) {
+        const auto stood = before.find(difference);
+        if (difference.kind != FindingKind::missing && stood == before.end()) {
+          continue;
+        }
+        gone.erase(difference.entry.entity_id);
+        if (difference.kind == FindingKind::missing || stood->second.updated == difference.updated ||
+            stood->second.looks == most_looks) {
           confirmed_.insert(std::move(difference));
+        } else {
+          stand(std::move(difference), stood->second.looks + 1);
         }
       }
     }
-    for (const Uuid& id : entities_of(confirmed_)) {
-      gone.erase(id);
+    for (const Difference& difference : confirmed_) {
+      gone.erase(difference.entry.entity_id);
     }
     report_.in_flight += gone.size();
+  }
+
+  void stand(Difference difference, int looks) {
+    const base::Stamp updated = difference.updated;
+    standing_.insert_or_assign(std::move(difference), Standing{updated, looks});
+    first_look_ = Clock::now();
   }
 
   // Differences of these entities in the indexes that are being verified, as seen under their locks; and which of the
@@ -159,27 +186,33 @@ class Verification {
     return found;
   }
 
-  static std::set<Uuid> entities_of(const std::set<Difference>& differences) {
+  static const Difference& difference_of(const Difference& difference) { return difference; }
+  template <typename Value>
+  static const Difference& difference_of(const std::pair<const Difference, Value>& item) {
+    return item.first;
+  }
+
+  template <typename Differences>
+  static std::set<Uuid> entities_of(const Differences& differences) {
     std::set<Uuid> ids;
-    for (const Difference& difference : differences) {
-      ids.insert(difference.entry.entity_id);
+    for (const auto& item : differences) {
+      ids.insert(difference_of(item).entry.entity_id);
     }
     return ids;
   }
 
-  [[nodiscard]] std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(
-      const std::set<Difference>& differences) const {
-    std::map<std::uint32_t, std::vector<Uuid>> ids;
-    for (const Uuid& id : entities_of(differences)) {
-      ids[store::shard_of(id, shards_.count())].push_back(id);
+  [[nodiscard]] std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Uuid>& ids) const {
+    std::map<std::uint32_t, std::vector<Uuid>> by_shard;
+    for (const Uuid& id : ids) {
+      by_shard[store::shard_of(id, shards_.count())].push_back(id);
     }
-    return ids;
+    return by_shard;
   }
 
   // Mends what was confirmed, then looks again: what still differs stays confirmed.
   void repair() {
     std::set<Difference> left;
-    for (const auto& [shard, ids] : by_entity_shard(confirmed_)) {
+    for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
       apply(shard, ids, ReconcileMode::repair);
       for (const Difference& difference : examine(shard, ids)) {
         if (confirmed_.contains(difference)) {
@@ -210,7 +243,9 @@ class Verification {
   Throttling throttling_;
   std::vector<store::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
-  std::set<Difference> standing_, confirmed_;                    // not settled yet
+  std::set<Uuid> suspects_;                                      // to be looked at under their locks
+  std::map<Difference, Standing> standing_;                      // may be there for a moment only
+  std::set<Difference> confirmed_;                               // but not reported yet
   Clock::time_point first_look_;                                 // at what stands, the latest
   VerifyReport report_;
   Findings findings_{options_, report_};
