@@ -2,12 +2,16 @@
 // and three. Runs are interleaved, so that what else the machine does hits all alike.
 // usage: bench_verify [ENTITIES [RUNS [POOL]]]     1,000,000 entities, 5 runs, a buffer pool of 512M unless given
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <looseleaf/datastore.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +35,25 @@ const std::vector<std::string> definitions = {
     R"({"table": "index_feed_id", "properties": [{"name": "feed_id", "type": "uuid"}, {"name": "published", "type": "int"}],
         "shard_on": "feed_id"})",
     R"({"table": "index_link", "properties": [{"name": "link", "type": "string", "max_length": 80}]})",
+};
+
+// Seconds that a process has used on processors.
+double processor_seconds(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) {
+    fields >> skipped;
+  }
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+struct Cost {
+  double seconds = 0;    // by the clock
+  double processor = 0;  // of this process and the servers
 };
 
 void require(bool condition, const char* what) {
@@ -61,29 +84,59 @@ class Run {
   }
 
   void measure(int runs) {
-    std::vector<std::vector<double>> seconds(1 + definitions.size());
+    std::vector<std::vector<Cost>> costs(1 + definitions.size());
     for (int run = 0; run <= runs; ++run) {
-      for (std::size_t i = 0; i < seconds.size(); ++i) {
-        const double took = i == 0 ? read_only() : verify(i);
+      for (std::size_t i = 0; i < costs.size(); ++i) {
+        const Cost cost = timed([&] { i == 0 ? read_only() : verify(i); });
         if (run > 0) {  // the first one warms up
-          seconds[i].push_back(took);
+          costs[i].push_back(cost);
         }
       }
     }
-    fmt::print("{:<26} {:>8} {:>8} {:>8} {:>7}\n", "", "median s", "min", "max", "ratio");
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      std::sort(seconds[i].begin(), seconds[i].end());
-      const double middle = seconds[i][seconds[i].size() / 2];
-      fmt::print("{:<26} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f}\n",
-                 i == 0 ? "reading and decoding only" : fmt::format("verify, {} {}", i, i == 1 ? "index" : "indexes"),
-                 middle, seconds[i].front(), seconds[i].back(), middle / seconds[0][seconds[0].size() / 2]);
-    }
+    print("seconds", costs, &Cost::seconds);
+    print("processor seconds", costs, &Cost::processor);
   }
 
  private:
-  // SELECT id, body in chunks, inflate, parse; the shards in parallel.
-  double read_only() {
+  template <typename Work>
+  Cost timed(const Work& work) {
+    const double before = processors();
     const auto start = Clock::now();
+    work();
+    return {std::chrono::duration<double>(Clock::now() - start).count(), processors() - before};
+  }
+
+  double processors() {
+    double sum = processor_seconds("self");
+    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
+      const auto lease = shards_.connect(shard, shards_.deadline());
+      std::ifstream file(lease->query("SELECT @@global.pid_file").text(0, 0));
+      std::string pid;
+      file >> pid;
+      sum += processor_seconds(pid);
+    }
+    return sum;
+  }
+
+  static void print(const char* what, const std::vector<std::vector<Cost>>& costs, double Cost::*part) {
+    fmt::print("{:<26} {:>8} {:>8} {:>8} {:>7}\n", what, "median", "min", "max", "ratio");
+    double baseline = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      std::vector<double> sorted;
+      for (const Cost& cost : costs[i]) {
+        sorted.push_back(cost.*part);
+      }
+      std::sort(sorted.begin(), sorted.end());
+      const double median = sorted[sorted.size() / 2];
+      baseline = i == 0 ? median : baseline;
+      fmt::print("{:<26} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f}\n",
+                 i == 0 ? "reading and decoding only" : fmt::format("verify, {} {}", i, i == 1 ? "index" : "indexes"),
+                 median, sorted.front(), sorted.back(), median / baseline);
+    }
+  }
+
+  // SELECT id, body in chunks, inflate, parse; the shards in parallel.
+  void read_only() {
     std::vector<std::uint64_t> read(shard_count);
     std::vector<std::function<void()>> tasks;
     for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
@@ -91,7 +144,6 @@ class Run {
     }
     base::run_all(tasks);
     require(read[0] + read[1] == entities_, "not everything was read");
-    return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   std::uint64_t read_shard(std::uint32_t shard) {
@@ -110,16 +162,14 @@ class Run {
     return read;
   }
 
-  double verify(std::size_t indexes) {
+  void verify(std::size_t indexes) {
     VerifyOptions options;
     for (std::size_t i = 0; i < indexes; ++i) {
       options.tables.push_back(IndexDefinition::parse(definitions[i], "bench").table);
     }
     JobControl control;
-    const auto start = Clock::now();
     const VerifyReport report = store_.verify(options, control);
     require(report.found == 0 && report.entities == entities_, "something is wrong");
-    return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   const std::uint64_t entities_;

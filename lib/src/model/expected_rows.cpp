@@ -105,10 +105,18 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const json& en
   if (!matches_where(definition, entity)) {
     return {};
   }
-  std::vector<Row> rows = {Row()};
+  std::vector<Row> rows(1);
+  rows.front().reserve(definition.properties.size());
   for (const Property& property : definition.properties) {
+    std::vector<Value> values = property_values(property, entity);
+    if (values.size() == 1) {
+      for (Row& row : rows) {
+        row.push_back(as_stored(property, values.front()));
+      }
+      continue;
+    }
     std::vector<Row> longer;
-    for (Value& value : property_values(property, entity)) {
+    for (Value& value : values) {
       const Value stored = as_stored(property, std::move(value));
       for (const Row& row : rows) {
         longer.push_back(row);
@@ -137,9 +145,8 @@ bool has_value(const json& entity, std::string_view path, const Scalar& value) {
 }
 
 bool matches_where(const IndexDefinition& definition, const json& entity) {
-  return std::all_of(definition.where.begin(), definition.where.end(), [&](const auto& condition) {
-    return has_value(entity, condition.first, condition.second);
-  });
+  return std::all_of(definition.where.begin(), definition.where.end(),
+                     [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
 }
 
 bool change_allowed(const IndexDefinition& definition, const json& before, const json& after) {

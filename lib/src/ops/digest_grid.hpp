@@ -14,6 +14,12 @@
 
 namespace looseleaf::ops {
 
+// The range below bounds[number], or above the last one.
+[[nodiscard]] inline store::IdRange range_between(const std::vector<Uuid>& bounds, std::size_t number) {
+  return {number == 0 ? std::nullopt : std::optional(bounds[number - 1]),
+          number == bounds.size() ? std::nullopt : std::optional(bounds[number])};
+}
+
 // A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
 // few of its entities to look at. All of it takes 48 MiB at most.
 class DigestGrid {
@@ -32,10 +38,7 @@ class DigestGrid {
   [[nodiscard]] std::size_t ranges() const { return bounds_.size() + 1; }
   [[nodiscard]] std::size_t cells() const { return std::size_t{1} << bits_; }  // of one range
 
-  [[nodiscard]] store::IdRange range(std::size_t number) const {
-    return {number == 0 ? std::nullopt : std::optional(bounds_[number - 1]),
-            number == bounds_.size() ? std::nullopt : std::optional(bounds_[number])};
-  }
+  [[nodiscard]] store::IdRange range(std::size_t number) const { return range_between(bounds_, number); }
   [[nodiscard]] std::size_t range_of(const Uuid& id) const {
     return static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), id) - bounds_.begin());
   }

@@ -63,45 +63,61 @@ void EntityScan::run(const std::function<void(const Uuid&, const model::Json&)>&
   const std::uint64_t estimate =
       store::with_shard(shards_, shard_, shards_.deadline(),
                         [](sql::Connection& connection) { return store::estimate_rows(connection, "entities"); });
-  for (std::size_t chunk = smallest_chunk, got = 0, asked = 0; got == asked;) {
-    asked = throttling_.limit_chunk(chunk);
-    throttling_.wait(asked, [&](const std::string& reason) {
+  std::size_t chunk = smallest_chunk, got = 0;
+  while (true) {
+    throttling_.wait(got, [&](const std::string& reason) {
       progress({"verify", shard_, entities_, estimate, reason});
     });
     const auto start = Clock::now();
-    auto rows = read_chunk(asked);
-    got = rows.size();
-    std::vector<Uuid> problems;
-    for (store::AddedBody& row : rows) {
-      if (!row.entity.body && row.entity.size > 0) {
-        row.entity.body = read_body(shards_, shard_, row.entity.id);
-      }
-      const FoundEntity found = judge_entity(shards_.count(), shard_, row.entity.id, row.entity.body);
-      row.entity.body.reset();
-      if (found.problem) {
-        problems.push_back(row.entity.id);
-      }
-      if (found.json) {
-        on_entity(row.entity.id, *found.json);
-      }
+    auto rows = read_chunk(throttling_.limit_chunk(chunk));
+    if (!rows) {
+      return;
     }
-    for (const Finding& finding : confirm(problems)) {
-      on_problem(finding);
-    }
+    got = rows->size();
+    judge(*rows, on_entity, on_problem);
     entities_ += got;
     chunk = next_chunk(chunk, Clock::now() - start);
     progress({"verify", shard_, entities_, estimate});
   }
 }
 
-std::vector<store::AddedBody> EntityScan::read_chunk(std::size_t chunk) {
-  auto rows = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    return store::read_added_after(connection, position_, chunk, small_body);
-  });
-  if (!rows.empty()) {
-    position_ = rows.back().added_id;
+void EntityScan::judge(std::vector<store::EntityBody>& rows,
+                       const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+                       const std::function<void(const Finding&)>& on_problem) {
+  std::vector<Uuid> problems;
+  for (store::EntityBody& row : rows) {
+    if (!row.body && row.size > 0) {
+      row.body = read_body(shards_, shard_, row.id);
+    }
+    const FoundEntity found = judge_entity(shards_.count(), shard_, row.id, row.body);
+    row.body.reset();
+    if (found.problem) {
+      problems.push_back(row.id);
+    }
+    if (found.json) {
+      on_entity(row.id, *found.json);
+    }
   }
-  return rows;
+  for (const Finding& finding : confirm(problems)) {
+    on_problem(finding);
+  }
+}
+
+std::optional<std::vector<store::EntityBody>> EntityScan::read_chunk(std::size_t chunk) {
+  return store::with_shard(shards_, shard_, shards_.deadline(),
+                           [&](sql::Connection& connection) -> std::optional<std::vector<store::EntityBody>> {
+                             auto rows = store::read_added(connection, position_, position_ + chunk, small_body);
+                             if (rows.empty()) {
+                               const auto next = store::next_added(connection, position_);
+                               if (!next) {
+                                 return std::nullopt;
+                               }
+                               position_ = *next - 1;
+                               rows = store::read_added(connection, position_, position_ + chunk, small_body);
+                             }
+                             position_ += chunk;
+                             return rows;
+                           });
 }
 
 std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {

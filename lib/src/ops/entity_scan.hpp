@@ -43,13 +43,17 @@ class EntityScan {
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
 
  private:
-  [[nodiscard]] std::vector<store::AddedBody> read_chunk(std::size_t chunk);
+  // Those whose added_id is one of the next `chunk` ones that may be in use; absent at the end.
+  [[nodiscard]] std::optional<std::vector<store::EntityBody>> read_chunk(std::size_t chunk);
+  void judge(std::vector<store::EntityBody>& rows,
+             const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+             const std::function<void(const Finding&)>& on_problem);
   [[nodiscard]] std::vector<Finding> confirm(const std::vector<Uuid>& ids);
 
   store::Shards& shards_;
   const std::uint32_t shard_;
   Throttling& throttling_;
-  std::uint64_t position_ = 0;  // added_id of the last entity read
+  std::uint64_t position_ = 0;  // all with an added_id up to this were read
   std::uint64_t entities_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/parallel.hpp"
+#include "model/expected_rows.hpp"
 #include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/rows.hpp"
@@ -23,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in a range
+constexpr std::uint64_t many_rows = 5 * largest_step;
 constexpr auto step_time = std::chrono::milliseconds(100);  // to count so many; digesting takes some times that
 constexpr std::size_t entry_chunk = 5000;                   // index rows read at once
 constexpr std::size_t close_batch = 400;                    // entities compared at once, row by row
@@ -94,34 +96,51 @@ class Walk {
     visitor_.progress(progress);
   }
 
-  // Where the ranges of ids meet: so that none has too many rows of any table of any shard.
+  // Where the ranges of ids meet: so that none has too many entities of any shard, or rows of any table.
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
     on_all_shards([&](std::uint32_t shard) {
-      add_bounds(shard, bounds, [](sql::Connection& connection, const std::optional<Uuid>& above, std::size_t step) {
-        return store::id_after(connection, above, step);
+      add_bounds(shard, {}, bounds, [](sql::Connection& connection, const store::IdRange& range, std::size_t step) {
+        return store::id_after(connection, range, step);
       });
+    });
+    make_set(bounds);
+    std::vector<Uuid> more;
+    on_all_shards([&](std::uint32_t shard) {
       for (const store::CatalogIndex& index : catalog_.indexes) {
-        add_bounds(shard, bounds, [&](sql::Connection& connection, const std::optional<Uuid>& above, std::size_t step) {
-          return store::entity_id_after(connection, index.definition, above, step);
-        });
+        for (std::size_t i = 0; i <= bounds.size(); ++i) {
+          divide(shard, index.definition, range_between(bounds, i), more);
+        }
       }
     });
+    bounds.insert(bounds.end(), more.begin(), more.end());
     make_set(bounds);
     return bounds;
   }
 
+  // Adds bounds within a range in which a table has many more rows than there are entities.
+  void divide(std::uint32_t shard, const IndexDefinition& definition, const store::IdRange& range,
+              std::vector<Uuid>& bounds) {
+    const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      return store::estimate_entries(connection, definition, range);
+    });
+    if (rows > many_rows) {
+      add_bounds(shard, range, bounds,
+                 [&](sql::Connection& connection, const store::IdRange& within, std::size_t step) {
+                   return store::entity_id_after(connection, definition, within, step);
+                 });
+    }
+  }
+
   template <typename IdAfter>
-  void add_bounds(std::uint32_t shard, std::vector<Uuid>& bounds, const IdAfter& id_after) {
-    std::size_t step = smallest_step;
-    std::optional<Uuid> above;
-    while (true) {
+  void add_bounds(std::uint32_t shard, store::IdRange range, std::vector<Uuid>& bounds, const IdAfter& id_after) {
+    for (std::size_t step = smallest_step;;) {
       wait(shard, 0);
       const auto start = Clock::now();
-      above = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return id_after(connection, above, throttling_.limit_chunk(step));
-      });
-      if (!above) {
+      const std::size_t limited = throttling_.limit_chunk(step);
+      range.from = store::with_shard(shards_, shard, shards_.deadline(),
+                                     [&](sql::Connection& connection) { return id_after(connection, range, limited); });
+      if (!range.from) {
         return;
       }
       const auto took = Clock::now() - start;
@@ -130,7 +149,7 @@ class Walk {
                                                : step,
                         smallest_step, largest_step);
       const std::lock_guard lock(mutex_);
-      bounds.push_back(*above);
+      bounds.push_back(*range.from);
     }
   }
 
@@ -170,8 +189,12 @@ class Walk {
       store::RowMixer mixer;
       scan.run(
           [&](const Uuid& id, const model::Json& json) {
-            for (const PlacedRow& row : placed_rows(catalog_, id, &json, shard, shards_.count())) {
-              grid.add(table_of(row.index, row.shard), id, mixer.mix(row.entry));
+            for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
+              const IndexDefinition& definition = catalog_.indexes[index].definition;
+              for (const model::Row& row : model::expected_rows(definition, json)) {
+                const auto to = store::index_shard(definition, row, shard, shards_.count());
+                grid.add(table_of(index, to), id, mixer.mix(row, id));
+              }
             }
           },
           [&](const Finding& finding) {
@@ -242,7 +265,7 @@ class Walk {
       for (const store::IndexEntry& entry : entries) {
         store::RowDigest& cell = cells[grid.cell_of(entry.entity_id)];
         ++cell.rows;
-        cell.mix ^= mixer.mix(entry);
+        cell.mix ^= mixer.mix(entry.values, entry.entity_id);
         if (ids.empty() || ids.back() != entry.entity_id) {
           ids.push_back(entry.entity_id);
         }

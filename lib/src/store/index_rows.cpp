@@ -151,8 +151,16 @@ std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const Index
 }
 
 std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
-                                    const std::optional<Uuid>& above, std::size_t skip) {
-  return nth_id(connection, sql::quote_identifier(definition.table), "entity_id", above, skip);
+                                    const IdRange& range, std::size_t skip) {
+  return nth_id(connection, sql::quote_identifier(definition.table), "entity_id", range, skip);
+}
+
+std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition, const IdRange& range) {
+  const std::size_t rows_column = connection.flavour() == sql::Flavour::mariadb ? 8 : 9;
+  const sql::Result plan =
+      connection.query(fmt::format("EXPLAIN SELECT entity_id FROM {} FORCE INDEX (entity_id){}",
+                                   sql::quote_identifier(definition.table), where_in("entity_id", range)));
+  return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;  // without a plan there are none
 }
 
 std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,

@@ -54,10 +54,13 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
                                                       const IdRange& range, const std::optional<IndexEntry>& after,
                                                       std::size_t limit);
 
-// The entity_id that `skip` rows come before in order of entity_id, counted from the first one above `above`; absent if
-// there are not so many.
+// See nth_id().
 [[nodiscard]] std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
-                                                  const std::optional<Uuid>& above, std::size_t skip);
+                                                  const IdRange& range, std::size_t skip);
+
+// The server's estimate of how many rows of entities in the range there are.
+[[nodiscard]] std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition,
+                                             const IdRange& range);
 
 // "(a > 1 OR (a = 1 AND (b > 2 …)))" for the columns and values given: what comes after (or before) a key.
 [[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,

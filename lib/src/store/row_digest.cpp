@@ -42,12 +42,12 @@ std::string value_text(const Property& property) {
 
 }  // namespace
 
-std::uint64_t RowMixer::mix(const IndexEntry& entry) {
+std::uint64_t RowMixer::mix(const model::Row& values, const Uuid& entity_id) {
   text_.clear();
-  for (const model::Value& value : entry.values) {
+  for (const model::Value& value : values) {
     std::visit(AppendValue{text_}, value);
   }
-  text_ += bytes_of(entry.entity_id);
+  text_ += bytes_of(entity_id);
   reversed_.assign(text_.rbegin(), text_.rend());
   return std::uint64_t{codec::crc32(text_)} * codec::crc32(reversed_);
 }

@@ -23,7 +23,7 @@ struct RowDigest {
 // swap their values. Two different rows have the same CRC forwards and backwards once in 2^64.
 class RowMixer {
  public:
-  [[nodiscard]] std::uint64_t mix(const IndexEntry& entry);
+  [[nodiscard]] std::uint64_t mix(const model::Row& values, const Uuid& entity_id);
 
  private:
   std::string text_, reversed_;

@@ -53,11 +53,17 @@ Uuid require_uuid(std::string_view bytes) {
 }
 
 std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table, const std::string& id,
-                           const std::optional<Uuid>& above, std::size_t skip) {
-  const std::string where = above ? fmt::format(" WHERE {} > {}", id, id_literal(*above)) : std::string();
-  const sql::Result found = connection.query(
-      fmt::format("SELECT {0} FROM {1} FORCE INDEX ({0}){2} ORDER BY {0} LIMIT {3}, 1", id, quoted_table, where, skip));
-  return found.empty() ? std::nullopt : std::optional(require_uuid(found.text(0, 0)));
+                           const IdRange& range, std::size_t skip) {
+  const auto first = [&](const std::string& where, std::size_t offset) {
+    const sql::Result found = connection.query(fmt::format(
+        "SELECT {0} FROM {1} FORCE INDEX ({0}){2} ORDER BY {0} LIMIT {3}, 1", id, quoted_table, where, offset));
+    return found.empty() ? std::nullopt : std::optional(require_uuid(found.text(0, 0)));
+  };
+  const auto found = first(where_in(id, range), skip);
+  if (!found || found != range.from) {
+    return found;
+  }
+  return first(fmt::format("{} AND {} > {}", where_in(id, range), id, id_literal(*range.from)), 0);
 }
 
 std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table) {

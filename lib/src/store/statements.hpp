@@ -25,10 +25,10 @@ struct IdRange {
 // Exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);
 
-// The id that `skip` rows of a table come before, in the order of its key on the column `id`, which has the same name;
-// counted from the first id above `above`. Absent if there are not so many.
+// The first id of a table, in the order of its key on the column `id`, which has the same name, that is greater than
+// the range's first and that at least `skip` rows of the range come before. Absent if there is none in the range.
 [[nodiscard]] std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table,
-                                         const std::string& id, const std::optional<Uuid>& above, std::size_t skip);
+                                         const std::string& id, const IdRange& range, std::size_t skip);
 
 // The server's estimate of how many rows a table has; 0 if there is no such table.
 [[nodiscard]] std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table);
