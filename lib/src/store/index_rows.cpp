@@ -156,9 +156,11 @@ std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefi
 }
 
 std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition, const IdRange& range) {
-  const std::size_t rows_column = connection.flavour() == sql::Flavour::mariadb ? 8 : 9;
+  const bool mariadb = connection.flavour() == sql::Flavour::mariadb;
+  const std::size_t rows_column = mariadb ? 8 : 9;
+  // With FORCE INDEX MySQL would not look how many rows there are.
   const sql::Result plan =
-      connection.query(fmt::format("EXPLAIN SELECT entity_id FROM {} FORCE INDEX (entity_id){}",
+      connection.query(fmt::format("EXPLAIN {}SELECT entity_id FROM {}{}", mariadb ? "" : "FORMAT=TRADITIONAL ",
                                    sql::quote_identifier(definition.table), where_in("entity_id", range)));
   return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;  // without a plan there are none
 }
