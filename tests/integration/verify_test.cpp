@@ -1,8 +1,12 @@
 // What verify rests on: digests that client and server agree about, ranges that cover all ids, and scans that pass
 // nothing over.
+#include "ops/verify.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
+#include <functional>
 #include <set>
 
 #include "model/expected_rows.hpp"
@@ -207,6 +211,83 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   CHECK(seen.size() == 149);
   CHECK(std::set<Uuid>(seen.begin(), seen.end()).size() == 149);
   CHECK(seen.contains(id_of(300)));
+}
+
+// An entity with a row too many, which a put that changes nothing that is indexed leaves there.
+struct Superfluous : Digested {
+  Superfluous() : Digested(by_n), all(shards()) {
+    rewrite();
+    cluster.sql(0, "INSERT INTO by_n VALUES (2, x'" + to_string(id_of(1)) + "')");
+  }
+
+  void rewrite() {
+    REQUIRE(put_one(datastore, entity(1, fmt::format("\"n\":1,\"writes\":{}", ++writes))) == WriteStatus::stored);
+  }
+
+  VerifyReport verify(std::uint32_t grace_seconds, const std::function<void()>& heartbeat) {
+    VerifyOptions options;
+    options.grace_seconds = grace_seconds;
+    JobControl control;
+    return ops::verify(all, options, control, {heartbeat, false});
+  }
+
+  store::Shards all;
+  int writes = 0;
+};
+
+TEST_CASE("a row that is too many after a put as it was after an earlier one is no finding") {
+  Superfluous fixture;
+  const auto start = std::chrono::steady_clock::now();
+  const auto after = [&](int milliseconds) {
+    return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(milliseconds);
+  };
+  bool mended = false;
+  const VerifyReport report = fixture.verify(3, [&] {
+    if (after(1500) && fixture.writes == 1) {
+      fixture.rewrite();
+    }
+    if (after(4500) && !mended) {
+      fixture.cluster.sql(0, "DELETE FROM by_n WHERE n = 2");
+      mended = true;
+    }
+  });
+  CHECK(report.found == 0);
+  CHECK(report.in_flight == 1);
+}
+
+TEST_CASE("a row that is too many however often its entity is written is a finding at last") {
+  Superfluous fixture;
+  const VerifyReport report = fixture.verify(0, [&] { fixture.rewrite(); });
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings.front().kind == FindingKind::stale);
+  CHECK(fixture.writes > 5);
+}
+
+TEST_CASE("a report keeps as many samples as were asked for, counts all, and hands each on") {
+  Digested fixture(by_n);
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
+  }
+  fixture.datastore.put(entities);
+  fixture.cluster.sql(0, "DELETE FROM by_n");
+  std::uint64_t handed_on = 0;
+  VerifyOptions options;
+  options.samples = 7;
+  options.on_finding = [&](const Finding&) { ++handed_on; };
+  JobControl control;
+  const VerifyReport found = fixture.datastore.verify(options, control);
+  CHECK(found.findings.size() == 7);
+  CHECK(found.found == 30);
+  CHECK(found.counts.at({"by_n", 0}).findings.at(FindingKind::missing) == 30);
+  CHECK(handed_on == 30);
+  options.repair = true;
+  const VerifyReport mended = fixture.datastore.verify(options, control);
+  CHECK(mended.found == 0);
+  CHECK(mended.mended.size() == 7);
+  CHECK(mended.counts.at({"by_n", 0}).mended.at(FindingKind::missing) == 30);
+  CHECK(mended.repaired == 30);
+  CHECK(handed_on == 30);
 }
 
 }  // namespace
