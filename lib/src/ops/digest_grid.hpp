@@ -21,7 +21,7 @@ namespace looseleaf::ops {
 }
 
 // A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
-// few of its entities to look at. All of it takes 48 MiB at most.
+// few of its entities to look at. All of it takes 64 MiB at most.
 class DigestGrid {
  public:
   // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
@@ -31,8 +31,7 @@ class DigestGrid {
       ++bits_;
     }
     table_cells_ = ranges() << bits_;
-    rows_.resize(tables * table_cells_);
-    mixes_.resize(tables * table_cells_);
+    cells_.resize(tables * table_cells_);
   }
 
   [[nodiscard]] std::size_t ranges() const { return bounds_.size() + 1; }
@@ -53,21 +52,23 @@ class DigestGrid {
     return bits_ == 0 ? 0 : hash >> (64 - bits_);
   }
 
+  // Of an id, the same in every table.
+  [[nodiscard]] std::size_t place_of(const Uuid& id) const { return (range_of(id) << bits_) + cell_of(id); }
+
   // May be called by several threads at once.
-  void add(std::size_t table, const Uuid& id, std::uint64_t mix) {
-    const std::size_t at = place(table, range_of(id), cell_of(id));
-    std::atomic_ref(rows_[at]).fetch_add(1, std::memory_order_relaxed);
-    std::atomic_ref(mixes_[at]).fetch_xor(mix, std::memory_order_relaxed);
+  void add(std::size_t table, std::size_t place, std::uint64_t mix) {
+    store::RowDigest& cell = cells_[table * table_cells_ + place];
+    std::atomic_ref(cell.rows).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(cell.mix).fetch_xor(mix, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] store::RowDigest cell(std::size_t table, std::size_t range, std::size_t cell) const {
-    const std::size_t at = place(table, range, cell);
-    return {rows_[at], mixes_[at]};
+  [[nodiscard]] const store::RowDigest& cell(std::size_t table, std::size_t range, std::size_t cell) const {
+    return cells_[table * table_cells_ + (range << bits_) + cell];
   }
   [[nodiscard]] store::RowDigest whole(std::size_t table, std::size_t range) const {
     store::RowDigest sum;
     for (std::size_t i = 0; i < cells(); ++i) {
-      const store::RowDigest part = cell(table, range, i);
+      const store::RowDigest& part = cell(table, range, i);
       sum.rows += part.rows;
       sum.mix ^= part.mix;
     }
@@ -78,15 +79,10 @@ class DigestGrid {
   static constexpr std::size_t most_cells = std::size_t{4} << 20;
   static constexpr int most_bits = 11;  // so that a cell has some ten entities, unless there are very many
 
-  [[nodiscard]] std::size_t place(std::size_t table, std::size_t range, std::size_t cell) const {
-    return table * table_cells_ + (range << bits_) + cell;
-  }
-
   std::vector<Uuid> bounds_;
   int bits_ = 0;
   std::size_t table_cells_ = 0;
-  std::vector<std::uint32_t> rows_;
-  std::vector<std::uint64_t> mixes_;
+  std::vector<store::RowDigest> cells_;  // by table, range and cell
 };
 
 }  // namespace looseleaf::ops

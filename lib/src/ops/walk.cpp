@@ -189,11 +189,12 @@ class Walk {
       store::RowMixer mixer;
       scan.run(
           [&](const Uuid& id, const model::Json& json) {
+            const std::size_t place = grid.place_of(id);
             for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
               const IndexDefinition& definition = catalog_.indexes[index].definition;
               for (const model::Row& row : model::expected_rows(definition, json)) {
                 const auto to = store::index_shard(definition, row, shard, shards_.count());
-                grid.add(table_of(index, to), id, mixer.mix(row, id));
+                grid.add(table_of(index, to), place, mixer.mix(row, id));
               }
             }
           },
