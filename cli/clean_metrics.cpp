@@ -8,8 +8,8 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
-                                  FindingKind::misplaced};
+constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan, FindingKind::misplaced,
+                                  FindingKind::duplicate};
 
 std::string family(std::string_view name, std::string_view type, std::string_view help) {
   return fmt::format("# HELP looseleaf_clean_{0} {2}\n# TYPE looseleaf_clean_{0} {1}\n", name, type, help);

@@ -2,153 +2,122 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/job.hpp"
-#include "cli/json.hpp"
 #include "cli/messages.hpp"
-#include "cli/text.hpp"
+#include "cli/replace_file.hpp"
 #include "cli/throttle_options.hpp"
+#include "cli/verify_output.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::uint64_t samples_of_a_kind = 20;
-constexpr FindingKind row_kinds[] = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
-                                     FindingKind::misplaced};
+namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> tables;
   bool repair = false;
   bool all = false;
   std::uint64_t grace = VerifyOptions{}.grace_seconds;
+  std::string report;
+  std::string definitions;
   Throttle throttle;
 };
 
-bool is_about_table(FindingKind kind) {
-  return kind == FindingKind::table_differs || kind == FindingKind::catalog_differs;
-}
-
-std::uint64_t count_of(const VerifyReport::Count& count, FindingKind kind) {
-  const auto found = count.findings.find(kind);
-  return found == count.findings.end() ? 0 : found->second;
-}
-
-std::string format_finding(const Finding& finding) {
-  std::string line = to_string(finding.kind);
-  if (!finding.index.empty()) {
-    line += ' ' + finding.index;
+// The file that `--report junit=FILE` names; empty without that option.
+std::string junit_file(const Options& options) {
+  constexpr std::string_view prefix = "junit=";
+  if (options.report.empty()) {
+    return {};
   }
-  line += fmt::format(" shard {}", finding.shard);
-  if (!is_about_table(finding.kind)) {
-    line += " entity " + to_string(finding.entity_id);
+  if (!options.report.starts_with(prefix) || options.report.size() == prefix.size()) {
+    throw Error(ErrorCode::usage, "not a kind of report", {{"option", "--report"}, {"value", options.report}},
+                "write junit=FILE");
   }
-  return finding.values.empty() ? line : line + ' ' + finding.values;
+  return options.report.substr(prefix.size());
 }
 
-void print_findings(const VerifyReport& report, bool all) {
-  std::map<std::pair<std::string, FindingKind>, std::uint64_t> seen;
-  for (const auto& finding : report.findings) {
-    if (all || ++seen[{finding.index, finding.kind}] <= samples_of_a_kind) {
-      print_line(format_finding(finding));
+// The definition files in a folder, in order of name. Schemas of definitions are none.
+std::vector<std::string> definition_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with(".json") && !name.ends_with(".schema.json")) {
+      files.push_back(entry->path().string());
     }
   }
-  for (const auto& [what, count] : seen) {
-    if (count > samples_of_a_kind) {
-      print_line(fmt::format("... {} more {}{}", grouped(count - samples_of_a_kind), to_string(what.second),
-                             what.first.empty() ? "" : " in " + what.first));
+  if (error) {
+    throw Error(ErrorCode::usage, "a folder of definitions cannot be read",
+                {{"folder", folder}, {"reason", error.message()}});
+  }
+  if (files.empty()) {
+    throw Error(ErrorCode::usage, "a folder of definitions holds none", {{"folder", folder}},
+                "definitions are files whose names end in .json, but not in .schema.json");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+struct Declared {
+  std::optional<std::vector<IndexDefinition>> definitions;
+  std::map<std::string, std::string> files;  // by table
+};
+
+Declared load_definitions(const Options& options) {
+  Declared declared;
+  if (options.definitions.empty()) {
+    return declared;
+  }
+  declared.definitions.emplace();
+  for (const std::string& file : definition_files(options.definitions)) {
+    declared.definitions->push_back(IndexDefinition::load(file));
+    const std::string& table = declared.definitions->back().table;
+    if (const auto [other, is_new] = declared.files.emplace(table, file); !is_new) {
+      throw Error(ErrorCode::bad_definition, "two files declare the same index",
+                  {{"index", table}, {"file", other->second}, {"file too", file}});
     }
   }
+  return declared;
 }
 
-void print_counts(const VerifyReport& report) {
-  std::vector<Column> columns{{"index"}, {"shard", true}, {"rows", true}};
-  for (const auto kind : row_kinds) {
-    columns.push_back({to_string(kind), true});
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [where, count] : report.counts) {
-    std::vector<std::string> row{where.first, std::to_string(where.second), std::to_string(count.rows)};
-    for (const auto kind : row_kinds) {
-      row.push_back(std::to_string(count_of(count, kind)));
-    }
-    rows.push_back(std::move(row));
-  }
-  for (const auto& line : format_table(columns, rows)) {
-    print_line(line);
-  }
-}
-
-Json values_of(const Finding& finding) {
-  Json values = Json::parse(finding.values, nullptr, false);
-  return values.is_discarded() ? Json(finding.values) : values;
-}
-
-Json json_of(const Finding& finding) {
-  return {{"kind", to_string(finding.kind)},
-          {"index", finding.index.empty() ? Json(nullptr) : Json(finding.index)},
-          {"shard", finding.shard},
-          {"entity_id", is_about_table(finding.kind) ? Json(nullptr) : Json(to_string(finding.entity_id))},
-          {"values", values_of(finding)}};
-}
-
-Json json_counts(const VerifyReport& report) {
-  Json indexes = Json::array();
-  for (const auto& [where, count] : report.counts) {
-    Json row{{"index", where.first}, {"shard", where.second}, {"rows", count.rows}};
-    for (const auto kind : row_kinds) {
-      row[to_string(kind)] = count_of(count, kind);
-    }
-    indexes.push_back(std::move(row));
-  }
-  return indexes;
-}
-
-void print_as_json(const VerifyReport& report) {
-  for (const auto& finding : report.findings) {
-    print_json(json_of(finding));
-  }
-  print_json({{"consistent", report.findings.empty()},
-              {"entities", report.entities},
-              {"findings", report.findings.size()},
-              {"repaired", report.repaired},
-              {"looked_again", report.looked_again},
-              {"indexes", json_counts(report)}});
-}
-
-void print_as_text(const VerifyReport& report, const Options& options, const Globals& globals) {
-  print_findings(report, options.all);
-  print_counts(report);
-  if (globals.quiet) {
-    return;
-  }
-  std::string note =
-      fmt::format("{} verified: {}", counted(report.entities, "entity", "entities"),
-                  report.findings.empty() ? "consistent" : counted(report.findings.size(), "finding", "findings"));
-  if (options.repair) {
-    note += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
-  }
-  print_note(note);
+VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& globals) {
+  return run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
+  const std::string junit = junit_file(options);
+  Declared declared = load_definitions(options);
+  VerifyOutput output(globals, options.all, options.repair, std::move(declared.files));
   VerifyOptions how;
   how.tables = options.tables;
   how.repair = options.repair;
   how.throttle = options.throttle;
   how.grace_seconds =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(options.grace, std::numeric_limits<std::uint32_t>::max()));
+  how.definitions = std::move(declared.definitions);
+  how.samples = 0;
+  how.on_finding = [&](const Finding& finding) { output.add(finding); };
   Datastore store = open_store(globals);
-  const VerifyReport report = run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
-  if (globals.json()) {
-    print_as_json(report);
-  } else {
-    print_as_text(report, options, globals);
+  VerifyReport report;
+  try {
+    report = verify(store, how, globals);
+  } catch (const Error& error) {
+    if (!junit.empty()) {
+      replace_file(junit, output.junit(report, store.shard_count(), &error), public_file);
+    }
+    throw;
   }
-  return report.findings.empty() ? ExitStatus::done : ExitStatus::negative;
+  output.finish(report);
+  if (!junit.empty()) {
+    replace_file(junit, output.junit(report, store.shard_count(), nullptr), public_file);
+  }
+  return report.found == 0 ? ExitStatus::done : ExitStatus::negative;
 }
 
 }  // namespace
@@ -164,12 +133,18 @@ Command verify_command() {
       {"--all", "", "list every finding, not 20 of a kind", &options->all},
       {"--grace", "S", "seconds that a superfluous row may stand before it is a finding; 10 if not given",
        &options->grace},
+      {"--report", "junit=FILE", "also write a report in JUnit's XML, a test case for each index and shard",
+       &options->report},
+      {"--definitions", "DIR", "also check that exactly the definitions in this folder are in force",
+       &options->definitions},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "Works on a live store. The status is 0 if everything agrees, or does after a repair, and 1 if not."};
+      "Works on a live store. The status is 0 if everything agrees, or does after a repair, 1 if not, and 3 if not "
+      "everything could be checked."};
   command.examples = {"looseleaf verify", "looseleaf verify index_user_id --repair",
-                      "looseleaf verify --output json > findings.jsonl"};
+                      "looseleaf verify --output json > findings.jsonl",
+                      "looseleaf verify --definitions schemas --report junit=verify.xml"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/json.hpp"
+
 namespace looseleaf::cli {
 namespace {
 
@@ -45,6 +47,34 @@ std::string escape_controls(std::string_view text) {
       escaped += fmt::format("\\u{:04x}", byte);
     } else {
       escaped += text[i];
+    }
+  }
+  return escaped;
+}
+
+std::string escape_xml(std::string_view text) {
+  constexpr std::string_view replacement = "\xEF\xBF\xBD";
+  const auto replace = Json::error_handler_t::replace;
+  const std::string utf8 = Json::parse(Json(text).dump(-1, ' ', false, replace)).get<std::string>();
+  std::string escaped;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const char c = utf8[i];
+    const std::string_view three = std::string_view(utf8).substr(i, 3);
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else if (three == "\xEF\xBF\xBE" || three == "\xEF\xBF\xBF") {
+      escaped += replacement;
+      i += 2;
+    } else if (static_cast<unsigned char>(c) < 0x20U && c != '\n' && c != '\t') {
+      escaped += replacement;
+    } else {
+      escaped += c;
     }
   }
   return escaped;

@@ -13,6 +13,9 @@ namespace looseleaf::cli {
 // Control characters (C0, DEL and, in UTF-8, C1) become \u00XX, which inside a JSON string means the same.
 [[nodiscard]] std::string escape_controls(std::string_view text);
 
+// As character data or an attribute's value in XML. What XML 1.0 cannot hold, and what is not UTF-8, becomes U+FFFD.
+[[nodiscard]] std::string escape_xml(std::string_view text);
+
 // The JSON text without white space outside strings if it contains a line break, else as it is.
 [[nodiscard]] std::string on_one_line(std::string_view json);
 

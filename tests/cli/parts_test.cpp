@@ -85,6 +85,14 @@ Run run(std::vector<const char*> arguments) {
 
 }  // namespace
 
+TEST_CASE("text in XML holds no markup, no control characters and no broken UTF-8") {
+  CHECK(escape_xml("a < b && \"c\" > 'd'\n\tü") == "a &lt; b &amp;&amp; &quot;c&quot; &gt; 'd'\n\tü");
+  CHECK(escape_xml(std::string_view("a\0b\x1b"
+                                    "c\r",
+                                    6)) == "a\uFFFDb\uFFFDc\uFFFD");
+  CHECK(escape_xml("\xff|\xEF\xBF\xBE|\xEF\xBF\xBF|\xEF\xBF\xBD") == "\uFFFD|\uFFFD|\uFFFD|\uFFFD");
+}
+
 TEST_CASE("control characters are escaped and nothing else is") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"plain", "plain"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <looseleaf/datastore.hpp>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ struct StoreFixture {
     VerifyOptions verify;
     verify.repair = repair;
     verify.grace_seconds = 0;
+    verify.samples = std::numeric_limits<std::uint64_t>::max();
     JobControl control;
     const VerifyReport report = datastore.verify(verify, control);
     std::vector<std::string> texts;

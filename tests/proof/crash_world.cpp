@@ -497,7 +497,7 @@ std::vector<std::string> CrashWorld::verify(bool all) {
   std::vector<std::string> findings;
   for (const Finding& finding : datastore.verify(options, control).findings) {
     const bool extra = finding.kind == FindingKind::stale || finding.kind == FindingKind::orphan ||
-                       finding.kind == FindingKind::misplaced;
+                       finding.kind == FindingKind::misplaced || finding.kind == FindingKind::duplicate;
     if (all || !extra) {
       findings.push_back(fmt::format("verify: {} {} shard {} {} {}", to_string(finding.kind), finding.index,
                                      finding.shard, to_string(finding.entity_id), finding.values));

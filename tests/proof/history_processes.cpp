@@ -215,7 +215,9 @@ void HistoryFixture::check_explained(HistoryRules rules) const {
 
 void HistoryFixture::check_tables() {
   for (const std::string& finding : findings()) {
-    CHECK_MESSAGE((finding.starts_with("stale ") || finding.starts_with("orphan ")), finding);
+    CHECK_MESSAGE(
+        (finding.starts_with("stale ") || finding.starts_with("orphan ") || finding.starts_with("duplicate ")),
+        finding);
   }
   JobControl control;
   datastore.clean({.full = true}, control);

@@ -148,7 +148,8 @@ class TrafficRun {
   static void check_live(const VerifyReport& report) {
     for (const auto* findings : {&report.findings, &report.mended}) {
       for (const Finding& finding : *findings) {
-        CHECK_MESSAGE((finding.kind == FindingKind::stale || finding.kind == FindingKind::orphan),
+        CHECK_MESSAGE((finding.kind == FindingKind::stale || finding.kind == FindingKind::orphan ||
+                       finding.kind == FindingKind::duplicate),
                       to_string(finding.kind) << " in " << finding.index << ": " << finding.values);
       }
     }

@@ -218,7 +218,7 @@ class Kills {
     }
     for (const Finding& finding : verify()) {
       if (finding.kind != FindingKind::stale && finding.kind != FindingKind::orphan &&
-          finding.kind != FindingKind::misplaced) {
+          finding.kind != FindingKind::misplaced && finding.kind != FindingKind::duplicate) {
         problem(point, fmt::format("verify: {} {} {}", to_string(finding.kind), finding.index, finding.values));
       }
     }

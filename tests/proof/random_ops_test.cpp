@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <stdexcept>
@@ -375,6 +376,7 @@ class Pair {
     VerifyOptions options;
     options.repair = repair;
     options.grace_seconds = 0;
+    options.samples = std::numeric_limits<std::uint64_t>::max();
     JobControl control;
     return store_->verify(options, control);
   }
@@ -485,6 +487,12 @@ class Pair {
     check_tables();
   }
 
+  static bool has_row_of(const ReferenceTable& table, const Uuid& id) {
+    return std::any_of(table.begin(), table.end(), [&](const auto& rows) {
+      return std::any_of(rows.begin(), rows.end(), [&](const ReferenceRow& row) { return row.entity_id == id; });
+    });
+  }
+
   std::multiset<std::string> expected_findings(const IndexDefinition& definition) {
     const ReferenceTable expected = reference_.table(definition), found = read_table(definition);
     std::multiset<std::string> findings;
@@ -501,7 +509,12 @@ class Pair {
         const bool called_for =
             std::any_of(expected.begin(), expected.end(), [&](const auto& rows) { return rows.contains(row); });
         if (!expected[shard].contains(row)) {
-          add(!reference_.is_known(row.entity_id) ? "orphan" : called_for ? "misplaced" : "stale", row);
+          const bool duplicate = definition.immutable && has_row_of(expected, row.entity_id);
+          add(!reference_.is_known(row.entity_id) ? "orphan"
+              : called_for                        ? "misplaced"
+              : duplicate                         ? "duplicate"
+                                                  : "stale",
+              row);
         }
       }
     }

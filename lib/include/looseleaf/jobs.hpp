@@ -7,8 +7,10 @@
 #include <functional>
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
+#include <looseleaf/index_definition.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,11 +89,13 @@ enum class FindingKind {
   stale,            // a row its entity does not call for
   orphan,           // a row whose entity does not exist
   misplaced,        // a row on the wrong shard
+  duplicate,        // in an immutable index, a row with other values beside the one that its entity calls for
   unreadable,       // an entity's body cannot be decoded
   wrong_id,         // an entity's body has another id than its row
   wrong_shard,      // an entity's row is on the wrong shard
   table_differs,    // an index table is not as its definition declares
   catalog_differs,  // shards disagree about an index
+  undeclared,       // what is in force is not what VerifyOptions::definitions declare
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(FindingKind kind);
@@ -100,7 +104,7 @@ struct Finding {
   FindingKind kind = FindingKind::missing;
   std::string index;        // empty for findings about entities alone
   std::uint32_t shard = 0;  // where the row is, or should be
-  Uuid entity_id;           // all zero for table_differs and catalog_differs
+  Uuid entity_id;           // all zero for table_differs, catalog_differs and undeclared
   std::string values;       // the row's values as a JSON array; or a sentence for the other kinds
 };
 
@@ -108,23 +112,33 @@ struct VerifyOptions {
   // Empty: every index that is ready. One that is building is compared only if it is named: it lacks rows by nature.
   std::vector<std::string> tables;
   bool repair = false;
-  // How long a stale or orphan row may stand beside a healthy change before it is a finding.
+  // How long a row too many may stand beside a healthy change before it is a finding.
   std::uint32_t grace_seconds = 10;
   Throttle throttle = {};
+  // Given: that exactly these indexes are in force is verified too; of those in `tables`, unless that is empty.
+  std::optional<std::vector<IndexDefinition>> definitions = {};
+  // Called with each finding that stands, as soon as that is known, one call at a time, on any thread. May throw.
+  std::function<void(const Finding&)> on_finding = {};
+  // So many findings of a kind in an index on a shard are kept in the report, the first ones; all are counted.
+  std::uint64_t samples = 20;
 };
 
 struct VerifyReport {
   struct Count {
-    std::uint64_t rows = 0;  // index rows seen
-    std::map<FindingKind, std::uint64_t> findings;
+    std::uint64_t rows = 0;                         // index rows seen
+    std::map<FindingKind, std::uint64_t> findings;  // what stands now; after a repair: what could not be mended
+    std::map<FindingKind, std::uint64_t> mended;    // by a repair
   };
-  std::vector<std::string> verified;                              // indexes whose rows were compared with the entities
-  std::map<std::pair<std::string, std::uint32_t>, Count> counts;  // per index and index shard
-  std::uint64_t entities = 0;                                     // seen
-  std::uint64_t looked_again = 0;  // differences looked at a second time, under the entity's lock
-  std::vector<Finding> findings;   // what stands now; after a repair: what could not be mended
-  std::vector<Finding> mended;     // by a repair
+  std::vector<std::string> verified;  // indexes whose rows were compared with the entities
+  // Per index and shard. With an empty index: findings about entities.
+  std::map<std::pair<std::string, std::uint32_t>, Count> counts;
+  std::uint64_t entities = 0;      // seen, tombstones too
+  std::uint64_t looked_again = 0;  // compared a second time, row by row, because a digest that they are in differed
+  std::uint64_t in_flight = 0;     // of these: still different then, but right when looked at under their locks
+  std::uint64_t found = 0;         // findings that stand; 0: everything that was looked at agrees
   std::uint64_t repaired = 0;      // entities mended
+  std::vector<Finding> findings;   // samples of what stands
+  std::vector<Finding> mended;     // samples of what was mended
 };
 
 struct CleanReport {

@@ -21,17 +21,4 @@ std::string to_hex(std::string_view bytes) {
   return out;
 }
 
-int hex_digit(char digit) {
-  if (digit >= '0' && digit <= '9') {
-    return digit - '0';
-  }
-  if (digit >= 'a' && digit <= 'f') {
-    return digit - 'a' + 10;
-  }
-  if (digit >= 'A' && digit <= 'F') {
-    return digit - 'A' + 10;
-  }
-  return -1;
-}
-
 }  // namespace looseleaf::base

@@ -70,6 +70,11 @@ std::optional<Value> typed_value(PropertyType type, const json& node) {
   return std::nullopt;
 }
 
+std::optional<Value> single_value(const Property& property, const json& entity) {
+  const json* node = find_path(entity, property.name);
+  return node != nullptr ? typed_value(property.type, *node) : std::nullopt;
+}
+
 // One value per element, of the type, of the array on the path. A path without an array on it gives none, not even if
 // it ends at a scalar: a scalar is a value of another type.
 std::vector<Value> each_value(const Property& property, const json& entity) {
@@ -105,10 +110,22 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const json& en
   if (!matches_where(definition, entity)) {
     return {};
   }
-  std::vector<Row> rows = {Row()};
+  std::vector<Row> rows(1);
+  rows.front().reserve(definition.properties.size());
   for (const Property& property : definition.properties) {
+    if (!property.each) {
+      std::optional<Value> value = single_value(property, entity);
+      if (!value) {
+        return {};
+      }
+      const Value stored = as_stored(property, *std::move(value));
+      for (Row& row : rows) {
+        row.push_back(stored);
+      }
+      continue;
+    }
     std::vector<Row> longer;
-    for (Value& value : property_values(property, entity)) {
+    for (Value& value : each_value(property, entity)) {
       const Value stored = as_stored(property, std::move(value));
       for (const Row& row : rows) {
         longer.push_back(row);
@@ -126,8 +143,7 @@ std::vector<Value> property_values(const Property& property, const json& entity)
   if (property.each) {
     return each_value(property, entity);
   }
-  const json* node = find_path(entity, property.name);
-  std::optional<Value> value = node != nullptr ? typed_value(property.type, *node) : std::nullopt;
+  std::optional<Value> value = single_value(property, entity);
   return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
 }
 
@@ -137,9 +153,8 @@ bool has_value(const json& entity, std::string_view path, const Scalar& value) {
 }
 
 bool matches_where(const IndexDefinition& definition, const json& entity) {
-  return std::all_of(definition.where.begin(), definition.where.end(), [&](const auto& condition) {
-    return has_value(entity, condition.first, condition.second);
-  });
+  return std::all_of(definition.where.begin(), definition.where.end(),
+                     [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
 }
 
 bool change_allowed(const IndexDefinition& definition, const json& before, const json& after) {

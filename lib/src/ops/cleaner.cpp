@@ -159,8 +159,10 @@ void Cleaner::sweep() {
   const VerifyReport found = verify(shards_, options, control, {heartbeat, false});
   const std::lock_guard lock(mutex_);
   report_.checked += found.entities;
-  for (const Finding& finding : found.mended) {
-    ++report_.mended[finding.kind];
+  for (const auto& [place, count] : found.counts) {
+    for (const auto& [kind, mended] : count.mended) {
+      report_.mended[kind] += mended;
+    }
   }
 }
 

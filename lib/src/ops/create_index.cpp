@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "ops/definition_differences.hpp"
 #include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
 #include "sql/literals.hpp"
@@ -20,21 +20,6 @@ namespace {
 
 using store::Step;
 namespace steps = store::steps;
-
-// `/properties/0/type: "int" in force, "double" given`: one for each place where two definitions differ.
-std::vector<std::string> definition_differences(const IndexDefinition& in_force, const IndexDefinition& given) {
-  const auto before = nlohmann::json::parse(in_force.canonical_json());
-  const auto after = nlohmann::json::parse(given.canonical_json());
-  std::vector<std::string> differences;
-  for (const auto& change : nlohmann::json::diff(before, after)) {
-    const std::string path = change["path"];
-    const nlohmann::json::json_pointer place(path);
-    differences.push_back(fmt::format("{}: {} in force, {} given", path,
-                                      change["op"] == "add" ? "nothing" : before.at(place).dump(),
-                                      change["op"] == "remove" ? "nothing" : change["value"].dump()));
-  }
-  return differences;
-}
 
 Error other_definition(const store::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
                        const IndexDefinition& given) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -166,6 +167,7 @@ class Reconciliation {
       Changes changes;
       ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
+      note_stamps(entities, report);
       if (!mended_some_) {
         report_ = std::move(report);  // later rounds find only what the first one left
       }
@@ -232,8 +234,7 @@ class Reconciliation {
       if (!expected.known.contains(row.entry.entity_id)) {
         continue;  // of an absent or unreadable entity: not ours to judge here
       }
-      report.differences.push_back(
-          difference(expected_elsewhere(expected, row) ? FindingKind::misplaced : FindingKind::stale, catalog, row));
+      report.differences.push_back(difference(kind_of_extra(catalog, expected, row), catalog, row));
       changes.add(changes.deletes, row);
     }
     for (const PlacedRow& row : missing) {
@@ -244,6 +245,18 @@ class Reconciliation {
       report.differences.push_back({FindingKind::unreadable, {}, 0, entity_shard_, {{}, id}});
     }
     return report;
+  }
+
+  [[nodiscard]] FindingKind kind_of_extra(const store::Catalog& catalog, const Expectation& expected,
+                                          const PlacedRow& row) const {
+    if (expected_elsewhere(expected, row)) {
+      return FindingKind::misplaced;
+    }
+    const bool has_another = catalog.indexes[row.index].definition.immutable &&
+                             std::any_of(expected.rows.begin(), expected.rows.end(), [&](const PlacedRow& other) {
+                               return other.index == row.index && other.entry.entity_id == row.entry.entity_id;
+                             });
+    return has_another ? FindingKind::duplicate : FindingKind::stale;
   }
 
   [[nodiscard]] bool expected_elsewhere(const Expectation& expected, PlacedRow row) const {
@@ -268,6 +281,16 @@ class Reconciliation {
     validate(entity_connection, entity_shard_);
     transactions.commit();
     return true;
+  }
+
+  static void note_stamps(const std::vector<store::EntityRow>& entities, ReconcileReport& report) {
+    std::map<Uuid, base::Stamp> stamps;
+    for (const store::EntityRow& entity : entities) {
+      stamps.emplace(entity.id, entity.updated);
+    }
+    for (Difference& difference : report.differences) {
+      difference.updated = stamps[difference.entry.entity_id];
+    }
   }
 
   void note_absent(const std::vector<store::EntityRow>& entities, ReconcileReport& report) const {

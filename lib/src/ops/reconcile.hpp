@@ -7,9 +7,11 @@
 #include <looseleaf/uuid.hpp>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/stamp.hpp"
 #include "ops/rows.hpp"
 #include "store/shards.hpp"
 
@@ -17,14 +19,17 @@ namespace looseleaf::ops {
 
 // A difference between the rows that are there and the rows that should be, seen under the entity's lock.
 struct Difference {
-  FindingKind kind = FindingKind::missing;  // missing, stale, misplaced, orphan, or unreadable (of the entity)
-  std::string table;                        // empty with unreadable
+  FindingKind kind =
+      FindingKind::missing;  // missing, stale, misplaced, duplicate, orphan, or unreadable (of the entity)
+  std::string table;         // empty with unreadable
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // where the row is, or should be
   store::IndexEntry entry;
+  base::Stamp updated = {};  // the entity's stamp then; not compared. Zero for orphans
 
-  auto operator<=>(const Difference&) const = default;
-  bool operator==(const Difference&) const = default;
+  [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }
+  auto operator<=>(const Difference& other) const { return row() <=> other.row(); }
+  bool operator==(const Difference& other) const { return row() == other.row(); }
 };
 
 enum class ReconcileMode { examine, repair };

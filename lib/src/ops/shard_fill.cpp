@@ -11,6 +11,7 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 #include "store/placement.hpp"
+#include "store/statements.hpp"
 #include "store/steps.hpp"
 
 namespace looseleaf::ops {
@@ -69,11 +70,7 @@ store::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   row.barrier = store::take_barrier(shards_, shard_, deadline);
   store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     row.position = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
-    row.estimate = connection
-                       .query(
-                           "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
-                           "WHERE table_schema = DATABASE() AND table_name = 'entities'")
-                       .unsigned_integer(0, 0);
+    row.estimate = store::estimate_rows(connection, "entities");
   });
   return row;
 }

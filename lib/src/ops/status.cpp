@@ -33,11 +33,7 @@ void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluste
     const std::lock_guard lock(mutex);
     cluster_id = store::require_uuid(row.text(0, 0));
   }
-  status.entities = lease
-                        ->query(
-                            "SELECT COALESCE(table_rows, 0) FROM information_schema.tables "
-                            "WHERE table_schema = DATABASE() AND table_name = 'entities'")
-                        .unsigned_integer(0, 0);
+  status.entities = store::estimate_rows(*lease, "entities");
   for (const store::CatalogIndex& index : store::load_catalog(*lease).indexes) {
     status.indexes.push_back(
         {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});

@@ -2,51 +2,36 @@
 #include "ops/verify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "model/value.hpp"
-#include "ops/index_tables.hpp"
+#include "ops/findings.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/throttling.hpp"
+#include "ops/verifiable_indexes.hpp"
 #include "ops/walk.hpp"
 #include "store/placement.hpp"
-#include "store/table_check.hpp"
 
-namespace looseleaf {
-
-std::string to_string(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::missing:
-      return "missing";
-    case FindingKind::stale:
-      return "stale";
-    case FindingKind::orphan:
-      return "orphan";
-    case FindingKind::misplaced:
-      return "misplaced";
-    case FindingKind::unreadable:
-      return "unreadable";
-    case FindingKind::wrong_id:
-      return "wrong_id";
-    case FindingKind::wrong_shard:
-      return "wrong_shard";
-    case FindingKind::table_differs:
-      return "table_differs";
-    case FindingKind::catalog_differs:
-      return "catalog_differs";
-  }
-  return {};
-}
-
-namespace ops {
+namespace looseleaf::ops {
 namespace {
 
-constexpr std::size_t most_suspects = 10'000;  // looked at again at once
+constexpr std::size_t most_suspects = 1000;     // looked at again at once
+constexpr std::size_t most_unsettled = 10'000;  // differences kept in memory
+
+constexpr int most_looks = 5;  // at a row too many of an entity that is written all the time
+
+// A row too many, when it was seen last.
+struct Standing {
+  base::Stamp updated;  // its entity's
+  int looks = 1;
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -56,169 +41,56 @@ class Verification {
       : shards_(shards), options_(options), control_(control), hooks_(hooks), throttling_(shards, options.throttle) {}
 
   VerifyReport run() {
-    choose_indexes();
+    indexes_ = verifiable_indexes(shards_, options_, hooks_, findings_);
+    for (const store::CatalogIndex& index : indexes_) {
+      generations_.emplace(index.definition.table, index.generation);
+      report_.verified.push_back(index.definition.table);
+    }
     walk_all();
-    look_again();
-    confirm_after_grace();
-    report_.findings.insert(report_.findings.end(), broken_entities_.begin(), broken_entities_.end());
-    if (options_.repair && !confirmed_.empty()) {
-      repair();
-    } else {
-      for (const Difference& difference : confirmed_) {
-        report_.findings.push_back(to_finding(difference));
-      }
-    }
-    for (const Finding& finding : report_.findings) {
-      if (!finding.index.empty()) {
-        ++report_.counts[{finding.index, finding.shard}].findings[finding.kind];
-      }
-    }
+    settle();
     return std::move(report_);
   }
 
+  // What cannot be said to be consistent when run() fails.
+  [[nodiscard]] std::string unchecked() const {
+    return report_.verified.empty() ? "all indexes" : fmt::format("{}", fmt::join(report_.verified, ", "));
+  }
+
  private:
-  // The indexes asked for whose catalogs and tables are in order; what is not in order is a finding.
-  void choose_indexes() {
-    const base::Deadline deadline = shards_.deadline();
-    std::vector<std::string> tables = options_.tables.empty() ? all_indexes(shards_, deadline) : options_.tables;
-    for (const std::string& table : tables) {
-      const IndexEverywhere everywhere = look_up_settled(table);
-      if (!everywhere.in_any_catalog()) {
-        if (options_.tables.empty()) {
-          continue;  // dropped a moment ago
-        }
-        throw no_such_index(shards_, table, shards_.deadline());
-      }
-      if (not_in_force(table, everywhere)) {
-        continue;
-      }
-      if (check_catalogs(table, everywhere) && check_tables(*everywhere.on_shard.front())) {
-        indexes_.push_back(*everywhere.on_shard.front());
-        generations_.emplace(table, everywhere.on_shard.front()->generation);
-        report_.verified.push_back(table);
-      }
-    }
-  }
-
-  // Shards differ for a moment while an index is created, published or dropped: looks again before calling it a
-  // finding.
-  IndexEverywhere look_up_settled(const std::string& table) {
-    constexpr int looks = 10;
-    constexpr auto between = std::chrono::milliseconds(300);
-    IndexEverywhere everywhere = look_up_index(shards_, table, shards_.deadline());
-    for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
-      hooks_.heartbeat();
-      std::this_thread::sleep_for(between);
-      everywhere = look_up_index(shards_, table, shards_.deadline());
-    }
-    return everywhere;
-  }
-
-  // True if the index is not in force: left out of a verification of all, an error if it was named.
-  bool not_in_force(const std::string& table, const IndexEverywhere& everywhere) {
-    bool dropping = false, building = true;
-    for (const auto& index : everywhere.on_shard) {
-      dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
-      building = building && (!index || index->state == IndexState::building);
-    }
-    if (!dropping && (!building || hooks_.building_too)) {
-      return false;
-    }
-    const char* what = dropping ? "index is being dropped" : "index is still building and was not verified";
-    const std::string hint = dropping ? fmt::format("run `looseleaf drop-index {}` to finish that", table)
-                                      : fmt::format("run `looseleaf backfill {}`, which verifies it", table);
-    if (!options_.tables.empty()) {
-      throw Error(ErrorCode::bad_index, what, {{"index", table}}, hint);
-    }
-    shards_.warn({what, {{"index", table}}, hint});
-    return true;
-  }
-
-  struct CatalogDifference {
-    std::uint32_t shard;
-    bool state_only;
-    std::string what;
-  };
-
-  static std::vector<CatalogDifference> differences(const IndexEverywhere& everywhere) {
-    const auto& first = everywhere.on_shard.front();
-    std::vector<CatalogDifference> found;
-    if (!first && everywhere.in_any_catalog()) {
-      found.push_back({0, false, "this shard's catalog lacks the index"});
-    }
-    for (std::uint32_t shard = 1; first && shard < everywhere.on_shard.size(); ++shard) {
-      const auto& other = everywhere.on_shard[shard];
-      if (!other) {
-        found.push_back({shard, false, "this shard's catalog lacks the index"});
-      } else if (other->generation != first->generation || other->definition != first->definition) {
-        found.push_back({shard, false, "this shard's catalog has another definition or generation than shard 0's"});
-      } else if (other->state != first->state) {
-        found.push_back(
-            {shard, true,
-             fmt::format("its state is {}, but {} on shard 0", to_string(other->state), to_string(first->state))});
-      }
-    }
-    return found;
-  }
-
-  // True if the index is the same everywhere, so that its rows can be judged; its state may differ.
-  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
-    bool comparable = true;
-    for (const CatalogDifference& difference : differences(everywhere)) {
-      report_.findings.push_back({FindingKind::catalog_differs, table, difference.shard, {}, difference.what});
-      comparable = comparable && difference.state_only;
-    }
-    return comparable;
-  }
-
-  bool check_tables(const store::CatalogIndex& index) {
-    bool in_order = true;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return store::table_differences(connection, index.definition);
-      });
-      for (const std::string& difference : differences) {
-        report_.findings.push_back({FindingKind::table_differs, index.definition.table, shard, {}, difference});
-        in_order = false;
-      }
-    }
-    return in_order;
-  }
-
   void walk_all() {
     WalkVisitor visitor;
-    visitor.suspect = [this](const Uuid& id) {
-      suspects_[store::shard_of(id, shards_.count())].push_back(id);
-      if (++suspect_count_ >= most_suspects) {
+    visitor.suspects = [this](const std::vector<Uuid>& ids) {
+      suspects_.insert(ids.begin(), ids.end());
+      if (suspects_.size() >= most_suspects) {
         look_again();
       }
     };
-    visitor.broken_entity = [this](Finding finding) { broken_entities_.push_back(std::move(finding)); };
-    visitor.progress = [this](std::uint32_t shard, std::uint64_t entities) {
-      throttling_.wait(WalkVisitor::progress_every,
-                       [&](const std::string& reason) { breathe(shard, entities, reason); });
-      breathe(shard, entities, {});
+    visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
+    visitor.progress = [this](const Progress& progress) {
+      breathe();
+      if (control_.on_progress) {
+        control_.on_progress(progress);
+      }
     };
     const WalkCounts counts = walk_or_explain(visitor);
+    look_again();
     report_.entities = counts.entities;
+    report_.looked_again = counts.looked_again;
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;
     }
   }
 
-  void breathe(std::uint32_t shard, std::uint64_t entities, const std::string& waiting) {
+  void breathe() {
     hooks_.heartbeat();
     if (control_.stop.load()) {
       throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-    }
-    if (control_.on_progress) {
-      control_.on_progress({"verify", shard, entities, 0, waiting});
     }
   }
 
   WalkCounts walk_or_explain(const WalkVisitor& visitor) {
     try {
-      return walk(shards_, indexes_, visitor);
+      return walk(shards_, indexes_, throttling_, visitor);
     } catch (const sql::ServerError& error) {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;
@@ -228,92 +100,135 @@ class Verification {
     }
   }
 
-  // First locked look. Missing rows are findings now; others must stand a second look after the grace period.
+  // First locked look. Missing rows are findings now; others must stand another look after the grace period.
   void look_again() {
-    for (const auto& [shard, ids] : suspects_) {
-      report_.looked_again += ids.size();
+    std::set<Uuid> wrong;
+    for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
       for (Difference& difference : examine(shard, ids)) {
+        wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
-        } else {
-          standing_.insert(std::move(difference));
-          first_look_ = Clock::now();
+        } else if (difference.kind != FindingKind::unreadable) {  // which the walk has reported
+          stand(std::move(difference), 1);
         }
       }
     }
+    report_.in_flight += suspects_.size() - wrong.size();
     suspects_.clear();
-    suspect_count_ = 0;
+    if (confirmed_.size() + standing_.size() >= most_unsettled) {
+      settle();
+    }
   }
 
-  void confirm_after_grace() {
-    if (standing_.empty()) {
-      return;
+  // Makes findings of what was seen, or mends it.
+  void settle() {
+    while (!standing_.empty()) {
+      confirm_after_grace();
     }
+    if (options_.repair) {
+      repair();
+    }
+    for (const Difference& difference : confirmed_) {
+      findings_.add(to_finding(difference));
+    }
+    confirmed_.clear();
+  }
+
+  // A row that still is too many is a finding, unless its entity was written meanwhile: then that put may have left it
+  // for a moment, as an earlier one did before, and it gets another grace period.
+  void confirm_after_grace() {
     const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
     while (Clock::now() < until) {
-      if (control_.stop.load()) {
-        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-      }
-      hooks_.heartbeat();
+      breathe();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    for (const auto& [shard, ids] : by_entity_shard(standing_)) {
+    const std::map<Difference, Standing> before = std::exchange(standing_, {});
+    std::set<Uuid> gone = entities_of(before);
+    for (const auto& [shard, ids] : by_entity_shard(gone)) {
       for (Difference& difference : examine(shard, ids)) {
-        if (difference.kind == FindingKind::missing || standing_.contains(difference)) {
+        const auto stood = before.find(difference);
+        if (difference.kind != FindingKind::missing && stood == before.end()) {
+          continue;
+        }
+        gone.erase(difference.entry.entity_id);
+        if (difference.kind == FindingKind::missing || stood->second.updated == difference.updated ||
+            stood->second.looks == most_looks) {
           confirmed_.insert(std::move(difference));
+        } else {
+          stand(std::move(difference), stood->second.looks + 1);
         }
       }
     }
+    for (const Difference& difference : confirmed_) {
+      gone.erase(difference.entry.entity_id);
+    }
+    report_.in_flight += gone.size();
   }
 
-  // Differences of these entities in the indexes that are being verified, as seen under their locks.
+  void stand(Difference difference, int looks) {
+    const base::Stamp updated = difference.updated;
+    standing_.insert_or_assign(std::move(difference), Standing{updated, looks});
+    first_look_ = Clock::now();
+  }
+
+  // Differences of these entities in the indexes that are being verified, as seen under their locks; and which of the
+  // entities are unreadable.
   std::vector<Difference> examine(std::uint32_t shard, const std::vector<Uuid>& ids) {
     return apply(shard, ids, ReconcileMode::examine);
   }
 
   std::vector<Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids, ReconcileMode mode) {
-    std::vector<Difference> found = reconcile_in_slices(shards_, shard, ids, mode, [this] {
-                                      hooks_.heartbeat();
-                                      if (control_.stop.load()) {
-                                        throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-                                      }
-                                    }).differences;
+    std::vector<Difference> found = reconcile_in_slices(shards_, shard, ids, mode, [this] { breathe(); }).differences;
     std::erase_if(found, [&](const Difference& difference) {
-      return difference.kind == FindingKind::unreadable ||
+      return difference.kind != FindingKind::unreadable &&
              !generations_.contains({difference.table, difference.generation});
     });
     return found;
   }
 
-  std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Difference>& differences) const {
-    std::map<std::uint32_t, std::vector<Uuid>> ids;
-    for (const Difference& difference : differences) {
-      auto& of_shard = ids[store::shard_of(difference.entry.entity_id, shards_.count())];
-      of_shard.push_back(difference.entry.entity_id);
-    }
-    for (auto& [shard, of_shard] : ids) {
-      std::sort(of_shard.begin(), of_shard.end());
-      of_shard.erase(std::unique(of_shard.begin(), of_shard.end()), of_shard.end());
+  static const Difference& difference_of(const Difference& difference) { return difference; }
+  template <typename Value>
+  static const Difference& difference_of(const std::pair<const Difference, Value>& item) {
+    return item.first;
+  }
+
+  template <typename Differences>
+  static std::set<Uuid> entities_of(const Differences& differences) {
+    std::set<Uuid> ids;
+    for (const auto& item : differences) {
+      ids.insert(difference_of(item).entry.entity_id);
     }
     return ids;
   }
 
-  // Mends what was confirmed, then looks again: what still differs is what is reported.
+  [[nodiscard]] std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Uuid>& ids) const {
+    std::map<std::uint32_t, std::vector<Uuid>> by_shard;
+    for (const Uuid& id : ids) {
+      by_shard[store::shard_of(id, shards_.count())].push_back(id);
+    }
+    return by_shard;
+  }
+
+  // Mends what was confirmed, then looks again: what still differs stays confirmed.
   void repair() {
-    for (const auto& [shard, ids] : by_entity_shard(confirmed_)) {
+    std::set<Difference> left;
+    for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
       apply(shard, ids, ReconcileMode::repair);
       for (const Difference& difference : examine(shard, ids)) {
-        if (confirmed_.erase(difference) > 0) {
-          report_.findings.push_back(to_finding(difference));
+        if (confirmed_.contains(difference)) {
+          left.insert(difference);
         }
       }
     }
     std::set<Uuid> mended;
     for (const Difference& difference : confirmed_) {
-      report_.mended.push_back(to_finding(difference));
-      mended.insert(difference.entry.entity_id);
+      if (!left.contains(difference)) {
+        findings_.add_mended(to_finding(difference));
+        mended.insert(difference.entry.entity_id);
+      }
     }
-    report_.repaired = mended.size();
+    report_.repaired += mended.size();
+    confirmed_ = std::move(left);
   }
 
   static Finding to_finding(const Difference& difference) {
@@ -328,12 +243,12 @@ class Verification {
   Throttling throttling_;
   std::vector<store::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
-  std::map<std::uint32_t, std::vector<Uuid>> suspects_;          // by entity shard
-  std::size_t suspect_count_ = 0;
-  std::set<Difference> standing_, confirmed_;
-  std::vector<Finding> broken_entities_;
-  Clock::time_point first_look_;  // the latest
+  std::set<Uuid> suspects_;                                      // to be looked at under their locks
+  std::map<Difference, Standing> standing_;                      // may be there for a moment only
+  std::set<Difference> confirmed_;                               // but not reported yet
+  Clock::time_point first_look_;                                 // at what stands, the latest
   VerifyReport report_;
+  Findings findings_{options_, report_};
 };
 
 }  // namespace
@@ -341,8 +256,15 @@ class Verification {
 VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
                     const VerifyHooks& hooks) {
   shards.check_identities();
-  return Verification(shards, options, control, hooks).run();
+  Verification verification(shards, options, control, hooks);
+  try {
+    return verification.run();
+  } catch (Error& error) {
+    if (error.code() != ErrorCode::bad_index && error.code() != ErrorCode::usage) {
+      error.with("not_verified", verification.unchecked());
+    }
+    throw;
+  }
 }
 
-}  // namespace ops
-}  // namespace looseleaf
+}  // namespace looseleaf::ops

@@ -1,177 +1,381 @@
-// A merge join, by entity id, of every shard's entities with every index table of every shard.
+// Compares all entities with all rows of some indexes.
 #include "ops/walk.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <memory>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <set>
 
-#include "codec/body.hpp"
-#include "model/entity.hpp"
+#include "base/parallel.hpp"
+#include "model/expected_rows.hpp"
+#include "ops/digest_grid.hpp"
+#include "ops/entity_scan.hpp"
 #include "ops/rows.hpp"
 #include "store/entity_rows.hpp"
+#include "store/index_rows.hpp"
 #include "store/placement.hpp"
+#include "store/row_digest.hpp"
 
 namespace looseleaf::ops {
 namespace {
 
-constexpr std::size_t entity_chunk = 200;  // rows in memory of one shard's entities
-constexpr std::size_t entry_chunk = 2000;  // and of one index table
+using Clock = std::chrono::steady_clock;
 
-// Rows of one table of one shard in order of entity id, read in chunks.
-template <typename Row>
-class Stream {
- public:
-  using Read = std::function<std::vector<Row>(sql::Connection&, const std::optional<Row>& after)>;
+constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in a range
+constexpr std::uint64_t many_rows = 5 * largest_step;
+constexpr auto step_time = std::chrono::milliseconds(100);  // to count so many; digesting takes some times that
+constexpr std::size_t entry_chunk = 5000;                   // index rows read at once
+constexpr std::size_t close_batch = 400;                    // entities compared at once, row by row
+constexpr std::size_t ranges_at_once = 4;
 
-  Stream(store::Shards& shards, std::uint32_t shard, Read read)
-      : shards_(shards), shard_(shard), read_(std::move(read)) {}
+// In ascending order and distinct.
+template <typename T>
+void make_set(std::vector<T>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
 
-  // Null at the end.
-  const Row* head() {
-    if (rows_.empty() && !ended_) {
-      auto rows = store::with_shard(shards_, shard_, shards_.deadline(),
-                                    [&](sql::Connection& connection) { return read_(connection, last_); });
-      ended_ = rows.empty();
-      if (!rows.empty()) {
-        last_ = rows.back();
-      }
-      std::move(rows.begin(), rows.end(), std::back_inserter(rows_));
-    }
-    return rows_.empty() ? nullptr : &rows_.front();
-  }
-
-  Row take() {
-    Row row = std::move(rows_.front());
-    rows_.pop_front();
-    return row;
-  }
-
-  [[nodiscard]] std::uint32_t shard() const { return shard_; }
-
- private:
-  store::Shards& shards_;
-  const std::uint32_t shard_;
-  const Read read_;
-  std::deque<Row> rows_;
-  std::optional<Row> last_;
-  bool ended_ = false;
+// What does not agree in one range.
+struct RangeDifference {
+  std::set<std::size_t> cells;
+  std::vector<Uuid> row_ids;  // of rows in these cells
 };
-
-using EntityStream = Stream<store::EntityRow>;
-using EntryStream = Stream<store::IndexEntry>;
 
 class Walk {
  public:
-  Walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, const WalkVisitor& visitor)
-      : shards_(shards), visitor_(visitor) {
-    catalog_.indexes = indexes;
-    for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      entities_.emplace_back(
-          shards, shard, [](sql::Connection& connection, const std::optional<store::EntityRow>& after) {
-            return store::read_after(connection, after ? std::optional(after->id) : std::nullopt, entity_chunk);
-          });
-      for (std::size_t index = 0; index < indexes.size(); ++index) {
-        const IndexDefinition& definition = catalog_.indexes[index].definition;
-        entries_.emplace_back(
-            index, std::make_unique<EntryStream>(
-                       shards, shard,
-                       [&definition](sql::Connection& connection, const std::optional<store::IndexEntry>& after) {
-                         return store::read_entries_after(connection, definition, after, entry_chunk);
-                       }));
-        counts_.rows[{definition.table, shard}] = 0;
+  Walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+       const WalkVisitor& visitor)
+      : shards_(shards), throttling_(throttling), visitor_(visitor), catalog_{0, indexes} {
+    for (const store::CatalogIndex& index : indexes) {
+      for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+        counts_.rows[{index.definition.table, shard}] = 0;
       }
     }
   }
 
   WalkCounts run() {
-    while (const auto id = lowest_id()) {
-      visit(*id);
+    DigestGrid grid(find_bounds(), catalog_.indexes.size() * shards_.count());
+    scan_entities(grid);
+    estimate_rows();
+    for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
+      compare(grid, from, std::min(from + ranges_at_once, grid.ranges()));
     }
     return std::move(counts_);
   }
 
  private:
-  std::optional<Uuid> lowest_id() {
-    std::optional<Uuid> lowest;
-    const auto consider = [&](const Uuid& id) { lowest = lowest ? std::min(*lowest, id) : id; };
-    for (EntityStream& stream : entities_) {
-      if (const auto* row = stream.head()) {
-        consider(row->id);
-      }
+  // Runs `work` for every shard at once. When one fails the others end at their next progress().
+  template <typename Work>
+  void on_all_shards(const Work& work) {
+    std::exception_ptr first;
+    std::vector<std::function<void()>> tasks;
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      tasks.emplace_back([&, shard] {
+        try {
+          work(shard);
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          failed_ = true;
+          first = first ? first : std::current_exception();
+        }
+      });
     }
-    for (auto& [index, stream] : entries_) {
-      if (const auto* entry = stream->head()) {
-        consider(entry->entity_id);
-      }
+    base::run_all(tasks);
+    if (first) {
+      std::rethrow_exception(first);
     }
-    return lowest;
   }
 
-  void visit(const Uuid& id) {
-    const std::uint32_t home = store::shard_of(id, shards_.count());
-    std::vector<PlacedRow> expected;
-    for (EntityStream& stream : entities_) {
-      if (const auto* head = stream.head(); head && head->id == id) {
-        const store::EntityRow entity = stream.take();
-        ++counts_.entities;
-        report_now_and_then(stream.shard());
-        if (stream.shard() != home) {
-          visitor_.broken_entity(
-              {FindingKind::wrong_shard, {}, stream.shard(), id, "belongs on shard " + std::to_string(home)});
-        } else {
-          expected = expected_of(entity, home);
+  void progress(const Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (failed_) {
+      throw Error(ErrorCode::interrupted, "another shard failed");  // which is what the caller gets to see
+    }
+    visitor_.progress(progress);
+  }
+
+  // Where the ranges of ids meet: so that none has too many entities of any shard, or rows of any table.
+  std::vector<Uuid> find_bounds() {
+    std::vector<Uuid> bounds;
+    on_all_shards([&](std::uint32_t shard) {
+      add_bounds(shard, {}, bounds, [](sql::Connection& connection, const store::IdRange& range, std::size_t step) {
+        return store::id_after(connection, range, step);
+      });
+    });
+    make_set(bounds);
+    std::vector<Uuid> more;
+    on_all_shards([&](std::uint32_t shard) {
+      for (const store::CatalogIndex& index : catalog_.indexes) {
+        for (std::size_t i = 0; i <= bounds.size(); ++i) {
+          divide(shard, index.definition, range_between(bounds, i), more);
         }
       }
-    }
-    std::vector<PlacedRow> actual;
-    for (auto& [index, stream] : entries_) {
-      for (const auto* head = stream->head(); head && head->entity_id == id; head = stream->head()) {
-        actual.push_back({stream->shard(), index, stream->take()});
-        ++counts_.rows[{catalog_.indexes[index].definition.table, stream->shard()}];
-        report_now_and_then(stream->shard());
-      }
-    }
-    std::sort(actual.begin(), actual.end());
-    if (actual != expected) {
-      visitor_.suspect(id);
+    });
+    bounds.insert(bounds.end(), more.begin(), more.end());
+    make_set(bounds);
+    return bounds;
+  }
+
+  // Adds bounds within a range in which a table has many more rows than there are entities.
+  void divide(std::uint32_t shard, const IndexDefinition& definition, const store::IdRange& range,
+              std::vector<Uuid>& bounds) {
+    const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      return store::estimate_entries(connection, definition, range);
+    });
+    if (rows > many_rows) {
+      add_bounds(shard, range, bounds,
+                 [&](sql::Connection& connection, const store::IdRange& within, std::size_t step) {
+                   return store::entity_id_after(connection, definition, within, step);
+                 });
     }
   }
 
-  std::vector<PlacedRow> expected_of(const store::EntityRow& entity, std::uint32_t home) {
-    if (!entity.body) {
-      return {};
-    }
-    try {
-      const auto json = model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
-      if (model::id_of(json) != entity.id) {
-        visitor_.broken_entity({FindingKind::wrong_id, {}, home, entity.id, "its body has another id"});
+  template <typename IdAfter>
+  void add_bounds(std::uint32_t shard, store::IdRange range, std::vector<Uuid>& bounds, const IdAfter& id_after) {
+    for (std::size_t step = smallest_step;;) {
+      wait(shard, 0);
+      const auto start = Clock::now();
+      const std::size_t limited = throttling_.limit_chunk(step);
+      range.from = store::with_shard(shards_, shard, shards_.deadline(),
+                                     [&](sql::Connection& connection) { return id_after(connection, range, limited); });
+      if (!range.from) {
+        return;
       }
-      return placed_rows(catalog_, entity.id, &json, home, shards_.count());
-    } catch (const Error& error) {
-      visitor_.broken_entity({FindingKind::unreadable, {}, home, entity.id, error.what()});
-      return {};
+      const auto took = Clock::now() - start;
+      step = std::clamp(took > step_time       ? step / 2
+                        : took < step_time / 2 ? step * 2
+                                               : step,
+                        smallest_step, largest_step);
+      const std::lock_guard lock(mutex_);
+      bounds.push_back(*range.from);
     }
   }
 
-  void report_now_and_then(std::uint32_t shard) {
-    if (++rows_seen_ % WalkVisitor::progress_every == 0) {
-      visitor_.progress(shard, counts_.entities);
+  // Until so many rows of index tables may be read.
+  void wait(std::uint32_t shard, std::uint64_t rows) {
+    throttling_.wait(rows, [&](const std::string& reason) { show_compared(shard, reason); });
+  }
+
+  void show_compared(std::uint32_t shard, const std::string& waiting = {}) {
+    std::unique_lock lock(mutex_);
+    const Compared compared = compared_[shard];
+    lock.unlock();
+    progress({"compare", shard, compared.rows, compared.estimate, waiting});
+  }
+
+  void estimate_rows() {
+    on_all_shards([&](std::uint32_t shard) {
+      std::uint64_t estimate = 0;
+      store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        estimate = 0;
+        for (const store::CatalogIndex& index : catalog_.indexes) {
+          estimate += store::estimate_rows(connection, index.definition.table);
+        }
+      });
+      const std::lock_guard lock(mutex_);
+      compared_[shard].estimate = estimate;
+    });
+  }
+
+  [[nodiscard]] std::size_t table_of(std::size_t index, std::uint32_t shard) const {
+    return index * shards_.count() + shard;
+  }
+
+  void scan_entities(DigestGrid& grid) {
+    on_all_shards([&](std::uint32_t shard) {
+      EntityScan scan(shards_, shard, throttling_);
+      store::RowMixer mixer;
+      scan.run(
+          [&](const Uuid& id, const model::Json& json) {
+            const std::size_t place = grid.place_of(id);
+            for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
+              const IndexDefinition& definition = catalog_.indexes[index].definition;
+              for (const model::Row& row : model::expected_rows(definition, json)) {
+                const auto to = store::index_shard(definition, row, shard, shards_.count());
+                grid.add(table_of(index, to), place, mixer.mix(row, id));
+              }
+            }
+          },
+          [&](const Finding& finding) {
+            const std::lock_guard lock(mutex_);
+            visitor_.broken_entity(finding);
+          },
+          [&](const Progress& now) { progress(now); });
+      const std::lock_guard lock(mutex_);
+      counts_.entities += scan.entities();
+    });
+  }
+
+  // Some ranges, [from, to), in all index tables.
+  void compare(const DigestGrid& grid, std::size_t from, std::size_t to) {
+    std::vector<RangeDifference> differences(to - from);
+    on_all_shards([&](std::uint32_t shard) {
+      for (std::size_t range = from; range < to; ++range) {
+        for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
+          compare_table(grid, range, index, shard, differences[range - from]);
+        }
+      }
+    });
+    for (std::size_t range = from; range < to; ++range) {
+      look_closely(ids_in_question(grid, range, differences[range - from]));
     }
+  }
+
+  void compare_table(const DigestGrid& grid, std::size_t range, std::size_t index, std::uint32_t shard,
+                     RangeDifference& difference) {
+    const IndexDefinition& definition = catalog_.indexes[index].definition;
+    const std::size_t table = table_of(index, shard);
+    const store::RowDigest expected = grid.whole(table, range);
+    std::uint64_t rows = 0;
+    if (store::servers_can_digest(definition)) {
+      const store::RowDigest actual =
+          store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+            return store::digest_entries(connection, definition, grid.range(range));
+          });
+      rows = actual.rows;
+      if (actual != expected) {
+        compare_cells(grid, range, index, shard, difference);
+      }
+    } else {
+      rows = compare_cells(grid, range, index, shard, difference);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      counts_.rows[{definition.table, shard}] += rows;
+      compared_[shard].rows += rows;
+    }
+    wait(shard, rows);
+    show_compared(shard);
+  }
+
+  // Reads the rows of a range and notes which cells differ. Returns how many rows there are.
+  std::uint64_t compare_cells(const DigestGrid& grid, std::size_t range, std::size_t index, std::uint32_t shard,
+                              RangeDifference& difference) {
+    const IndexDefinition& definition = catalog_.indexes[index].definition;
+    std::vector<store::RowDigest> cells(grid.cells());
+    std::vector<Uuid> ids;
+    std::uint64_t count = 0;
+    store::RowMixer mixer;
+    std::optional<store::IndexEntry> last;
+    for (std::size_t got = entry_chunk; got == entry_chunk;) {
+      const auto entries = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return store::read_entries_in(connection, definition, grid.range(range), last, entry_chunk);
+      });
+      for (const store::IndexEntry& entry : entries) {
+        store::RowDigest& cell = cells[grid.cell_of(entry.entity_id)];
+        ++cell.rows;
+        cell.mix ^= mixer.mix(entry.values, entry.entity_id);
+        if (ids.empty() || ids.back() != entry.entity_id) {
+          ids.push_back(entry.entity_id);
+        }
+      }
+      got = entries.size();
+      count += got;
+      last = entries.empty() ? std::nullopt : std::optional(entries.back());
+      show_compared(shard);
+    }
+    std::set<std::size_t> differing;
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+      if (cells[cell] != grid.cell(table_of(index, shard), range, cell)) {
+        differing.insert(cell);
+      }
+    }
+    std::erase_if(ids, [&](const Uuid& id) { return !differing.contains(grid.cell_of(id)); });
+    const std::lock_guard lock(mutex_);
+    difference.cells.merge(differing);
+    difference.row_ids.insert(difference.row_ids.end(), ids.begin(), ids.end());
+    return count;
+  }
+
+  // The ids in cells that differ, of rows and of entities.
+  std::vector<Uuid> ids_in_question(const DigestGrid& grid, std::size_t range, RangeDifference& difference) {
+    std::vector<Uuid> ids = std::move(difference.row_ids);
+    if (!difference.cells.empty()) {
+      on_all_shards([&](std::uint32_t shard) {
+        auto found = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          return store::read_ids(connection, grid.range(range));
+        });
+        std::erase_if(found, [&](const Uuid& id) { return !difference.cells.contains(grid.cell_of(id)); });
+        const std::lock_guard lock(mutex_);
+        ids.insert(ids.end(), found.begin(), found.end());
+      });
+    }
+    make_set(ids);
+    return ids;
+  }
+
+  // Compares both sides of these entities row by row.
+  void look_closely(const std::vector<Uuid>& ids) {
+    counts_.looked_again += ids.size();
+    in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
+      show_compared(0);
+      const base::Deadline deadline = shards_.deadline();
+      const auto suspects = sql::with_retries(deadline, [&] { return differing(batch, deadline); });
+      if (!suspects.empty()) {
+        visitor_.suspects(suspects);
+      }
+    });
+  }
+
+  std::vector<Uuid> differing(std::span<const Uuid> ids, const base::Deadline& deadline) {
+    const std::vector<PlacedRow> expected = expected_rows(ids);
+    const std::vector<PlacedRow> actual = read_rows(shards_, connect_all(shards_, deadline), catalog_, ids);
+    std::vector<PlacedRow> different;
+    std::set_symmetric_difference(expected.begin(), expected.end(), actual.begin(), actual.end(),
+                                  std::back_inserter(different));
+    std::vector<Uuid> suspects;
+    for (const PlacedRow& row : different) {
+      suspects.push_back(row.entry.entity_id);
+    }
+    make_set(suspects);
+    return suspects;
+  }
+
+  std::vector<PlacedRow> expected_rows(std::span<const Uuid> ids) {
+    std::vector<std::vector<Uuid>> by_shard(shards_.count());
+    for (const Uuid& id : ids) {
+      by_shard[store::shard_of(id, shards_.count())].push_back(id);
+    }
+    std::vector<PlacedRow> rows;
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      auto bodies = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return store::read_bodies(connection, by_shard[shard], small_body);
+      });
+      for (store::EntityBody& entity : bodies) {
+        if (!entity.body) {
+          entity.body = read_body(shards_, shard, entity.id);
+        }
+        if (const auto found = judge_entity(shards_.count(), shard, entity.id, entity.body); found.json) {
+          auto placed = placed_rows(catalog_, entity.id, &*found.json, shard, shards_.count());
+          std::move(placed.begin(), placed.end(), std::back_inserter(rows));
+        }
+        entity.body.reset();
+      }
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
   }
 
   store::Shards& shards_;
+  Throttling& throttling_;
   const WalkVisitor& visitor_;
-  store::Catalog catalog_;  // of the indexes walked
-  std::deque<EntityStream> entities_;
-  std::vector<std::pair<std::size_t, std::unique_ptr<EntryStream>>> entries_;
+  const store::Catalog catalog_;  // of the indexes walked
+  std::mutex mutex_;              // guards what follows, and the visitor while shards are walked at once
+  bool failed_ = false;
   WalkCounts counts_;
-  std::uint64_t rows_seen_ = 0;
+  struct Compared {
+    std::uint64_t rows = 0, estimate = 0;  // of index tables
+  };
+  std::map<std::uint32_t, Compared> compared_;  // by shard
 };
 
 }  // namespace
 
-WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, const WalkVisitor& visitor) {
-  return Walk(shards, indexes, visitor).run();
+WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+                const WalkVisitor& visitor) {
+  return Walk(shards, indexes, throttling, visitor).run();
 }
 
 }  // namespace looseleaf::ops

@@ -1,34 +1,50 @@
-// Walks all entities and all rows of some indexes together, in order of entity id, from all shards, and names the
-// entities whose rows do not look right. Nothing is locked, so on a live store some of them are merely changing.
+// Compares all entities with all rows of some indexes and names the entities whose rows do not look right. Nothing is
+// locked, so on a live store some of them are merely changing.
+//
+// Bodies are read in the order in which they were added, which is the order they are stored in; by id each would cost a
+// look-up of its own, and on a store larger than memory a read from the disk. Expected rows are folded into digests by
+// range of ids (digest_grid.hpp). Then the servers digest the rows of each range; only where these differ are rows
+// read, and only for the entities in cells that differ are both sides read again, together.
+//
+// Nothing is passed over. A row has one entity id, thus one range and one cell, and the ranges cover all ids: an id
+// that no entity has is in one too. Say that a row is wrong during the whole walk: it is absent though its entity calls
+// for it, or is there although no entity does. Then it is on one side of its cell only, at whatever moments the two
+// were read and whatever else changed meanwhile; so the digests differ, the cell is looked at, and there again the row
+// is on one side only. A row that becomes wrong, or right, during the walk may be named or not.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <looseleaf/jobs.hpp>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ops/throttling.hpp"
 #include "store/catalog.hpp"
 #include "store/shards.hpp"
 
 namespace looseleaf::ops {
 
+// None of these is called while another one runs. All may throw, which ends the walk.
 struct WalkVisitor {
-  std::function<void(const Uuid&)> suspect;    // rows differ from what the entity calls for
-  std::function<void(Finding)> broken_entity;  // unreadable, wrong_id, wrong_shard
-  // Each time that many rows, of whatever table, were seen; may throw to stop.
-  std::function<void(std::uint32_t shard, std::uint64_t entities)> progress;
-  static constexpr std::uint64_t progress_every = 1000;
+  // Entities whose rows differ from what they call for, and ids of rows that seem to have no entity. On walk()'s
+  // thread.
+  std::function<void(const std::vector<Uuid>&)> suspects;
+  // unreadable, wrong_id, wrong_shard: seen under the entity's lock. On any thread.
+  std::function<void(const Finding&)> broken_entity;
+  // Every second or so, on any thread.
+  std::function<void(const Progress&)> progress;
 };
 
 struct WalkCounts {
   std::uint64_t entities = 0;
+  std::uint64_t looked_again = 0;                                       // ids in cells that differed
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // per index and shard
 };
 
-WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, const WalkVisitor& visitor);
+WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+                const WalkVisitor& visitor);
 
 }  // namespace looseleaf::ops

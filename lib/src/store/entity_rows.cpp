@@ -132,8 +132,47 @@ std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t ad
   return read_page(connection, fmt::format("WHERE added_id < {} ORDER BY added_id DESC", added_id), limit);
 }
 
-std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id, std::size_t limit) {
-  return read_page(connection, (id ? "WHERE id > " + id_literal(*id) + " " : std::string()) + "ORDER BY id", limit);
+std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+                                   std::uint64_t max_size) {
+  // Every cell costs; so a large body is told apart by a byte that is no body.
+  sql::Result result = connection.query(
+      fmt::format("SELECT id, IF(LENGTH(body) > {}, '+', body) FROM entities WHERE added_id > {} AND added_id <= {} "
+                  "ORDER BY added_id",
+                  max_size, above, until));
+  std::vector<EntityBody> rows;
+  rows.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EntityBody row{require_uuid(result.text(i, 0)), 0, std::nullopt};
+    if (const auto& cell = result.cell(i, 1); cell && *cell == "+") {
+      row.size = max_size + 1;
+    } else if (cell) {
+      row.size = cell->size();
+      row.body = result.take(i, 1);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above) {
+  const sql::Result found =
+      connection.query(fmt::format("SELECT MIN(added_id) FROM entities WHERE added_id > {}", above));
+  return found.cell(0, 0) ? std::optional(found.unsigned_integer(0, 0)) : std::nullopt;
+}
+
+std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range) {
+  const sql::Result result =
+      connection.query("SELECT id FROM entities FORCE INDEX (id)" + where_in("id", range) + " ORDER BY id");
+  std::vector<Uuid> ids;
+  ids.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ids.push_back(require_uuid(result.text(i, 0)));
+  }
+  return ids;
+}
+
+std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip) {
+  return nth_id(connection, "entities", "id", range, skip);
 }
 
 }  // namespace looseleaf::store

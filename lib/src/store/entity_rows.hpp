@@ -10,6 +10,7 @@
 
 #include "base/stamp.hpp"
 #include "sql/connection.hpp"
+#include "store/statements.hpp"
 
 namespace looseleaf::store {
 
@@ -61,9 +62,19 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
 // A plain read.
 [[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id,
                                                  std::size_t limit);
-// The same above `id` (all, if absent), in id order.
-[[nodiscard]] std::vector<EntityRow> read_after(sql::Connection& connection, const std::optional<Uuid>& id,
-                                                std::size_t limit);
+// The rows whose added_id is in (above, until], in that order, with the bodies of at most `max_size` bytes; of larger
+// ones `size` is more than that and `body` is absent. A tombstone has size 0 and no body. A plain read.
+[[nodiscard]] std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+                                                 std::uint64_t max_size);
+
+// The least added_id above one; absent if there is none.
+[[nodiscard]] std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above);
+
+// The ids of the rows in a range, in order.
+[[nodiscard]] std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range);
+
+// See nth_id().
+[[nodiscard]] std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip);
 
 // Bytes that one row's INSERT takes at most, for comparison with max_allowed_packet.
 [[nodiscard]] std::size_t statement_size(std::size_t body_size);

@@ -12,6 +12,7 @@
 
 #include "model/value.hpp"
 #include "sql/connection.hpp"
+#include "store/statements.hpp"
 
 namespace looseleaf::store {
 
@@ -48,9 +49,18 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
 [[nodiscard]] std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
                                                    std::span<const Uuid> ids, std::size_t limit = no_limit);
 
-// Up to `limit` rows in order of (entity_id, values), from after `after`.
-[[nodiscard]] std::vector<IndexEntry> read_entries_after(sql::Connection& connection, const IndexDefinition& definition,
-                                                         const std::optional<IndexEntry>& after, std::size_t limit);
+// Up to `limit` rows of entities in the range, in order of (entity_id, values), from after `after`.
+[[nodiscard]] std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const IndexDefinition& definition,
+                                                      const IdRange& range, const std::optional<IndexEntry>& after,
+                                                      std::size_t limit);
+
+// See nth_id().
+[[nodiscard]] std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
+                                                  const IdRange& range, std::size_t skip);
+
+// The server's estimate of how many rows of entities in the range there are.
+[[nodiscard]] std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition,
+                                             const IdRange& range);
 
 // "(a > 1 OR (a = 1 AND (b > 2 …)))" for the columns and values given: what comes after (or before) a key.
 [[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,

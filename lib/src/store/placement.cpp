@@ -7,8 +7,11 @@ namespace looseleaf::store {
 
 std::uint32_t shard_of(const Uuid& uuid, std::uint32_t shards) {
   std::uint64_t remainder = 0;
-  for (const std::uint8_t byte : uuid.bytes) {
-    remainder = (remainder * 256 + byte) % shards;
+  for (std::size_t i = 0; i < uuid.bytes.size(); i += 4) {
+    for (std::size_t byte = i; byte < i + 4; ++byte) {
+      remainder = remainder << 8 | uuid.bytes[byte];
+    }
+    remainder %= shards;  // below 2^32, so that 32 more bits have room
   }
   return static_cast<std::uint32_t>(remainder);
 }

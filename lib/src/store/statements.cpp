@@ -1,6 +1,8 @@
 // Pieces that the SQL of entity rows and of index rows share.
 #include "store/statements.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hex.hpp"
@@ -12,11 +14,22 @@ namespace {
 constexpr std::size_t max_rows = 1000;
 constexpr std::size_t max_statement = 1 << 20;
 
+}  // namespace
+
 std::string_view bytes_of(const Uuid& id) {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }
 
-}  // namespace
+std::string where_in(const std::string& column, const IdRange& range) {
+  std::string where;
+  if (range.from) {
+    where = fmt::format(" WHERE {} >= {}", column, id_literal(*range.from));
+  }
+  if (range.until) {
+    where += fmt::format("{}{} < {}", where.empty() ? " WHERE " : " AND ", column, id_literal(*range.until));
+  }
+  return where;
+}
 
 std::string id_literal(const Uuid& id) {
   return sql::bytes_literal(bytes_of(id));
@@ -37,6 +50,28 @@ Uuid require_uuid(std::string_view bytes) {
     throw Error(ErrorCode::corrupt, "a stored id has not 16 bytes", {{"bytes", base::to_hex(bytes)}});
   }
   return *id;
+}
+
+std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table, const std::string& id,
+                           const IdRange& range, std::size_t skip) {
+  const auto first = [&](const std::string& where, std::size_t offset) {
+    const sql::Result found = connection.query(fmt::format(
+        "SELECT {0} FROM {1} FORCE INDEX ({0}){2} ORDER BY {0} LIMIT {3}, 1", id, quoted_table, where, offset));
+    return found.empty() ? std::nullopt : std::optional(require_uuid(found.text(0, 0)));
+  };
+  const auto found = first(where_in(id, range), skip);
+  if (!found || found != range.from) {
+    return found;
+  }
+  return first(fmt::format("{} AND {} > {}", where_in(id, range), id, id_literal(*range.from)), 0);
+}
+
+std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table) {
+  const sql::Result found = connection.query(
+      "SELECT COALESCE(table_rows, 0) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name "
+      "= " +
+      sql::text_literal(table));
+  return found.empty() ? 0 : found.unsigned_integer(0, 0);
 }
 
 MultiRow::MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix)

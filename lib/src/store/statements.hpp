@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,10 +12,26 @@
 
 namespace looseleaf::store {
 
+// Ids from `from` to below `until`; absent: from the first, to the last.
+struct IdRange {
+  std::optional<Uuid> from, until;
+};
+// " WHERE id >= x'..' AND id < x'..'" for that column; empty for all.
+[[nodiscard]] std::string where_in(const std::string& column, const IdRange& range);
+
+[[nodiscard]] std::string_view bytes_of(const Uuid& id);
 [[nodiscard]] std::string id_literal(const Uuid& id);
 [[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
 // Exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);
+
+// The first id of a table, in the order of its key on the column `id`, which has the same name, that is greater than
+// the range's first and that at least `skip` rows of the range come before. Absent if there is none in the range.
+[[nodiscard]] std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table,
+                                         const std::string& id, const IdRange& range, std::size_t skip);
+
+// The server's estimate of how many rows a table has; 0 if there is no such table.
+[[nodiscard]] std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table);
 
 // Sends rows in statements of bounded length: at most 1,000 rows and about 1 MiB, and never beyond the server's
 // max_allowed_packet unless a single row is.

@@ -1,0 +1,210 @@
+// What verify says.
+#include "cli/verify_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/json.hpp"
+#include "cli/messages.hpp"
+#include "cli/output.hpp"
+#include "cli/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr FindingKind row_kinds[] = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
+                                     FindingKind::misplaced, FindingKind::duplicate};
+
+bool is_about_table(FindingKind kind) {
+  return kind == FindingKind::table_differs || kind == FindingKind::catalog_differs || kind == FindingKind::undeclared;
+}
+
+std::uint64_t count_of(const VerifyReport::Count& count, FindingKind kind) {
+  const auto found = count.findings.find(kind);
+  return found == count.findings.end() ? 0 : found->second;
+}
+
+// Duplicates are rare, and lines have to fit.
+std::vector<FindingKind> kinds_shown(const VerifyReport& report) {
+  std::vector<FindingKind> kinds(std::begin(row_kinds), std::end(row_kinds));
+  const bool duplicates = std::any_of(report.counts.begin(), report.counts.end(), [](const auto& count) {
+    return count_of(count.second, FindingKind::duplicate) > 0;
+  });
+  if (!duplicates) {
+    kinds.pop_back();
+  }
+  return kinds;
+}
+
+Json values_of(const Finding& finding) {
+  Json values = Json::parse(finding.values, nullptr, false);
+  return values.is_discarded() ? Json(finding.values) : values;
+}
+
+Json json_of(const Finding& finding) {
+  return {{"kind", to_string(finding.kind)},
+          {"index", finding.index.empty() ? Json(nullptr) : Json(finding.index)},
+          {"shard", finding.shard},
+          {"entity_id", is_about_table(finding.kind) ? Json(nullptr) : Json(to_string(finding.entity_id))},
+          {"values", values_of(finding)}};
+}
+
+Json json_counts(const VerifyReport& report) {
+  Json indexes = Json::array();
+  for (const auto& [place, count] : report.counts) {
+    if (place.first.empty()) {
+      continue;
+    }
+    Json row{{"index", place.first}, {"shard", place.second}, {"rows", count.rows}};
+    for (const auto kind : row_kinds) {
+      row[to_string(kind)] = count_of(count, kind);
+    }
+    indexes.push_back(std::move(row));
+  }
+  return indexes;
+}
+
+std::string name_of(const std::string& index) {
+  return index.empty() ? "entities" : index;
+}
+
+}  // namespace
+
+void VerifyOutput::add(const Finding& finding) {
+  const Place place{finding.index, finding.shard};
+  const std::uint64_t count = ++counts_[{place, finding.kind}];
+  if (count <= samples_of_a_kind) {
+    samples_[place].push_back(text_of(finding));
+  }
+  if (globals_.json()) {
+    Json object = json_of(finding);
+    if (const auto file = files_.find(finding.index); file != files_.end()) {
+      object["file"] = file->second;
+    }
+    print_json(object);
+  } else if (all_ || count <= samples_of_a_kind) {
+    print_line(text_of(finding));
+  }
+}
+
+std::string VerifyOutput::text_of(const Finding& finding) const {
+  std::string line = to_string(finding.kind);
+  if (!finding.index.empty()) {
+    line += ' ' + finding.index;
+  }
+  line += fmt::format(" shard {}", finding.shard);
+  if (!is_about_table(finding.kind)) {
+    line += " entity " + to_string(finding.entity_id);
+  }
+  if (!finding.values.empty()) {
+    line += ' ' + finding.values;
+  }
+  const auto file = files_.find(finding.index);
+  return finding.kind == FindingKind::undeclared && file != files_.end() ? line + " (" + file->second + ")" : line;
+}
+
+void VerifyOutput::finish(const VerifyReport& report) {
+  if (globals_.json()) {
+    print_json({{"consistent", report.found == 0},
+                {"entities", report.entities},
+                {"findings", report.found},
+                {"repaired", report.repaired},
+                {"looked_again", report.looked_again},
+                {"in_flight", report.in_flight},
+                {"indexes", json_counts(report)}});
+    return;
+  }
+  for (const auto& [what, count] : counts_) {
+    if (!all_ && count > samples_of_a_kind) {
+      const auto& [place, kind] = what;
+      print_line(fmt::format("... {} more {} {} shard {}", grouped(count - samples_of_a_kind), to_string(kind),
+                             name_of(place.first), place.second));
+    }
+  }
+  print_table(report);
+  print_summary(report);
+}
+
+void VerifyOutput::print_table(const VerifyReport& report) const {
+  const std::vector<FindingKind> kinds = kinds_shown(report);
+  std::vector<Column> columns{{"index"}, {"shard", true}, {"rows", true}};
+  for (const auto kind : kinds) {
+    columns.push_back({to_string(kind), true});
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [place, count] : report.counts) {
+    if (place.first.empty()) {
+      continue;
+    }
+    std::vector<std::string> row{place.first, std::to_string(place.second), std::to_string(count.rows)};
+    for (const auto kind : kinds) {
+      row.push_back(std::to_string(count_of(count, kind)));
+    }
+    rows.push_back(std::move(row));
+  }
+  for (const auto& line : format_table(columns, rows)) {
+    print_line(line);
+  }
+}
+
+void VerifyOutput::print_summary(const VerifyReport& report) const {
+  if (globals_.quiet) {
+    return;
+  }
+  if (report.looked_again > 0) {
+    print_note(fmt::format("{} compared again, {} of them in flight",
+                           counted(report.looked_again, "entity", "entities"), grouped(report.in_flight)));
+  }
+  std::string note = fmt::format("{} verified: {}", counted(report.entities, "entity", "entities"),
+                                 report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));
+  if (repair_) {
+    note += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
+  }
+  print_note(note);
+}
+
+std::string VerifyOutput::junit(const VerifyReport& report, std::uint32_t shards, const Error* error) const {
+  std::map<Place, std::map<FindingKind, std::uint64_t>> cases;
+  if (error == nullptr) {
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      cases[{"", shard}];
+    }
+  }
+  for (const auto& [place, count] : report.counts) {
+    cases[place];
+  }
+  for (const auto& [what, count] : counts_) {
+    cases[what.first][what.second] = count;
+  }
+  const auto failures = std::count_if(cases.begin(), cases.end(), [](const auto& one) { return !one.second.empty(); });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started_;
+  std::string xml = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+      "<testsuite name=\"looseleaf verify\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n",
+      cases.size() + (error != nullptr ? 1 : 0), failures, error != nullptr ? 1 : 0, seconds.count());
+  for (const auto& [place, kinds] : cases) {
+    const std::string head =
+        fmt::format("<testcase classname=\"{}\" name=\"shard {}\"", escape_xml(name_of(place.first)), place.second);
+    if (kinds.empty()) {
+      xml += head + "/>\n";
+      continue;
+    }
+    std::string message, lines;
+    for (const auto& [kind, count] : kinds) {
+      message += fmt::format("{}{} {}", message.empty() ? "" : ", ", count, to_string(kind));
+    }
+    for (const std::string& sample : samples_.at(place)) {
+      lines += sample + '\n';
+    }
+    xml += fmt::format("{}>\n<failure message=\"{}\">{}</failure>\n</testcase>\n", head, message, escape_xml(lines));
+  }
+  if (error != nullptr) {
+    xml += fmt::format("<testcase classname=\"verify\" name=\"run\">\n<error message=\"{}\">{}</error>\n</testcase>\n",
+                       escape_xml(error->what()),
+                       escape_xml(format_message("error", error->what(), error->context(), error->hint())));
+  }
+  return xml + "</testsuite>\n</testsuites>\n";
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,24 @@
+// Where two definitions of one index differ.
+#include "ops/definition_differences.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace looseleaf::ops {
+
+std::vector<std::string> definition_differences(const IndexDefinition& in_force, const IndexDefinition& given) {
+  const auto before = nlohmann::json::parse(in_force.canonical_json());
+  const auto after = nlohmann::json::parse(given.canonical_json());
+  std::vector<std::string> differences;
+  for (const auto& change : nlohmann::json::diff(before, after)) {
+    const std::string path = change["path"];
+    const nlohmann::json::json_pointer place(path);
+    differences.push_back(fmt::format("{}: {} in force, {} given", path,
+                                      change["op"] == "add" ? "nothing" : before.at(place).dump(),
+                                      change["op"] == "remove" ? "nothing" : change["value"].dump()));
+  }
+  return differences;
+}
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,88 @@
+// Digests of expected index rows, by index table, by range of entity ids and, within a range, by cell.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <optional>
+#include <vector>
+
+#include "store/row_digest.hpp"
+#include "store/statements.hpp"
+
+namespace looseleaf::ops {
+
+// The range below bounds[number], or above the last one.
+[[nodiscard]] inline store::IdRange range_between(const std::vector<Uuid>& bounds, std::size_t number) {
+  return {number == 0 ? std::nullopt : std::optional(bounds[number - 1]),
+          number == bounds.size() ? std::nullopt : std::optional(bounds[number])};
+}
+
+// A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
+// few of its entities to look at. All of it takes 64 MiB at most.
+class DigestGrid {
+ public:
+  // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
+  // numbered from 0.
+  DigestGrid(std::vector<Uuid> bounds, std::size_t tables) : bounds_(std::move(bounds)) {
+    while (bits_ < most_bits && (ranges() * tables << (bits_ + 1)) <= most_cells) {
+      ++bits_;
+    }
+    table_cells_ = ranges() << bits_;
+    cells_.resize(tables * table_cells_);
+  }
+
+  [[nodiscard]] std::size_t ranges() const { return bounds_.size() + 1; }
+  [[nodiscard]] std::size_t cells() const { return std::size_t{1} << bits_; }  // of one range
+
+  [[nodiscard]] store::IdRange range(std::size_t number) const { return range_between(bounds_, number); }
+  [[nodiscard]] std::size_t range_of(const Uuid& id) const {
+    return static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), id) - bounds_.begin());
+  }
+  // Within its range. Any part of an id may be a counter or a time, so all of it counts.
+  [[nodiscard]] std::size_t cell_of(const Uuid& id) const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+    std::uint64_t hash = 0;
+    for (const std::uint8_t byte : id.bytes) {
+      hash = (hash ^ byte) * odd;
+      hash ^= hash >> 29;
+    }
+    return bits_ == 0 ? 0 : hash >> (64 - bits_);
+  }
+
+  // Of an id, the same in every table.
+  [[nodiscard]] std::size_t place_of(const Uuid& id) const { return (range_of(id) << bits_) + cell_of(id); }
+
+  // May be called by several threads at once.
+  void add(std::size_t table, std::size_t place, std::uint64_t mix) {
+    store::RowDigest& cell = cells_[table * table_cells_ + place];
+    std::atomic_ref(cell.rows).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(cell.mix).fetch_xor(mix, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] const store::RowDigest& cell(std::size_t table, std::size_t range, std::size_t cell) const {
+    return cells_[table * table_cells_ + (range << bits_) + cell];
+  }
+  [[nodiscard]] store::RowDigest whole(std::size_t table, std::size_t range) const {
+    store::RowDigest sum;
+    for (std::size_t i = 0; i < cells(); ++i) {
+      const store::RowDigest& part = cell(table, range, i);
+      sum.rows += part.rows;
+      sum.mix ^= part.mix;
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t most_cells = std::size_t{4} << 20;
+  static constexpr int most_bits = 11;  // so that a cell has some ten entities, unless there are very many
+
+  std::vector<Uuid> bounds_;
+  int bits_ = 0;
+  std::size_t table_cells_ = 0;
+  std::vector<store::RowDigest> cells_;  // by table, range and cell
+};
+
+}  // namespace looseleaf::ops

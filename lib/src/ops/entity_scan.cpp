@@ -1,0 +1,143 @@
+// Reads all entities of one shard in the order in which they were added.
+#include "ops/entity_scan.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "codec/body.hpp"
+#include "sql/transaction.hpp"
+#include "store/placement.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
+constexpr auto chunk_time = std::chrono::milliseconds(500);
+
+std::size_t next_chunk(std::size_t chunk, Clock::duration took) {
+  return std::clamp(took > chunk_time       ? chunk / 2
+                    : took < chunk_time / 2 ? chunk * 2
+                                            : chunk,
+                    smallest_chunk, largest_chunk);
+}
+
+}  // namespace
+
+FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& id,
+                         const std::optional<std::string>& body) {
+  FoundEntity found;
+  const auto problem = [&](FindingKind kind, const std::string& what) {
+    found.problem = Finding{kind, {}, shard, id, what};
+  };
+  const std::uint32_t home = store::shard_of(id, shards);
+  if (home != shard) {
+    problem(FindingKind::wrong_shard, "belongs on shard " + std::to_string(home));
+    return found;
+  }
+  if (!body) {
+    return found;
+  }
+  try {
+    found.json = model::parse_stored(codec::decode_body(*body, model::max_body_size));
+    if (model::id_of(*found.json) != id) {
+      problem(FindingKind::wrong_id, "its body has another id");
+    }
+  } catch (const Error& error) {
+    problem(FindingKind::unreadable, error.what());
+  }
+  return found;
+}
+
+std::optional<std::string> read_body(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
+  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+    auto rows = store::read_entities(connection, std::span(&id, 1), store::Lock::none);
+    return rows.empty() ? std::nullopt : std::move(rows.front().body);
+  });
+}
+
+void EntityScan::run(const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+                     const std::function<void(const Finding&)>& on_problem,
+                     const std::function<void(const Progress&)>& progress) {
+  const std::uint64_t estimate =
+      store::with_shard(shards_, shard_, shards_.deadline(),
+                        [](sql::Connection& connection) { return store::estimate_rows(connection, "entities"); });
+  std::size_t chunk = smallest_chunk, got = 0;
+  while (true) {
+    throttling_.wait(got, [&](const std::string& reason) {
+      progress({"verify", shard_, entities_, estimate, reason});
+    });
+    const auto start = Clock::now();
+    auto rows = read_chunk(throttling_.limit_chunk(chunk));
+    if (!rows) {
+      return;
+    }
+    got = rows->size();
+    judge(*rows, on_entity, on_problem);
+    entities_ += got;
+    chunk = next_chunk(chunk, Clock::now() - start);
+    progress({"verify", shard_, entities_, estimate});
+  }
+}
+
+void EntityScan::judge(std::vector<store::EntityBody>& rows,
+                       const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+                       const std::function<void(const Finding&)>& on_problem) {
+  std::vector<Uuid> problems;
+  for (store::EntityBody& row : rows) {
+    if (!row.body && row.size > 0) {
+      row.body = read_body(shards_, shard_, row.id);
+    }
+    const FoundEntity found = judge_entity(shards_.count(), shard_, row.id, row.body);
+    row.body.reset();
+    if (found.problem) {
+      problems.push_back(row.id);
+    }
+    if (found.json) {
+      on_entity(row.id, *found.json);
+    }
+  }
+  for (const Finding& finding : confirm(problems)) {
+    on_problem(finding);
+  }
+}
+
+std::optional<std::vector<store::EntityBody>> EntityScan::read_chunk(std::size_t chunk) {
+  return store::with_shard(shards_, shard_, shards_.deadline(),
+                           [&](sql::Connection& connection) -> std::optional<std::vector<store::EntityBody>> {
+                             auto rows = store::read_added(connection, position_, position_ + chunk, small_body);
+                             if (rows.empty()) {
+                               const auto next = store::next_added(connection, position_);
+                               if (!next) {
+                                 return std::nullopt;
+                               }
+                               position_ = *next - 1;
+                               rows = store::read_added(connection, position_, position_ + chunk, small_body);
+                             }
+                             position_ += chunk;
+                             return rows;
+                           });
+}
+
+std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
+  constexpr std::size_t at_once = 50;  // bodies may be large
+  std::vector<Finding> findings;
+  for (std::size_t from = 0; from < ids.size(); from += at_once) {
+    const std::span part = std::span(ids).subspan(from, std::min(at_once, ids.size() - from));
+    const auto rows = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+      sql::Transaction transaction(connection);
+      auto locked = store::read_entities(connection, part, store::Lock::shared);
+      transaction.roll_back();
+      return locked;
+    });
+    for (const store::EntityRow& row : rows) {
+      if (auto found = judge_entity(shards_.count(), shard_, row.id, row.body); found.problem) {
+        findings.push_back(*std::move(found.problem));
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace looseleaf::ops

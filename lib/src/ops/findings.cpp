@@ -1,0 +1,53 @@
+// What a verification finds: counted, sampled, and handed on.
+#include "ops/findings.hpp"
+
+namespace looseleaf {
+
+std::string to_string(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::missing:
+      return "missing";
+    case FindingKind::stale:
+      return "stale";
+    case FindingKind::orphan:
+      return "orphan";
+    case FindingKind::misplaced:
+      return "misplaced";
+    case FindingKind::duplicate:
+      return "duplicate";
+    case FindingKind::unreadable:
+      return "unreadable";
+    case FindingKind::wrong_id:
+      return "wrong_id";
+    case FindingKind::wrong_shard:
+      return "wrong_shard";
+    case FindingKind::table_differs:
+      return "table_differs";
+    case FindingKind::catalog_differs:
+      return "catalog_differs";
+    case FindingKind::undeclared:
+      return "undeclared";
+  }
+  return {};
+}
+
+namespace ops {
+
+void Findings::add(const Finding& finding) {
+  ++report_.found;
+  if (++report_.counts[{finding.index, finding.shard}].findings[finding.kind] <= options_.samples) {
+    report_.findings.push_back(finding);
+  }
+  if (options_.on_finding) {
+    options_.on_finding(finding);
+  }
+}
+
+void Findings::add_mended(const Finding& finding) {
+  if (++report_.counts[{finding.index, finding.shard}].mended[finding.kind] <= options_.samples) {
+    report_.mended.push_back(finding);
+  }
+}
+
+}  // namespace ops
+}  // namespace looseleaf

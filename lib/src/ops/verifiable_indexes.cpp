@@ -1,0 +1,212 @@
+// Which indexes can be verified: those that all shards agree about, with tables as declared.
+#include "ops/verifiable_indexes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "ops/definition_differences.hpp"
+#include "ops/index_tables.hpp"
+#include "store/table_check.hpp"
+
+namespace looseleaf::ops {
+namespace {
+
+class Choice {
+ public:
+  Choice(store::Shards& shards, const VerifyOptions& options, const VerifyHooks& hooks, Findings& findings)
+      : shards_(shards), options_(options), hooks_(hooks), findings_(findings) {}
+
+  std::vector<store::CatalogIndex> choose() {
+    std::vector<store::CatalogIndex> chosen;
+    std::vector<std::string> tables =
+        options_.tables.empty() ? all_indexes(shards_, shards_.deadline()) : options_.tables;
+    for (const std::string& table : distinct(tables)) {
+      const IndexEverywhere everywhere = look_up_settled(table);
+      if (!everywhere.in_any_catalog()) {
+        if (options_.tables.empty() || declared(table) != nullptr) {
+          continue;  // dropped a moment ago, or declared in vain
+        }
+        throw no_such_index(shards_, table, shards_.deadline());
+      }
+      check_declaration(table, everywhere);
+      if (!not_in_force(table, everywhere) && check_catalogs(table, everywhere) &&
+          check_tables(*everywhere.on_shard.front())) {
+        chosen.push_back(*everywhere.on_shard.front());
+      }
+    }
+    check_all_declared_exist();
+    return chosen;
+  }
+
+ private:
+  // Each once, in their order.
+  static std::vector<std::string> distinct(const std::vector<std::string>& tables) {
+    std::set<std::string> seen;
+    std::vector<std::string> once;
+    std::copy_if(tables.begin(), tables.end(), std::back_inserter(once),
+                 [&](const std::string& table) { return seen.insert(table).second; });
+    return once;
+  }
+
+  // Null if there is none.
+  [[nodiscard]] const IndexDefinition* declared(const std::string& table) const {
+    if (!options_.definitions) {
+      return nullptr;
+    }
+    const auto found = std::find_if(options_.definitions->begin(), options_.definitions->end(),
+                                    [&](const IndexDefinition& definition) { return definition.table == table; });
+    return found == options_.definitions->end() ? nullptr : &*found;
+  }
+
+  static bool is_going(const IndexEverywhere& everywhere) {
+    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
+      return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
+    });
+  }
+
+  void undeclared(const std::string& table, std::uint32_t shard, const std::string& what) {
+    findings_.add({FindingKind::undeclared, table, shard, {}, what});
+  }
+
+  void check_declaration(const std::string& table, const IndexEverywhere& everywhere) {
+    if (!options_.definitions) {
+      return;
+    }
+    in_force_.insert(table);
+    const IndexDefinition* const declaration = declared(table);
+    if (declaration != nullptr && is_going(everywhere)) {
+      undeclared(table, 0, "it is declared, but being dropped");
+      return;
+    }
+    const auto first = std::find_if(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                                    [](const auto& index) { return index.has_value(); });
+    const auto shard = static_cast<std::uint32_t>(first - everywhere.on_shard.begin());
+    if (declaration == nullptr) {
+      if (!is_going(everywhere)) {
+        undeclared(table, shard, "it is in force, but no definition declares it");
+      }
+      return;
+    }
+    for (const std::string& difference : definition_differences((*first)->definition, *declaration)) {
+      undeclared(table, shard, difference);
+    }
+  }
+
+  void check_all_declared_exist() {
+    if (!options_.definitions) {
+      return;
+    }
+    for (const IndexDefinition& definition : *options_.definitions) {
+      const auto& tables = options_.tables;
+      const bool asked_for =
+          tables.empty() || std::find(tables.begin(), tables.end(), definition.table) != tables.end();
+      if (asked_for && !in_force_.contains(definition.table)) {
+        undeclared(definition.table, 0, "it is declared, but there is no such index");
+      }
+    }
+  }
+
+  // Shards differ for a moment while an index is created, published or dropped: looks again before calling it a
+  // finding.
+  IndexEverywhere look_up_settled(const std::string& table) {
+    constexpr int looks = 10;
+    constexpr auto between = std::chrono::milliseconds(300);
+    IndexEverywhere everywhere = look_up_index(shards_, table, shards_.deadline());
+    for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
+      hooks_.heartbeat();
+      std::this_thread::sleep_for(between);
+      everywhere = look_up_index(shards_, table, shards_.deadline());
+    }
+    return everywhere;
+  }
+
+  // True if the index is not in force: left out of a verification of all, an error if it was named.
+  bool not_in_force(const std::string& table, const IndexEverywhere& everywhere) {
+    bool dropping = false, building = true;
+    for (const auto& index : everywhere.on_shard) {
+      dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
+      building = building && (!index || index->state == IndexState::building);
+    }
+    if (!dropping && (!building || hooks_.building_too)) {
+      return false;
+    }
+    const char* what = dropping ? "index is being dropped" : "index is still building and was not verified";
+    const std::string hint = dropping ? fmt::format("run `looseleaf drop-index {}` to finish that", table)
+                                      : fmt::format("run `looseleaf backfill {}`, which verifies it", table);
+    if (!options_.tables.empty()) {
+      throw Error(ErrorCode::bad_index, what, {{"index", table}}, hint);
+    }
+    shards_.warn({what, {{"index", table}}, hint});
+    return true;
+  }
+
+  struct CatalogDifference {
+    std::uint32_t shard;
+    bool state_only;
+    std::string what;
+  };
+
+  static std::vector<CatalogDifference> differences(const IndexEverywhere& everywhere) {
+    const auto& first = everywhere.on_shard.front();
+    std::vector<CatalogDifference> found;
+    if (!first && everywhere.in_any_catalog()) {
+      found.push_back({0, false, "this shard's catalog lacks the index"});
+    }
+    for (std::uint32_t shard = 1; first && shard < everywhere.on_shard.size(); ++shard) {
+      const auto& other = everywhere.on_shard[shard];
+      if (!other) {
+        found.push_back({shard, false, "this shard's catalog lacks the index"});
+      } else if (other->generation != first->generation || other->definition != first->definition) {
+        found.push_back({shard, false, "this shard's catalog has another definition or generation than shard 0's"});
+      } else if (other->state != first->state) {
+        found.push_back(
+            {shard, true,
+             fmt::format("its state is {}, but {} on shard 0", to_string(other->state), to_string(first->state))});
+      }
+    }
+    return found;
+  }
+
+  // True if the index is the same everywhere, so that its rows can be judged; its state may differ.
+  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
+    bool comparable = true;
+    for (const CatalogDifference& difference : differences(everywhere)) {
+      findings_.add({FindingKind::catalog_differs, table, difference.shard, {}, difference.what});
+      comparable = comparable && difference.state_only;
+    }
+    return comparable;
+  }
+
+  bool check_tables(const store::CatalogIndex& index) {
+    bool in_order = true;
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      const auto differences = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return store::table_differences(connection, index.definition);
+      });
+      for (const std::string& difference : differences) {
+        findings_.add({FindingKind::table_differs, index.definition.table, shard, {}, difference});
+        in_order = false;
+      }
+    }
+    return in_order;
+  }
+
+  store::Shards& shards_;
+  const VerifyOptions& options_;
+  const VerifyHooks& hooks_;
+  Findings& findings_;
+  std::set<std::string> in_force_;  // tables seen in a catalog
+};
+
+}  // namespace
+
+std::vector<store::CatalogIndex> verifiable_indexes(store::Shards& shards, const VerifyOptions& options,
+                                                    const VerifyHooks& hooks, Findings& findings) {
+  return Choice(shards, options, hooks, findings).choose();
+}
+
+}  // namespace looseleaf::ops

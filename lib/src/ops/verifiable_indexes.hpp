@@ -1,0 +1,21 @@
+// Which indexes can be verified: those that all shards agree about, with tables as declared.
+#pragma once
+
+#include <functional>
+#include <looseleaf/jobs.hpp>
+#include <vector>
+
+#include "ops/findings.hpp"
+#include "ops/verify.hpp"
+#include "store/catalog.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// The indexes asked for whose catalogs and tables are in order; what is not in order is a finding, and what is not what
+// options.definitions declare is one too. Throws Error(bad_index) for an index that was named and is unknown or not in
+// force.
+[[nodiscard]] std::vector<store::CatalogIndex> verifiable_indexes(store::Shards& shards, const VerifyOptions& options,
+                                                                  const VerifyHooks& hooks, Findings& findings);
+
+}  // namespace looseleaf::ops

@@ -1,0 +1,210 @@
+// looseleaf verify: its reports, definitions in a folder, and what it says when it cannot check everything.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+const std::string by_owner =
+    R"({"table": "by_owner", "properties": [{"name": "owner", "type": "string", "max_length": 20}], "immutable": true})";
+
+constexpr std::uint64_t entities = 50;  // 25 on each shard
+
+TestCluster with_entities() {
+  TestCluster cluster = initialised(2);
+  create_index(cluster, by_n);
+  create_index(cluster, by_owner);
+  std::string input;
+  for (std::uint64_t i = 0; i < entities; ++i) {
+    input += entity(i, fmt::format(R"("n":{},"owner":"o{}")", i, i)) + "\n";
+  }
+  put_all(cluster, input);
+  return cluster;
+}
+
+std::string row(const std::string& value, std::uint64_t number) {
+  return fmt::format("({}, UNHEX('{}'))", value, id_of(number));
+}
+
+TEST_CASE("a second row of an entity in an immutable index is a duplicate, and repaired") {
+  const TestCluster cluster = with_entities();
+  cluster.sql(1, "INSERT INTO by_owner VALUES " + row("'other'", 4));
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(found, 1, {"compared again, 0 of them in flight\n", "50 entities verified: 1 finding\n"});
+  CHECK(lines_of(found.out).at(0) == "duplicate by_owner shard 1 entity " + id_of(4) + " [\"other\"]");
+  CHECK(holds_in_order(found.out, {"misplaced", "duplicate\n",
+                                   "by_owner      1    26        0      0       0          0          1\n"}));
+  check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent, 1 entity repaired\n"});
+  CHECK(rows_of(cluster, "by_owner") == entities);
+}
+
+TEST_CASE("twenty samples of a kind are shown for each index and shard, with --all and as JSON every finding") {
+  const TestCluster cluster = with_entities();
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.sql(shard, "DELETE FROM by_n");
+  }
+  const cli::ProcessResult samples = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(samples, 1, {"50 findings\n"});
+  CHECK(times("missing by_n shard 0 entity", samples.out) == 20);
+  CHECK(times("missing by_n shard 1 entity", samples.out) == 20);
+  CHECK(times("... 5 more missing by_n shard 1\n", samples.out) == 1);
+  const cli::ProcessResult all = cluster.looseleaf({"verify", "--grace", "0", "--all"});
+  CHECK(times("missing by_n shard", all.out) == 50);
+  CHECK(times("more missing", all.out) == 0);
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json", "--quiet"});
+  check_status(json, 1);
+  CHECK(times("\"kind\":\"missing\"", json.out) == 50);
+  CHECK(holds_in_order(lines_of(json.out).back(),
+                       {"\"consistent\":false", "\"findings\":50", "\"looked_again\":50", "\"in_flight\":0"}));
+}
+
+TEST_CASE("a table that is not as declared is a finding that says how") {
+  struct Case {
+    std::string alter, difference, restore;
+  };
+  const std::string other = looseleaf_flavour() == "mysql" ? "utf8mb4_bin" : "utf8mb4_general_ci";
+  const std::string own = looseleaf_flavour() == "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
+  const std::string owner = "ALTER TABLE by_owner MODIFY owner VARCHAR({}) CHARACTER SET utf8mb4 COLLATE {} {}";
+  const std::string healthy = fmt::format(fmt::runtime(owner), 20, own, "NOT NULL");
+  const std::vector<Case> cases = {
+      {"ALTER TABLE by_n MODIFY n INT NOT NULL", "by_n shard 1 column 1 is n int",
+       "ALTER TABLE by_n MODIFY n BIGINT NOT NULL"},
+      {fmt::format(fmt::runtime(owner), 30, own, "NOT NULL"), "by_owner shard 1 column 1 is owner varchar(30)",
+       healthy},
+      {fmt::format(fmt::runtime(owner), 20, other, "NOT NULL"),
+       "by_owner shard 1 column owner has collation " + other + " instead of " + own, healthy},
+      {"ALTER TABLE by_n ADD extra INT", "by_n shard 1 it has 3 columns instead of 2", "ALTER TABLE by_n DROP extra"},
+      {"ALTER TABLE by_n DROP KEY entity_id", "by_n shard 1 it lacks KEY (entity_id)",
+       "ALTER TABLE by_n ADD KEY entity_id (entity_id)"},
+      {"ALTER TABLE by_owner DROP KEY entity_id, ADD KEY entity_id (entity_id)",
+       "by_owner shard 1 it lacks UNIQUE (entity_id)",
+       "ALTER TABLE by_owner DROP KEY entity_id, ADD UNIQUE KEY entity_id (entity_id)"},
+      {"ALTER TABLE by_n ADD UNIQUE KEY surprise (n)", "by_n shard 1 it has another unique key, surprise",
+       "ALTER TABLE by_n DROP KEY surprise"},
+      {"ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (entity_id, n)",
+       "by_n shard 1 its primary key is not (n, entity_id)",
+       "ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (n, entity_id)"},
+      {"RENAME TABLE by_n TO away", "by_n shard 1 the table does not exist", "RENAME TABLE away TO by_n"},
+  };
+  const TestCluster cluster = with_entities();
+  for (const Case& test : cases) {
+    CAPTURE(test.alter);
+    cluster.sql(1, test.alter);
+    const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+    check_status(found, 1, {"1 finding\n"});
+    CHECK_MESSAGE(times("table_differs " + test.difference, found.out) == 1, found.out);
+    cluster.sql(1, test.restore);
+  }
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a JUnit report has a case for each index and shard and for the entities of each shard") {
+  const TestCluster cluster = with_entities();
+  const std::string file = cluster.directory().path() + "/verify.xml";
+  check_status(cluster.looseleaf({"verify", "--report", "junit=" + file}), 0, {"consistent\n"});
+  const std::string healthy = read_text(file);
+  CHECK(holds_in_order(
+      healthy, {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"looseleaf verify\" "
+                "tests=\"6\" failures=\"0\" errors=\"0\"",
+                "<testcase classname=\"entities\" name=\"shard 0\"/>", "classname=\"entities\" name=\"shard 1\"/>",
+                "classname=\"by_n\" name=\"shard 0\"/>", "classname=\"by_n\" name=\"shard 1\"/>",
+                "classname=\"by_owner\" name=\"shard 1\"/>", "</testsuite>\n</testsuites>\n"}));
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 2; INSERT INTO by_owner VALUES " + row("'<&>'", 1001));
+  cluster.sql(1, fmt::format("UPDATE entities SET body = 'x' WHERE id = UNHEX('{}')", id_of(3)));
+  check_status(cluster.looseleaf({"verify", "--grace", "0", "--report", "junit=" + file}), 1, {"3 findings\n"});
+  CHECK(holds_in_order(
+      read_text(file),
+      {"tests=\"6\" failures=\"3\" errors=\"0\"",
+       "classname=\"entities\" name=\"shard 1\">\n<failure message=\"1 unreadable\">",
+       "unreadable shard 1 entity " + id_of(3), "</failure>\n</testcase>\n",
+       "classname=\"by_n\" name=\"shard 0\">\n<failure message=\"1 missing\">missing by_n shard 0 entity " + id_of(2),
+       "classname=\"by_owner\" name=\"shard 0\">\n<failure message=\"1 orphan\">",
+       "[&quot;&lt;&amp;&gt;&quot;]\n</failure>"}));
+  for (const fs::directory_entry& entry : fs::directory_iterator(cluster.directory().path())) {
+    CHECK(entry.path().extension() != ".new");  // nothing unfinished is left
+  }
+}
+
+TEST_CASE(
+    "a verification that cannot be finished is status 3, says what was not verified, and reports it as an error") {
+  const TestCluster cluster = with_entities();
+  const std::string file = cluster.directory().path() + "/verify.xml";
+  cluster.sql(1, "RENAME TABLE entities TO away");
+  const cli::ProcessResult result = cluster.looseleaf({"verify", "--report", "junit=" + file, "--timeout", "2"});
+  check_run(result, 3, "", {"error: ", "shard: 1\n", "not_verified: by_n, by_owner\n"});
+  CHECK(times("consistent", result.err) == 0);
+  CHECK(holds_in_order(read_text(file), {"tests=\"1\" failures=\"0\" errors=\"1\"",
+                                         "<testcase classname=\"verify\" name=\"run\">\n<error message=\"",
+                                         "not_verified: by_n, by_owner", "</error>"}));
+}
+
+TEST_CASE("a report that cannot be written, or is of no known kind, is an error") {
+  const TestCluster cluster = with_entities();
+  check_status(cluster.looseleaf({"verify", "--report", "junit=/nowhere/at/all.xml"}), 3,
+               {"error: a file cannot be written\n", "file: /nowhere/at/all.xml\n"});
+  for (const std::string value : {"junit", "junit=", "html=x", "x"}) {
+    CAPTURE(value);
+    check_run(cluster.looseleaf({"verify", "--report", value}), 2, "",
+              {"error: not a kind of report\n", "value: " + value + "\n", "hint: write junit=FILE\n"});
+  }
+}
+
+// A folder with these files.
+std::string folder(const TemporaryDirectory& directory, const std::vector<std::pair<std::string, std::string>>& files) {
+  for (const auto& [name, text] : files) {
+    directory.write(name, text);
+  }
+  return directory.path();
+}
+
+TEST_CASE("definitions in a folder are compared with what is in force") {
+  const TestCluster cluster = with_entities();
+  const TemporaryDirectory agree, differ;
+  folder(agree, {{"a.json", by_n}, {"b.json", by_owner}, {"index.schema.json", "{}"}, {"notes.txt", "?"}});
+  check_status(cluster.looseleaf({"verify", "--definitions", agree.path()}), 0, {"consistent\n"});
+  folder(differ, {{"n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})"},
+                  {"m.json", R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})"}});
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--definitions", differ.path()});
+  check_status(found, 1, {"3 findings\n"});
+  for (const std::string& line :
+       {"undeclared by_n shard 0 /properties/0/type: \"int\" in force, \"double\" given (" + differ.path() +
+            "/n.json)\n",
+        "undeclared by_m shard 0 it is declared, but there is no such index (" + differ.path() + "/m.json)\n",
+        std::string("undeclared by_owner shard 0 it is in force, but no definition declares it\n")}) {
+    CAPTURE(line);
+    CHECK(times(line, found.out) == 1);
+  }
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--definitions", differ.path(), "--output", "json"});
+  CHECK(holds_in_order(
+      json.out, {"\"kind\":\"undeclared\",\"index\":\"by_n\"", "\"entity_id\":null", "\"file\":\"" + differ.path()}));
+  check_status(cluster.looseleaf({"verify", "by_n", "--definitions", differ.path()}), 1, {"1 finding\n"});
+  check_status(cluster.looseleaf({"verify", "by_owner", "--definitions", agree.path()}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a folder of definitions that cannot be what was meant is refused") {
+  const TestCluster cluster = with_entities();
+  const TemporaryDirectory empty, twice, broken;
+  folder(empty, {{"index.schema.json", "{}"}});
+  folder(twice, {{"a.json", by_n}, {"b.json", by_n}});
+  folder(broken, {{"a.json", "{\"table\": 1}"}});
+  check_run(cluster.looseleaf({"verify", "--definitions", "/nowhere"}), 2, "",
+            {"error: a folder of definitions cannot be read\n", "folder: /nowhere\n", "reason: "});
+  check_run(cluster.looseleaf({"verify", "--definitions", empty.path()}), 2, "",
+            {"error: a folder of definitions holds none\n", "folder: " + empty.path(), "hint: "});
+  check_run(cluster.looseleaf({"verify", "--definitions", twice.path()}), 2, "",
+            {"error: two files declare the same index\n", "index: by_n\n", "/a.json\n", "/b.json\n"});
+  check_run(cluster.looseleaf({"verify", "--definitions", broken.path()}), 2, "",
+            {"error: ", "file: " + broken.path() + "/a.json"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,294 @@
+// What verify rests on: digests that client and server agree about, ranges that cover all ids, and scans that pass
+// nothing over.
+#include "ops/verify.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <set>
+
+#include "model/expected_rows.hpp"
+#include "model/strict_json.hpp"
+#include "ops/digest_grid.hpp"
+#include "ops/entity_scan.hpp"
+#include "store/row_digest.hpp"
+#include "tests/integration/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+Uuid id_of(std::uint64_t number) {
+  return *Uuid::parse(fmt::format("{:032x}", number));
+}
+
+std::string entity(std::uint64_t number, const std::string& members) {
+  return fmt::format("{{\"id\":\"{}\",{}}}", to_string(id_of(number)), members);
+}
+
+store::RowDigest expected_digest(const IndexDefinition& definition, const std::vector<std::string>& entities) {
+  store::RowDigest digest;
+  store::RowMixer mixer;
+  for (const std::string& text : entities) {
+    const auto json = model::parse_strict(text);
+    for (const model::Row& row : model::expected_rows(definition, json)) {
+      ++digest.rows;
+      digest.mix ^= mixer.mix(row, *Uuid::parse(json["id"].get<std::string>()));
+    }
+  }
+  return digest;
+}
+
+struct Digested : StoreFixture {
+  explicit Digested(const std::string& text) : StoreFixture(1), definition(IndexDefinition::parse(text, "test")) {
+    create_index(text);
+  }
+
+  [[nodiscard]] store::RowDigest digest(const store::IdRange& range = {}) {
+    store::Shards all = shards();
+    return store::digest_entries(*all.connect(0, all.deadline()), definition, range);
+  }
+
+  IndexDefinition definition;
+};
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+constexpr const char* by_s = R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 9}]})";
+
+TEST_CASE("client and server digest rows of every type alike that servers can digest") {
+  Digested fixture(R"({"table": "mixed", "properties": [{"name": "u", "type": "uuid"},
+      {"name": "s", "type": "string", "max_length": 5}, {"name": "n", "type": "int"}, {"name": "b", "type": "bool"},
+      {"name": "e", "type": "string", "each": true}]})");
+  const std::vector<std::string> entities = {
+      entity(1, R"("u":"000102030405060708090a0b0c0d0e0f","s":"","n":0,"b":false,"e":["",":","1:",","])"),
+      entity(
+          2,
+          R"("u":"ffffffffffffffffffffffffffffffff","s":"größer als fünf","n":-9223372036854775808,"b":true,"e":["\u0000","'"])"),
+      entity(
+          3,
+          R"("u":"00000000-0000-0000-0000-000000000000","s":"😀😀😀😀😀😀","n":9223372036854775807,"b":true,"e":["a ","A "])"),
+  };
+  fixture.datastore.put(entities);
+  const store::RowDigest expected = expected_digest(fixture.definition, entities);
+  CHECK(expected.rows == 8);
+  CHECK(fixture.digest() == expected);
+  CHECK(fixture.digest({id_of(2), id_of(3)}) == expected_digest(fixture.definition, {entities[1]}));
+  CHECK(fixture.digest({std::nullopt, id_of(1)}) == store::RowDigest{});
+}
+
+TEST_CASE("rows whose values run into each other have different digests") {
+  store::RowMixer mixer;
+  std::set<std::uint64_t> mixes;
+  const std::vector<std::pair<const char*, const char*>> rows = {
+      {"ab", ""}, {"a", "b"}, {"", "ab"}, {"a1:b", ""}, {"a", "1:b"}};
+  for (const auto& [s, t] : rows) {
+    mixes.insert(mixer.mix({std::string(s), std::string(t)}, id_of(1)));
+  }
+  CHECK(mixes.size() == rows.size());
+}
+
+// Changes that leave the number of rows as it was, and the XOR of their bytes, or of CRCs of their bytes, too.
+TEST_CASE("changes that cancel out under plain CRCs and XORs change the digest") {
+  struct Case {
+    const char *name, *definition, *before, *after;
+  };
+  const std::vector<Case> cases = {
+      {"two values swapped", by_s, "('one', 1), ('two', 2)", "('two', 1), ('one', 2)"},
+      {"two ids swapped, of rows among others", by_n, "(100, 1), (200, 2), (300, 3)", "(100, 2), (200, 1), (300, 3)"},
+      {"two pairs with the same XOR", by_s, "('aaaa', 1), ('bbbb', 1)", "('abab', 1), ('baba', 1)"},
+      {"four ids with the XOR 0", by_n, "(7, 1), (7, 2)", "(7, 4), (7, 7)"},
+      {"one row twice as another one twice", by_n, "(7, 1), (8, 1), (7, 2), (8, 2)", "(5, 1), (6, 1), (5, 2), (6, 2)"},
+      {"a value with the same CRC-32", by_s, "('plumless', 1)", "('buckeroo', 1)"},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.name);
+    Digested fixture(test.definition);
+    const std::string table = fixture.definition.table;
+    const auto fill = [&](const std::string& rows) {
+      fixture.cluster.sql(
+          0, fmt::format("DELETE FROM {0}; CREATE TEMPORARY TABLE t (v VARCHAR(20), i INT); "
+                         "INSERT INTO t VALUES {1}; INSERT INTO {0} SELECT v, UNHEX(LPAD(HEX(i), 32, '0')) FROM t",
+                         table, rows));
+      return fixture.digest();
+    };
+    const store::RowDigest before = fill(test.before), after = fill(test.after);
+    CHECK(before.rows == after.rows);
+    CHECK(before.mix != after.mix);
+  }
+}
+
+TEST_CASE("a digest of a range reads the key on entity_id and nothing else") {
+  Digested fixture(by_n);
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
+  }
+  fixture.datastore.put(entities);
+  fixture.cluster.sql(0, "ANALYZE TABLE by_n");
+  const char* const explain = looseleaf_flavour() == "mysql" ? "EXPLAIN FORMAT=TRADITIONAL " : "EXPLAIN ";
+  const std::string plan = fixture.cluster.sql(
+      0, fmt::format("{}SELECT COUNT(*), BIT_XOR(CRC32(CONCAT(n, entity_id))) FROM by_n FORCE INDEX (entity_id) "
+                     "WHERE entity_id >= x'{}' AND entity_id < x'{}'",
+                     explain, to_string(id_of(5)), to_string(id_of(500))));
+  CHECK(plan.find("\trange\t") != std::string::npos);
+  CHECK(plan.find("Using index") != std::string::npos);
+  store::Shards shards = fixture.shards();
+  const auto lease = shards.connect(0, shards.deadline());
+  const std::uint64_t estimate = store::estimate_entries(*lease, fixture.definition, {id_of(500), id_of(1500)});
+  CHECK(estimate > 300);
+  CHECK(estimate < 3000);
+}
+
+TEST_CASE("the next bound of a range is an id that enough rows come before, and greater than the range's first") {
+  Digested fixture(R"({"table": "by_e", "properties": [{"name": "e", "type": "int", "each": true}]})");
+  fixture.datastore.put({entity(1, "\"e\":[1,2,3,4]"), entity(2, "\"e\":[1]"), entity(3, "\"e\":[1]")});
+  store::Shards shards = fixture.shards();
+  const auto lease = shards.connect(0, shards.deadline());
+  const auto next = [&](const store::IdRange& range, std::size_t skip) {
+    return store::entity_id_after(*lease, fixture.definition, range, skip);
+  };
+  CHECK(next({}, 4) == id_of(2));
+  CHECK(next({id_of(1), std::nullopt}, 2) == id_of(2));  // not 1, which has more rows than that
+  CHECK(next({id_of(2), std::nullopt}, 1) == id_of(3));
+  CHECK(next({id_of(2), id_of(3)}, 1) == std::nullopt);
+  CHECK(next({id_of(3), std::nullopt}, 1) == std::nullopt);
+}
+
+TEST_CASE("ranges cover every id once, the bounds belong to the ranges that they begin") {
+  const ops::DigestGrid grid({id_of(10), id_of(20)}, 2);
+  CHECK(grid.ranges() == 3);
+  CHECK(grid.range_of(id_of(0)) == 0);
+  CHECK(grid.range_of(id_of(9)) == 0);
+  CHECK(grid.range_of(id_of(10)) == 1);
+  CHECK(grid.range_of(id_of(19)) == 1);
+  CHECK(grid.range_of(id_of(20)) == 2);
+  CHECK_FALSE(grid.range(0).from);
+  CHECK(grid.range(0).until == id_of(10));
+  CHECK(grid.range(1).from == id_of(10));
+  CHECK(grid.range(2).from == id_of(20));
+  CHECK_FALSE(grid.range(2).until);
+}
+
+TEST_CASE("a grid stays small however many ranges and tables there are, and spreads ids that only count up") {
+  std::vector<Uuid> bounds;
+  for (std::uint64_t i = 1; i < 100'000; ++i) {
+    bounds.push_back(id_of(i));
+  }
+  CHECK(ops::DigestGrid(bounds, 20).cells() == 2);
+  const ops::DigestGrid grid({}, 1);
+  std::set<std::size_t> cells;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    cells.insert(grid.cell_of(id_of(i)));
+    cells.insert(grid.cell_of(*Uuid::parse(fmt::format("{:012x}70008000000000000000", i))));
+  }
+  CHECK(grid.cells() == 2048);
+  CHECK(cells.size() > 900);
+}
+
+TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
+  StoreFixture fixture(1);
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
+  }
+  std::string large;  // also when it is compressed
+  for (std::uint64_t i = 0; large.size() < 200'000; ++i) {
+    large += to_string(Uuid::make_v7());
+  }
+  entities.push_back(entity(300, "\"large\":\"" + large + "\""));
+  fixture.datastore.put(entities);
+  fixture.cluster.sql(0, "DELETE FROM entities WHERE added_id BETWEEN 100 AND 250");
+  fixture.cluster.sql(0, "UPDATE entities SET added_id = added_id + 1000000000 WHERE added_id BETWEEN 280 AND 290");
+  fixture.datastore.remove({id_of(0)});
+  store::Shards shards = fixture.shards();
+  ops::Throttling throttling(shards, {});
+  ops::EntityScan scan(shards, 0, throttling);
+  std::multiset<Uuid> seen;
+  scan.run([&](const Uuid& id, const model::Json&) { seen.insert(id); }, [](const Finding&) { CHECK(false); },
+           [](const Progress&) {});
+  CHECK(scan.entities() == 150);  // the tombstone too
+  CHECK(seen.size() == 149);
+  CHECK(std::set<Uuid>(seen.begin(), seen.end()).size() == 149);
+  CHECK(seen.contains(id_of(300)));
+}
+
+// An entity with a row too many, which a put that changes nothing that is indexed leaves there.
+struct Superfluous : Digested {
+  Superfluous() : Digested(by_n), all(shards()) {
+    rewrite();
+    cluster.sql(0, "INSERT INTO by_n VALUES (2, x'" + to_string(id_of(1)) + "')");
+  }
+
+  void rewrite() {
+    REQUIRE(put_one(datastore, entity(1, fmt::format("\"n\":1,\"writes\":{}", ++writes))) == WriteStatus::stored);
+  }
+
+  VerifyReport verify(std::uint32_t grace_seconds, const std::function<void()>& heartbeat) {
+    VerifyOptions options;
+    options.grace_seconds = grace_seconds;
+    JobControl control;
+    return ops::verify(all, options, control, {heartbeat, false});
+  }
+
+  store::Shards all;
+  int writes = 0;
+};
+
+TEST_CASE("a row that is too many after a put as it was after an earlier one is no finding") {
+  Superfluous fixture;
+  const auto start = std::chrono::steady_clock::now();
+  const auto after = [&](int milliseconds) {
+    return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(milliseconds);
+  };
+  bool mended = false;
+  const VerifyReport report = fixture.verify(3, [&] {
+    if (after(1500) && fixture.writes == 1) {
+      fixture.rewrite();
+    }
+    if (after(4500) && !mended) {
+      fixture.cluster.sql(0, "DELETE FROM by_n WHERE n = 2");
+      mended = true;
+    }
+  });
+  CHECK(report.found == 0);
+  CHECK(report.in_flight == 1);
+}
+
+TEST_CASE("a row that is too many however often its entity is written is a finding at last") {
+  Superfluous fixture;
+  const VerifyReport report = fixture.verify(0, [&] { fixture.rewrite(); });
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings.front().kind == FindingKind::stale);
+  CHECK(fixture.writes > 5);
+}
+
+TEST_CASE("a report keeps as many samples as were asked for, counts all, and hands each on") {
+  Digested fixture(by_n);
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
+  }
+  fixture.datastore.put(entities);
+  fixture.cluster.sql(0, "DELETE FROM by_n");
+  std::uint64_t handed_on = 0;
+  VerifyOptions options;
+  options.samples = 7;
+  options.on_finding = [&](const Finding&) { ++handed_on; };
+  JobControl control;
+  const VerifyReport found = fixture.datastore.verify(options, control);
+  CHECK(found.findings.size() == 7);
+  CHECK(found.found == 30);
+  CHECK(found.counts.at({"by_n", 0}).findings.at(FindingKind::missing) == 30);
+  CHECK(handed_on == 30);
+  options.repair = true;
+  const VerifyReport mended = fixture.datastore.verify(options, control);
+  CHECK(mended.found == 0);
+  CHECK(mended.mended.size() == 7);
+  CHECK(mended.counts.at({"by_n", 0}).mended.at(FindingKind::missing) == 30);
+  CHECK(mended.repaired == 30);
+  CHECK(handed_on == 30);
+}
+
+}  // namespace
+}  // namespace looseleaf::test

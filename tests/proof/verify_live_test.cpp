@@ -1,0 +1,167 @@
+// Verifies beside heavy traffic and a cleaner, each with one fault planted: that one is found, and nothing else.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "tests/integration/store_fixture.hpp"
+#include "tests/support/proof.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::uint64_t quiet_entities = 3000, busy_entities = 500;
+constexpr int writers = 3;
+
+// Entity `number` is on shard number % 2. The quiet ones are never written again.
+std::string id_of(std::uint64_t number) {
+  return fmt::format("{:032x}", number + 0x1000);
+}
+
+std::string entity(std::uint64_t number, std::uint64_t value) {
+  return fmt::format(R"({{"id":"{}","n":{},"owner":"o{}","tags":["t{}","u{}"]}})", id_of(number), value, number,
+                     value % 7, value % 11);
+}
+
+class Traffic {
+ public:
+  explicit Traffic(StoreFixture& fixture, std::uint64_t seed) : fixture_(fixture) {
+    for (int i = 0; i < writers; ++i) {
+      threads_.emplace_back([this, seed, i] { write(seed + static_cast<std::uint64_t>(i)); });
+    }
+    threads_.emplace_back([this] { clean(); });
+  }
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+  ~Traffic() { stop_ = true; }
+
+  [[nodiscard]] std::uint64_t writes() const { return writes_; }
+  [[nodiscard]] std::uint64_t cleans() const { return cleans_; }
+
+ private:
+  void write(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Datastore store = fixture_.open();
+    while (!stop_) {
+      std::vector<std::string> texts;
+      std::vector<Uuid> ids;
+      for (int i = 0; i < 20; ++i) {
+        texts.push_back(entity(quiet_entities + random() % busy_entities, random() % 5));
+        ids.push_back(*Uuid::parse(id_of(quiet_entities + random() % busy_entities)));
+      }
+      writes_ += store.put(texts).size();
+      ids.resize(3);
+      writes_ += store.remove(ids).size();
+    }
+  }
+
+  void clean() {
+    Datastore store = fixture_.open();
+    while (!stop_) {
+      JobControl control;
+      store.clean({}, control);
+      ++cleans_;
+    }
+  }
+
+  StoreFixture& fixture_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::uint64_t> writes_ = 0, cleans_ = 0;
+  std::vector<std::jthread> threads_;  // last, so that they end first
+};
+
+// What is done on a shard to a quiet entity, what verify must say of it, and how it is undone.
+struct Fault {
+  std::uint32_t shard;
+  std::string sql, found, undo;
+};
+
+constexpr std::size_t kinds_of_faults = 6;
+
+// `number` is even, so that the entity is on shard 0, as its rows are.
+Fault fault(std::size_t kind, std::uint64_t number) {
+  const std::string id = id_of(number), nobody = id_of(0xffff0000 + number);
+  const auto row = [](const char* table, const std::string& values) {
+    return std::pair(fmt::format("INSERT INTO {} VALUES ({})", table, values),
+                     fmt::format("DELETE FROM {0} WHERE ({0}.{1}, entity_id) = ({2})", table, table + 3, values));
+  };
+  switch (kind) {
+    case 0: {
+      const auto [insert, erase] = row("by_n", fmt::format("1000000, x'{}'", id));
+      return {0, erase, "missing by_n " + id, insert};
+    }
+    case 1: {
+      const auto [insert, erase] = row("by_n", fmt::format("3, x'{}'", id));
+      return {0, insert, "stale by_n " + id, erase};
+    }
+    case 2: {
+      const auto [insert, erase] = row("by_tags", fmt::format("'t3', x'{}'", nobody));
+      return {0, insert, "orphan by_tags " + nobody, erase};
+    }
+    case 3: {
+      const auto [insert, erase] = row("by_n", fmt::format("1000000, x'{}'", id));
+      return {1, insert, "misplaced by_n " + id, erase};
+    }
+    case 4: {
+      const auto [insert, erase] = row("by_owner", fmt::format("'somebody', x'{}'", id));
+      return {1, insert, "duplicate by_owner " + id, erase};
+    }
+    default:
+      return {0, fmt::format("UPDATE entities SET body = CONCAT('x', body) WHERE id = x'{}'", id), "unreadable  " + id,
+              fmt::format("UPDATE entities SET body = SUBSTRING(body, 2) WHERE id = x'{}'", id)};
+  }
+}
+
+TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fault that was planted") {
+  const std::uint64_t seed = run_seed();
+  CAPTURE(seed);
+  StoreFixture fixture;
+  fixture.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  fixture.create_index(
+      R"({"table": "by_owner", "properties": [{"name": "owner", "type": "string"}], "immutable": true})");
+  fixture.create_index(R"({"table": "by_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})");
+  std::vector<std::string> quiet;
+  for (std::uint64_t number = 0; number < quiet_entities; ++number) {
+    quiet.push_back(entity(number, 1'000'000));
+  }
+  fixture.datastore.put(quiet);
+  JobControl first;
+  fixture.datastore.clean({}, first);  // the cleaner beside the verifies only looks at what changes
+  constexpr std::size_t runs = 10;
+  std::uint64_t looked_again = 0, in_flight = 0;
+  Traffic traffic(fixture, seed);
+  for (std::size_t run = 0; run < runs; ++run) {
+    const Fault planted = fault(run % kinds_of_faults, 2 * (seed % 1000 + run));
+    CAPTURE(planted.found);
+    fixture.cluster.sql(planted.shard, planted.sql);
+    const std::uint64_t written = traffic.writes();
+    std::vector<std::string> found;
+    VerifyOptions options;
+    options.grace_seconds = full_run() ? 10 : 3;
+    options.on_finding = [&](const Finding& finding) {
+      found.push_back(fmt::format("{} {} {}", to_string(finding.kind), finding.index, to_string(finding.entity_id)));
+    };
+    JobControl control;
+    const VerifyReport report = fixture.datastore.verify(options, control);
+    CHECK(found == std::vector<std::string>{planted.found});
+    CHECK(report.looked_again > 0);
+    CHECK(traffic.writes() > written);
+    looked_again += report.looked_again;
+    in_flight += report.in_flight;
+    fixture.cluster.sql(planted.shard, planted.undo);
+  }
+  CHECK(in_flight > 0);
+  CHECK(traffic.cleans() > 0);
+  log_proof("verify_live", {{"seed", fmt::format("{}", seed)},
+                            {"verifies, each with one fault planted", fmt::format("{}", runs)},
+                            {"puts and deletes meanwhile", fmt::format("{}", traffic.writes())},
+                            {"cleans meanwhile", fmt::format("{}", traffic.cleans())},
+                            {"entities compared again", fmt::format("{}", looked_again)},
+                            {"of these in flight", fmt::format("{}", in_flight)}});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
