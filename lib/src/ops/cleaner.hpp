@@ -60,7 +60,7 @@ class Cleaner {
   JobControl& control_;
   Throttling throttling_;
   std::vector<char> named_;  // by shard: this process stands as the holder in its watermark's row
-  std::mutex mutex_;          // guards everything below, and calls of on_progress
+  std::mutex mutex_;         // guards everything below, and calls of on_progress
   store::JobLock lock_;
   CleanReport report_;
   std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at

@@ -42,10 +42,10 @@ struct Inserted {
   bool all_new = true;     // false: some were there, though perhaps not on disk; see store/durability.hpp
 };
 
-// Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than were
-// sent, looks for it.
+// Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than
+// were sent, looks for it.
 [[nodiscard]] Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
-                                              std::span<const store::IndexEntry> entries);
+                                        std::span<const store::IndexEntry> entries);
 
 // A connection for index rows to every shard.
 [[nodiscard]] std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline);
