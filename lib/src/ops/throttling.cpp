@@ -13,7 +13,9 @@ namespace {
 
 constexpr auto look_every = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
-constexpr std::uint64_t chunks_a_second = 4;  // on all shards together, if the rate is limited
+// With a limited rate, on all shards together: what is done at once keeps others from the servers for as long.
+constexpr std::uint64_t chunks_a_second = 40;
+constexpr std::uint64_t smallest_chunk = 50;
 
 }  // namespace
 
@@ -50,7 +52,7 @@ void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting)
 std::size_t Throttling::limit_chunk(std::size_t chunk) const {
   return limits_.max_rate == 0
              ? chunk
-             : std::clamp<std::size_t>(static_cast<std::size_t>(limits_.max_rate / chunks_a_second), 1, chunk);
+             : std::min<std::size_t>(chunk, std::max(limits_.max_rate / chunks_a_second, smallest_chunk));
 }
 
 std::string Throttling::obstacle() {
