@@ -12,6 +12,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,7 +37,9 @@ class Samples {
   void begin(const std::string& phase) {
     const std::lock_guard lock(mutex_);
     phase_ = phase;
-    phases_.push_back(phase);
+    if (std::find(phases_.begin(), phases_.end(), phase) == phases_.end()) {
+      phases_.push_back(phase);
+    }
   }
 
   void add(const std::string& what, Clock::duration took) {
@@ -116,7 +119,8 @@ class Run {
     store_.create_indexes({IndexDefinition::parse(by_feed, "bench")});
     samples_.begin(name + ": before");
     std::this_thread::sleep_for(std::chrono::seconds(seconds_));
-    samples_.begin(name + ": during");
+    std::string_view job = "backfill";
+    samples_.begin(name + ": scan");
     const auto start = Clock::now();
     Clock::time_point scanned = start;
     BackfillOptions options;
@@ -125,6 +129,10 @@ class Run {
     control.on_progress = [&](const Progress& progress) {
       if (progress.job == "backfill") {
         scanned = Clock::now();
+      }
+      if (progress.job != job) {
+        job = progress.job;
+        samples_.begin(fmt::format("{}: {}", name, job));
       }
     };
     const BackfillReport report = store_.backfill(options, control);
