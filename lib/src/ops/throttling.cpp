@@ -13,9 +13,8 @@ namespace {
 
 constexpr auto look_every = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
-// With a limited rate, on all shards together: what is done at once keeps others from the servers for as long.
-constexpr std::uint64_t chunks_a_second = 40;
-constexpr std::uint64_t smallest_chunk = 50;
+// With a limited rate: what is done at once keeps others from the servers for as long, here some milliseconds.
+constexpr std::size_t limited_chunk = 250;
 
 }  // namespace
 
@@ -50,9 +49,7 @@ void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting)
 }
 
 std::size_t Throttling::limit_chunk(std::size_t chunk) const {
-  return limits_.max_rate == 0
-             ? chunk
-             : std::min<std::size_t>(chunk, std::max(limits_.max_rate / chunks_a_second, smallest_chunk));
+  return limits_.max_rate == 0 ? chunk : std::min(chunk, limited_chunk);
 }
 
 std::string Throttling::obstacle() {

@@ -28,7 +28,7 @@ class Throttling {
   // Returns when `entities` more may be dealt with.
   void wait(std::uint64_t entities, const WhileWaiting& while_waiting);
 
-  // How many entities to deal with at once, so that a limited rate comes out even.
+  // How many entities to deal with at once, so that a limited rate leaves others room.
   [[nodiscard]] std::size_t limit_chunk(std::size_t chunk) const;
 
  private:
