@@ -601,8 +601,8 @@ TEST_CASE("a put through a network that falls silent at any packet ends in time 
           {.name = "put-silent",
            .kinds = {Kind::silent},
            .recovers = false,
-           .timeout = "4",
-           .longest = 7s,  // the client library counts in whole seconds: the last connect, and tidying up
+           .timeout = "6",
+           .longest = 10s,  // the client library counts in whole seconds: the last connect, and tidying up
            .most = 8,
            .most_full = 200,
            .workers = 8},

@@ -19,6 +19,7 @@ constexpr int er_bad_db = 1049;
 
 // A lock wait ends after 2 s; what takes longer than this is a server that hangs.
 constexpr auto longest_index_write = std::chrono::milliseconds(3500);
+constexpr std::chrono::milliseconds shortest_patience = std::chrono::seconds(3);
 constexpr auto retry_dead_after = std::chrono::seconds(5);
 
 // Well below the session's wait_timeout of 30 s: the server has not closed it.
@@ -160,9 +161,10 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose 
   return nullptr;
 }
 
-// Half of the time-out: whoever meets a silent server has time left to try another connection.
+// Half of the time-out: whoever meets a silent server has time left to try another connection. But never less than the
+// servers themselves wait for locks, which are not silent then.
 std::chrono::milliseconds Shards::longest_statement(Purpose purpose) const {
-  const auto half = options_.timeout / 2;
+  const auto half = std::max(options_.timeout / 2, shortest_patience);
   return purpose == Purpose::index_writes ? std::min(half, longest_index_write) : half;
 }
 
