@@ -127,6 +127,17 @@ TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
   check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
 }
 
+TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
+  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  cli::Process cleaner = start_cleaner(cluster, {"--timeout", "1"});
+  wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
+  cluster.sandbox().kill_server(1);
+  wait_until("it says so", [&] { return contains(cleaner.err(), "shard: 1\n"); });
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "stopped by a signal"});
+}
+
 TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot be written is an error") {
   const TestCluster cluster = with_entities(10);
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); DELETE FROM by_n WHERE entity_id = x'{}'", id_of(2),

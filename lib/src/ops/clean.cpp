@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -63,6 +64,9 @@ class Follower {
         }
         follow();
       } catch (const Error& error) {
+        if (error.code() == ErrorCode::interrupted) {
+          release();
+        }
         if (error.code() != ErrorCode::busy) {
           throw;
         }
@@ -72,14 +76,18 @@ class Follower {
   }
 
  private:
-  void stop_if_asked() {
-    if (!control_.stop.load()) {
-      return;
-    }
-    if (cleaner_) {
+  // A shard that is down keeps our name, but not us from ending.
+  void release() {
+    try {
       cleaner_->release();
+    } catch (const Error&) {
     }
-    throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+  }
+
+  void stop_if_asked() {
+    if (control_.stop.load()) {
+      throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+    }
   }
 
   void sleep(Clock::duration time) {
@@ -145,9 +153,13 @@ class Follower {
       try {
         cleaner_->sweep();
         next = Clock::now() + options_.full_every;
-      } catch (const Error& error) {
-        if (passes(error)) {  // else pass() meets it too
-          tell(&error);
+      } catch (const std::exception& error) {
+        const auto* const known = dynamic_cast<const Error*>(&error);
+        const Error failure = known ? *known
+                                    : Error(ErrorCode::unavailable, "not everything could be looked at",
+                                            {{"reason", error.what()}}, "it is tried again in a minute");
+        if (passes(failure)) {  // else pass() meets it too
+          tell(&failure);
         }
         next = Clock::now() + std::min<Clock::duration>(options_.full_every, after_failed_sweep);
       }
