@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <exception>
 #include <looseleaf/error.hpp>
+#include <string_view>
 
+#include "base/nearest.hpp"
 #include "cli/help.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
@@ -29,7 +31,7 @@ struct Parsed {
   const Command* command = nullptr;  // absent if none was named
 };
 
-std::string in_backticks(const std::string& text) {
+std::string in_backticks(std::string_view text) {
   return fmt::format("did you mean `{}`?", text);
 }
 
@@ -82,22 +84,22 @@ void check_required(const Command& command) {
 
 [[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known) {
   const std::string name = given.substr(0, given.find('='));
-  std::vector<std::string> names{"--help"};
+  std::vector<std::string_view> names{"--help"};
   for (const auto& parameter : known) {
     if (parameter.is_option()) {
       names.push_back(parameter.name);
     }
   }
-  const auto match = nearest(name, names);
+  const auto match = base::nearest(name, names);
   throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : "");
 }
 
 [[noreturn]] void refuse_unknown_command(const std::string& given, const Registry& registry) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto& command : registry) {
     names.push_back(command.name);
   }
-  const auto match = nearest(given, names);
+  const auto match = base::nearest(given, names);
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
               match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
 }

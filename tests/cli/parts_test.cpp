@@ -137,15 +137,6 @@ TEST_CASE("a table is aligned and has no trailing spaces") {
   CHECK(lines == std::vector<std::string>{"name      rows  note", "index_\xC3\xA9      7", "i        12345  x"});
 }
 
-TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none") {
-  const std::vector<std::string> words{"get", "put", "query", "create-index", "--limit", "--ids"};
-  CHECK(nearest("gett", words) == "get");
-  CHECK(nearest("qurey", words) == "query");
-  CHECK(nearest("create", words) == "create-index");
-  CHECK(nearest("--lmit", words) == "--limit");
-  CHECK_FALSE(nearest("something", words));
-}
-
 TEST_CASE("every kind of error has the exit status that scripts rely on") {
   const std::vector<std::pair<ErrorCode, int>> cases{
       {ErrorCode::usage, 2},
