@@ -15,6 +15,7 @@
 
 #include "base/nearest.hpp"
 #include "cli/help.hpp"
+#include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -181,7 +182,8 @@ void print_text(std::string text) {
 
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
   if (parsed.version) {
-    print_line("looseleaf " LOOSELEAF_VERSION);
+    parsed.globals.json() ? print_summary({{"version", LOOSELEAF_VERSION}})
+                          : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;
   }
   if (parsed.help) {

@@ -161,7 +161,7 @@ TEST_CASE("init prints the cluster's id, again and again the same") {
   check_run(cluster.looseleaf({"init"}), 0, first.out, {"everything was there already on 3 shards\n"});
   check_run(cluster.looseleaf({"init", "--quiet"}), 0, first.out);
   check_run(cluster.looseleaf({"init", "--output", "json", "--quiet"}), 0,
-            "{\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
+            "{\"schema_version\":1,\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
 }
 
 TEST_CASE("init finishes what it could not finish before") {
