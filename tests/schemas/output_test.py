@@ -52,7 +52,7 @@ class Sandbox:
         done = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=120)
         what = f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == status, what
-        return judge(arguments[0], done.stdout.splitlines(), lines, what)
+        return judge(arguments[0], done.stdout.split("\n")[:-1], lines, what)
 
     def sql(self, shard, statements):
         server = os.environ.get("LOOSELEAF_TEST_SERVER", "")
@@ -100,7 +100,7 @@ def definition(sandbox, table, **keys):
 
 def version_and_servers(sandbox):
     done = subprocess.run([PROGRAM, "--version", "--output", "json"], capture_output=True, text=True, check=True)
-    judge("version", done.stdout.splitlines(), ["summary"], done.stdout)
+    judge("version", done.stdout.split("\n")[:-1], ["summary"], done.stdout)
     started = sandbox.run("sandbox", "start", "--shards", "2", "--dir", sandbox.box, lines=["started"])
     sandbox.cluster = started[0]["cluster_file"]
     sandbox.servers()
@@ -179,7 +179,7 @@ def answered_no(sandbox):
     out = asking.communicate(timeout=SLOW)[0]
     os.close(terminal)
     assert asking.returncode == 1
-    assert judge("drop-index", out.splitlines(), ["summary"], out)[0]["indexes"] == 0
+    assert judge("drop-index", out.split("\n")[:-1], ["summary"], out)[0]["indexes"] == 0
 
 
 def queries(sandbox):
@@ -230,7 +230,7 @@ def cleaning(sandbox):
     cleaner.send_signal(signal.SIGTERM)
     rest = cleaner.communicate(timeout=SLOW)[0]
     assert cleaner.returncode == 143
-    assert judge("clean", [first, *rest.splitlines()], ["pass*"], first)[0]["mended"] == {"stale": 1}
+    assert judge("clean", [first, *rest.split("\n")[:-1]], ["pass*"], first)[0]["mended"] == {"stale": 1}
 
 
 def jobs(sandbox):
@@ -245,7 +245,7 @@ def jobs(sandbox):
     assert running and all(one["holder"] for one in running), shards
     os.remove(pause)
     rest = job.communicate(timeout=60)[0]
-    values = judge("backfill", [first, *rest.splitlines()], ["progress*", "summary"], first + rest)
+    values = judge("backfill", [first, *rest.split("\n")[:-1]], ["progress*", "summary"], first + rest)
     assert values[0]["waiting"] and values[-1]["ready"] == ["late"]
 
 
@@ -272,7 +272,7 @@ def shard_down(sandbox):
 
 def sandbox_status(sandbox):
     done = subprocess.run(sandbox.command("sandbox", "status", "--dir", sandbox.box), capture_output=True, text=True)
-    return judge("sandbox", done.stdout.splitlines(), ["server", "server", "status"], done.stdout)
+    return judge("sandbox", done.stdout.split("\n")[:-1], ["server", "server", "status"], done.stdout)
 
 
 def the_end(sandbox):

@@ -22,7 +22,7 @@ def tightened(schema):
     if not isinstance(schema, dict):
         return schema
     strict = {key: tightened(part) for key, part in schema.items()}
-    if isinstance(schema.get("properties"), dict) and "required" in schema:
+    if schema.get("type") == "object" and "properties" in schema:
         strict.setdefault("additionalProperties", False)
     if isinstance(schema.get("pattern"), str) and schema["pattern"].endswith("$"):
         strict["pattern"] = schema["pattern"][:-1] + r"\Z"  # Python's $ takes a line end too, that of schemas does not
