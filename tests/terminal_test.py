@@ -192,7 +192,7 @@ def check_resizing(box):
 def is_drawn(lines, columns):
     """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
     last = lines[-3:]
-    return (len(lines) > 3 and lines[-4] == "line 40" and len(last[2]) == columns - 1
+    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 2 <= len(last[2]) < columns
             and last[0].startswith("shard 0: ") and last[1].startswith("shard 1: ") and last[2].startswith("backfill: "))
 
 
