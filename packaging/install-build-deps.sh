@@ -9,7 +9,7 @@ servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do
   case $option in
-    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema spin tmux "${servers[@]}") ;;
+    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema python3-yaml spin tmux "${servers[@]}") ;;
     --servers) packages+=("${servers[@]}") ;;
     --list) list=yes ;;
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;

@@ -8,13 +8,15 @@ import tempfile
 
 
 class Sandbox:
-    """A folder with a sandbox in it, which both go when this program ends, in whatever way."""
+    """A folder with a sandbox in it, or in a folder in that, which all go when this program ends, in whatever way."""
 
     def __init__(self, program):
         self.program = os.path.realpath(program)
         self.folder = tempfile.mkdtemp(prefix="ll-")
         self.box = os.path.join(self.folder, "box")
-        clean_up = 'cat > /dev/null; "$0" sandbox delete --dir "$1/box" > /dev/null 2>&1; rm -rf "$1"'
+        clean_up = '''cat > /dev/null
+            for box in "$1/box" "$1"/*/box "$1"/*/.sandbox; do "$0" sandbox delete --dir "$box" > /dev/null 2>&1; done
+            rm -rf "$1"'''
         self.watchdog = subprocess.Popen(["sh", "-c", clean_up, self.program, self.folder], stdin=subprocess.PIPE,
                                          stdout=subprocess.DEVNULL, start_new_session=True)
         self.cluster = None
