@@ -45,8 +45,8 @@ inline std::vector<BadClusterFile> bad_cluster_files() {
        "a password in the cluster file", "line: 1\n  column: 27\n", "option file"},
       {"duplicate key", "{\"shards\": [\"h\"],\n\"shards\": [\"i\"]}", "duplicate key", "line: 2\n  column: 1\n",
        "one"},
-      {"malformed", "{\"shards\": [\"h\",]}", "syntax error", "line: 1\n  column: 17\n", "unexpected"},
-      {"cut short", "{\"shards\": [", "syntax error", "line: 1\n  column: 13\n", "end of input"},
+      {"malformed", "{\"shards\": [\"h\",]}", "syntax error", "line: 1\n  column: 17\n", "comma"},
+      {"cut short", "{\"shards\": [", "syntax error", "line: 1\n  column: 13\n", "ends too early"},
       {"no object", "[]", "not a JSON object", "line: 1\n  column: 1\n", "object"},
       {"empty", "", "syntax error", "line: 1\n  column: 1\n", ""},
   };

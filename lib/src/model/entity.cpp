@@ -30,24 +30,6 @@ std::string_view trim(std::string_view text) {
   throw Error(ErrorCode::bad_entity, what, std::move(context), hint);
 }
 
-std::string hint_for(JsonFaultKind kind) {
-  switch (kind) {
-    case JsonFaultKind::syntax:
-      return {};
-    case JsonFaultKind::duplicate_key:
-      return "keep one of the two members";
-    case JsonFaultKind::invalid_utf8:
-      return "convert the input to UTF-8";
-    case JsonFaultKind::lone_surrogate:
-      return "write the character as UTF-8, or as both halves of its surrogate pair";
-    case JsonFaultKind::too_deep:
-      return fmt::format("at most {} objects and arrays may be open at once", max_depth);
-    case JsonFaultKind::number_range:
-      return "write numbers beyond the range of a double as strings";
-  }
-  return {};
-}
-
 void check_size(std::size_t size, Position position) {
   if (size > max_body_size) {
     reject("body too large", position, fmt::format("{} bytes", size),
@@ -94,7 +76,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   try {
     entity.json = parse_strict(body);
   } catch (const JsonFault& fault) {
-    reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault.kind));
+    reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault, body));
   }
   if (!entity.json.is_object()) {
     reject("not a JSON object", body_start, entity.json.type_name(), "an entity is an object: {\"name\": \"value\"}");

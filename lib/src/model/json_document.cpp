@@ -36,7 +36,8 @@ JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string fi
     root_ = parse_strict(text_, &places_);
   } catch (const JsonFault& fault) {
     const bool duplicate = fault.kind == JsonFaultKind::duplicate_key;
-    fail(fault.offset, fault.what(), duplicate ? fault.detail : "", duplicate ? "keep one of the two" : fault.detail);
+    fail(fault.offset, fault.what(), duplicate ? fault.detail : "", hint_for(fault, text_),
+         duplicate ? "" : fault.detail);
   }
   if (!root_.is_object()) {
     fail(places_.at("").value, "not a JSON object", "", "the file is one JSON object");
@@ -51,13 +52,16 @@ void JsonDocument::fail_at_key(const std::string& pointer, const std::string& wh
   fail(places_.at(pointer).key, what, last_key(pointer), hint);
 }
 
-void JsonDocument::fail(std::size_t offset, const std::string& what, const std::string& key,
-                        const std::string& hint) const {
+void JsonDocument::fail(std::size_t offset, const std::string& what, const std::string& key, const std::string& hint,
+                        const std::string& detail) const {
   const Position position = position_after(std::string_view(text_).substr(0, offset));
   Error::Context context = {
       {"file", file_}, {"line", std::to_string(position.line)}, {"column", std::to_string(position.column)}};
   if (!key.empty() && !is_index(key)) {
     context.emplace_back("key", key);
+  }
+  if (!detail.empty()) {
+    context.emplace_back("detail", detail);
   }
   throw Error(code_, what, std::move(context), hint);
 }

@@ -26,8 +26,8 @@ class JsonDocument {
   [[noreturn]] void fail_at_key(const std::string& pointer, const std::string& what, const std::string& hint) const;
 
  private:
-  [[noreturn]] void fail(std::size_t offset, const std::string& what, const std::string& key,
-                         const std::string& hint) const;
+  [[noreturn]] void fail(std::size_t offset, const std::string& what, const std::string& key, const std::string& hint,
+                         const std::string& detail = {}) const;
 
   ErrorCode code_;
   std::string text_;

@@ -1,6 +1,8 @@
 // A handler of nlohmann's parser events that builds the value and refuses what the library would let pass.
 #include "model/strict_json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -215,6 +217,31 @@ class TreeBuilder {
   std::string key_pointer_;            // of slot_
 };
 
+constexpr std::string_view white_space = " \t\r\n";
+
+std::string hint_for_syntax(std::string_view text, std::size_t offset) {
+  if (text.find_first_not_of(white_space) == std::string_view::npos) {
+    return "nothing is here but white space";
+  }
+  if (offset >= text.size()) {
+    return "it ends too early: a bracket, a brace or a quotation mark is not closed";
+  }
+  const std::size_t before = text.substr(0, offset).find_last_not_of(white_space);
+  const bool after_comma = before != std::string_view::npos && text[before] == ',';
+  switch (text[offset]) {
+    case '/':
+    case '#':
+      return "take the comment out: JSON has none";
+    case '\'':
+      return "put double quotes around strings and keys";
+    case ']':
+    case '}':
+      return after_comma ? "take out the comma before it" : "";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 JsonFault::JsonFault(JsonFaultKind fault_kind, std::size_t fault_offset, std::string fault_detail)
@@ -236,6 +263,24 @@ const char* JsonFault::what() const noexcept {
       return "number out of range";
   }
   return "";
+}
+
+std::string hint_for(const JsonFault& fault, std::string_view text) {
+  switch (fault.kind) {
+    case JsonFaultKind::syntax:
+      return hint_for_syntax(text, fault.offset);
+    case JsonFaultKind::duplicate_key:
+      return "keep one of the two members";
+    case JsonFaultKind::invalid_utf8:
+      return "convert the input to UTF-8";
+    case JsonFaultKind::lone_surrogate:
+      return "write the character as UTF-8, or as both halves of its surrogate pair";
+    case JsonFaultKind::too_deep:
+      return fmt::format("at most {} objects and arrays may be open at once", max_depth);
+    case JsonFaultKind::number_range:
+      return "write numbers beyond the range of a double as strings";
+  }
+  return {};
 }
 
 Json parse_strict(std::string_view text, JsonPlaces* places) {

@@ -41,6 +41,9 @@ using JsonPlaces = std::map<std::string, JsonPlace>;
 // Throws JsonFault. Fills `places` if it is not null, at some cost.
 [[nodiscard]] Json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
 
+// What to do about a fault in `text`, as a hint; empty if nothing is better than the detail.
+[[nodiscard]] std::string hint_for(const JsonFault& fault, std::string_view text);
+
 // The position right after `text`, if `text` begins at `start`.
 [[nodiscard]] Position position_after(std::string_view text, Position start = {});
 

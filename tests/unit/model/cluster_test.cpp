@@ -184,6 +184,28 @@ TEST_CASE("hints say what to do") {
   CHECK(hint.find("hunter2") == std::string::npos);
 }
 
+TEST_CASE("of a file that is not JSON it is said what to write instead, if that is clear") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {" \n", "nothing is here but white space"},
+      {"{\"shards\": [\"a\"]", "it ends too early: a bracket, a brace or a quotation mark is not closed"},
+      {"{\"shards\": [\"a", "it ends too early: a bracket, a brace or a quotation mark is not closed"},
+      {"// ours\n{}", "take the comment out: JSON has none"},
+      {"{\"shards\": [\"a\"], # ours\n}", "take the comment out: JSON has none"},
+      {"{'shards': ['a']}", "put double quotes around strings and keys"},
+      {"{\"shards\": [\"a\",]}", "take out the comma before it"},
+      {"{\"shards\": [\"a\"],\n}", "take out the comma before it"},
+      {"{\"shards\": [\"a\"]}}", ""},
+      {"{\"shards\": [\"\xFF\"]}", "convert the input to UTF-8"},
+      {"{\"shards\": [\"a\"], \"shards\": []}", "keep one of the two members"},
+  };
+  for (const auto& [text, expected] : cases) {
+    CAPTURE(text);
+    std::string hint = "none";
+    CHECK(complaint_about(text, &hint) != "accepted");
+    CHECK(hint == expected);
+  }
+}
+
 TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
   CHECK(complaint_about(R"({"shards": ["a/)" + std::string(64, 'x') + R"("]})") == "accepted");
   const auto shards = [](int count) {
