@@ -35,14 +35,15 @@ void require(bool condition, const std::string& what);
 // What some work cost.
 struct Usage {
   double seconds = 0;                     // by the clock
-  double client_cpu = 0, server_cpu = 0;  // seconds on processors
+  double client_cpu = 0, server_cpu = 0;  // seconds on processors; 0: not known
   std::uint64_t max_rss_kib = 0;          // of the largest process, not of the servers
 };
 
-// A program to run, with a file (or nothing) as its input; its output goes nowhere.
+// A program to run, and the files that are its input and its output.
 struct Program {
   std::vector<std::string> command;
   std::string input = "/dev/null";
+  std::string output = "/dev/null";
 };
 
 // Two servers with durable defaults and any number of clusters on them.
@@ -62,6 +63,8 @@ class Servers {
 
   // Runs programs side by side to their ends. Throws std::runtime_error with what one said that failed.
   Usage run(const std::vector<Program>& programs) const;
+  // Runs a program that prints how many seconds it took: with what it prepared before that, the whole took longer.
+  Usage run_with_own_clock(Program program) const;
   // The same of something in this process; its memory is not measured.
   template <typename Work>
   Usage timed(const Work& work) const {
