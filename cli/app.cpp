@@ -12,6 +12,7 @@
 #include <exception>
 #include <looseleaf/error.hpp>
 
+#include "cli/completion.hpp"
 #include "cli/help.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
@@ -220,6 +221,9 @@ ExitStatus guarded(Function&& function) {
 
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
   const ExitStatus status = guarded([&] {
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+      answer_completion(registry, {argv + 2, argv + argc});
+    }
     Parsed parsed;
     parse(parsed, registry, argc, argv);
     return run_parsed(parsed, registry);
