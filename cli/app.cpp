@@ -62,7 +62,8 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
   if (auto* const* flag = std::get_if<bool*>(&parameter.target)) {
     app.add_flag(parameter.name, **flag);
   } else if (auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target)) {
-    app.add_option(parameter.name, **list);
+    CLI::Option* option = app.add_option(parameter.name, **list);
+    option->allow_extra_args(!parameter.is_option());  // an option takes one value each time, no argument after it
   } else {
     const auto store = [&parameter](const std::string& text) { store_value(parameter, text); };
     CLI::Option* option = app.add_option_function<std::string>(parameter.name, store);

@@ -56,7 +56,7 @@ struct Run {
   ExitStatus status = ExitStatus::done;
   bool ran = false;
   Globals globals;
-  std::vector<std::string> items;
+  std::vector<std::string> items, tags;
   std::optional<std::uint64_t> limit;
   bool flag = false;
   std::string mode;
@@ -72,6 +72,7 @@ Run run(std::vector<const char*> arguments) {
       {"--limit", "N", "", &result.limit},
       {"--flag", "", "", &result.flag},
       {"--mode", "M", "", &result.mode, {"fast", "slow"}},
+      {"--tag", "T", "", &result.tags},
   };
   command.run = [&result](const Globals& globals) {
     result.ran = true;
@@ -197,6 +198,12 @@ TEST_CASE("a lone dash and the name of a command are ordinary arguments") {
 
 TEST_CASE("the last of repeated options counts") {
   CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
+}
+
+TEST_CASE("an option that may be repeated takes one value each time, and no argument after it") {
+  const Run result = run({"show", "--tag", "x", "a", "--tag", "y", "b"});
+  CHECK(result.tags == std::vector<std::string>{"x", "y"});
+  CHECK(result.items == std::vector<std::string>{"a", "b"});
 }
 
 TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
