@@ -138,15 +138,6 @@ TEST_CASE("a table is aligned and has no trailing spaces") {
   CHECK(lines == std::vector<std::string>{"name      rows  note", "index_\xC3\xA9      7", "i        12345  x"});
 }
 
-TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none") {
-  const std::vector<std::string> words{"get", "put", "query", "create-index", "--limit", "--ids"};
-  CHECK(nearest("gett", words) == "get");
-  CHECK(nearest("qurey", words) == "query");
-  CHECK(nearest("create", words) == "create-index");
-  CHECK(nearest("--lmit", words) == "--limit");
-  CHECK_FALSE(nearest("something", words));
-}
-
 TEST_CASE("every kind of error has the exit status that scripts rely on") {
   const std::vector<std::pair<ErrorCode, int>> cases{
       {ErrorCode::usage, 2},
@@ -239,6 +230,10 @@ TEST_CASE("the help names every command, and a command's help every option of it
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);
+    }
+    const std::string in_short = short_help(command);
+    for (const auto& parameter : command.parameters) {
+      CHECK(in_short.find(parameter.name) != std::string::npos);
     }
     CHECK_FALSE(command.examples.empty());
   }
