@@ -1,10 +1,9 @@
-// Escaping, one-line JSON, tables and nearest matches.
+// Escaping, one-line JSON and tables.
 #include "cli/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "cli/json.hpp"
 
@@ -15,21 +14,6 @@ namespace {
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -145,20 +129,6 @@ std::vector<std::string> format_table(const std::vector<Column>& columns,
   std::vector<std::string> lines{format_row(titles)};
   std::transform(rows.begin(), rows.end(), std::back_inserter(lines), format_row);
   return lines;
-}
-
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>((word.size() + 1) / 3, 1) + 1;
-  for (const auto& candidate : candidates) {
-    const bool abbreviated = word.size() >= 3 && candidate.compare(0, word.size(), word) == 0;
-    const std::size_t distance = abbreviated ? 1 : edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 }  // namespace looseleaf::cli

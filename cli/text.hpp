@@ -1,9 +1,8 @@
-// Pure functions on text: escaping for terminals, one-line JSON, aligned tables, nearest matches.
+// Pure functions on text: escaping for terminals, one-line JSON, aligned tables.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +35,5 @@ struct Column {
 // Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends.
 [[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns,
                                                     const std::vector<std::vector<std::string>>& rows);
-
-// The candidate that `word` was most likely meant to be; absent if none is near.
-[[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace looseleaf::cli

@@ -56,7 +56,7 @@ struct Run {
   ExitStatus status = ExitStatus::done;
   bool ran = false;
   Globals globals;
-  std::vector<std::string> items;
+  std::vector<std::string> items, tags;
   std::optional<std::uint64_t> limit;
   bool flag = false;
   std::string mode;
@@ -72,6 +72,7 @@ Run run(std::vector<const char*> arguments) {
       {"--limit", "N", "", &result.limit},
       {"--flag", "", "", &result.flag},
       {"--mode", "M", "", &result.mode, {"fast", "slow"}},
+      {"--tag", "T", "", &result.tags},
   };
   command.run = [&result](const Globals& globals) {
     result.ran = true;
@@ -137,15 +138,6 @@ TEST_CASE("a table is aligned and has no trailing spaces") {
   CHECK(lines == std::vector<std::string>{"name      rows  note", "index_\xC3\xA9      7", "i        12345  x"});
 }
 
-TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none") {
-  const std::vector<std::string> words{"get", "put", "query", "create-index", "--limit", "--ids"};
-  CHECK(nearest("gett", words) == "get");
-  CHECK(nearest("qurey", words) == "query");
-  CHECK(nearest("create", words) == "create-index");
-  CHECK(nearest("--lmit", words) == "--limit");
-  CHECK_FALSE(nearest("something", words));
-}
-
 TEST_CASE("every kind of error has the exit status that scripts rely on") {
   const std::vector<std::pair<ErrorCode, int>> cases{
       {ErrorCode::usage, 2},
@@ -199,6 +191,12 @@ TEST_CASE("the last of repeated options counts") {
   CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
 }
 
+TEST_CASE("an option that may be repeated takes one value each time, and no argument after it") {
+  const Run result = run({"show", "--tag", "x", "a", "--tag", "y", "b"});
+  CHECK(result.tags == std::vector<std::string>{"x", "y"});
+  CHECK(result.items == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
   const std::vector<std::vector<const char*>> cases{
       {},
@@ -232,6 +230,10 @@ TEST_CASE("the help names every command, and a command's help every option of it
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);
+    }
+    const std::string in_short = short_help(command);
+    for (const auto& parameter : command.parameters) {
+      CHECK(in_short.find(parameter.name) != std::string::npos);
     }
     CHECK_FALSE(command.examples.empty());
   }

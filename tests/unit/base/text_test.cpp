@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace looseleaf::base;
@@ -15,15 +17,36 @@ TEST_CASE("FNV-1a gives the published values") {
 }
 
 TEST_CASE("the nearest name is found when it is close enough to be meant") {
-  const std::vector<std::string> names = {"shards", "user", "ssl_mode", "ssl_ca"};
-  CHECK(nearest("shard", names) == "shards");
-  CHECK(nearest("SHARDS", names) == "shards");
-  CHECK(nearest("sl_mode", names) == "ssl_mode");
-  CHECK(nearest("usre", names) == std::nullopt);  // two edits are half of the word
-  CHECK(nearest("uesr_", {"user_"}) == "user_");
-  CHECK(nearest("timeout", names) == std::nullopt);
-  CHECK(nearest("", names) == std::nullopt);
+  const std::vector<std::string> names = {"shards", "user", "ssl_mode",     "ssl_ca",
+                                          "get",    "put",  "create-index", "--limit"};
+  const std::vector<std::pair<std::string, std::optional<std::string>>> cases = {
+      {"shard", "shards"},
+      {"SHARDS", "shards"},
+      {"sl_mode", "ssl_mode"},
+      {"usre", "user"},  // two letters that changed places are one slip
+      {"uesrs", "user"},
+      {"gte", "get"},
+      {"gett", "get"},
+      {"pt", "put"},
+      {"--lmit", "--limit"},
+      {"--limits", "--limit"},
+      {"craete-indx", "create-index"},
+      {"create", "create-index"},  // its beginning
+      {"ss", std::nullopt},        // too short for a beginning
+      {"g", std::nullopt},
+      {"urse", std::nullopt},  // two slips in four letters
+      {"wser", "user"},
+      {"timeout", std::nullopt},
+      {"something", std::nullopt},
+      {"abcdefghijkl", std::nullopt},
+      {"", std::nullopt},
+  };
+  for (const auto& [word, expected] : cases) {
+    CAPTURE(word);
+    CHECK(nearest(word, names) == expected);
+  }
   CHECK(nearest("x", {}) == std::nullopt);
+  CHECK(nearest("feed", {"feeds", "feed"}) == "feed");
 }
 
 TEST_CASE("a prefix never cuts a code point") {
