@@ -11,10 +11,12 @@
 #include <cstdlib>
 #include <exception>
 #include <looseleaf/error.hpp>
+#include <string_view>
 
-#include "base/text.hpp"
+#include "base/nearest.hpp"
 #include "cli/completion.hpp"
 #include "cli/help.hpp"
+#include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -30,7 +32,7 @@ struct Parsed {
   const Command* command = nullptr;  // absent if none was named
 };
 
-std::string in_backticks(const std::string& text) {
+std::string in_backticks(std::string_view text) {
   return fmt::format("did you mean `{}`?", text);
 }
 
@@ -84,7 +86,7 @@ void check_required(const Command& command) {
 
 [[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known) {
   const std::string name = given.substr(0, given.find('='));
-  std::vector<std::string> names{"--help", "--version"};
+  std::vector<std::string_view> names{"--help", "--version"};
   for (const auto& parameter : known) {
     if (parameter.is_option()) {
       names.push_back(parameter.name);
@@ -95,7 +97,7 @@ void check_required(const Command& command) {
 }
 
 [[noreturn]] void refuse_unknown_command(const std::string& given, const Registry& registry) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto& command : registry) {
     names.push_back(command.name);
   }
@@ -195,7 +197,8 @@ std::optional<std::string> wanted_help(const Registry& registry, const std::vect
 
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
   if (parsed.version) {
-    print_line("looseleaf " LOOSELEAF_VERSION);
+    parsed.globals.json() ? print_summary({{"version", LOOSELEAF_VERSION}})
+                          : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;
   }
   if (parsed.command == nullptr) {

@@ -36,6 +36,9 @@ bool agreed(const Options& options) {
 ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
   if (!agreed(options)) {
+    if (globals.json()) {
+      print_summary({{"indexes", 0}});
+    }
     print_note("nothing was dropped");
     return ExitStatus::negative;
   }
@@ -50,7 +53,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     }
   }
   if (globals.json()) {
-    print_json({{"indexes", options.tables.size()}});
+    print_summary({{"indexes", options.tables.size()}});
   }
   return ExitStatus::done;
 }

@@ -34,7 +34,7 @@ ExitStatus start(const Options& options, const Globals& globals) {
   how.servers = number_of("--servers", options.servers);
   const Sandbox sandbox = Sandbox::start(how);
   if (globals.json()) {
-    print_json({{"cluster_file", sandbox.cluster_file()}});
+    print_summary({{"cluster_file", sandbox.cluster_file()}});
   } else {
     print_line(sandbox.cluster_file());
   }
@@ -50,7 +50,7 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
     print_warning("a server did not end in time and was killed", {{"server", std::to_string(number)}});
   }
   if (globals.json()) {
-    print_json({{"stopped", stop.stopped}});
+    print_summary({{"stopped", stop.stopped}});
   }
 }
 
@@ -94,7 +94,7 @@ void print_servers_as_json(const SandboxStatus& status) {
                 {"socket", server.socket},
                 {"log", server.log}});
   }
-  print_json({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
+  print_summary({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
 }
 
 ExitStatus show_status(const Options& options, const Globals& globals) {

@@ -131,10 +131,10 @@ void print_as_json(const Status& status) {
   for (const auto& shard : status.shards) {
     print_json(json_of(shard));
   }
-  print_json({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
-              {"shards", status.shards.size()},
-              {"down", shards_that_are(ShardState::down, status)},
-              {"refused", shards_that_are(ShardState::refused, status)}});
+  print_summary({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
+                 {"shards", status.shards.size()},
+                 {"down", shards_that_are(ShardState::down, status)},
+                 {"refused", shards_that_are(ShardState::refused, status)}});
 }
 
 void print_as_text(const Status& status) {

@@ -106,13 +106,13 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
 
 void VerifyOutput::finish(const VerifyReport& report) {
   if (globals_.json()) {
-    print_json({{"consistent", report.found == 0},
-                {"entities", report.entities},
-                {"findings", report.found},
-                {"repaired", report.repaired},
-                {"looked_again", report.looked_again},
-                {"in_flight", report.in_flight},
-                {"indexes", json_counts(report)}});
+    print_summary({{"consistent", report.found == 0},
+                   {"entities", report.entities},
+                   {"findings", report.found},
+                   {"repaired", report.repaired},
+                   {"looked_again", report.looked_again},
+                   {"in_flight", report.in_flight},
+                   {"indexes", json_counts(report)}});
     return;
   }
   for (const auto& [what, count] : counts_) {
@@ -123,7 +123,7 @@ void VerifyOutput::finish(const VerifyReport& report) {
     }
   }
   print_table(report);
-  print_summary(report);
+  print_notes(report);
 }
 
 void VerifyOutput::print_table(const VerifyReport& report) const {
@@ -148,7 +148,7 @@ void VerifyOutput::print_table(const VerifyReport& report) const {
   }
 }
 
-void VerifyOutput::print_summary(const VerifyReport& report) const {
+void VerifyOutput::print_notes(const VerifyReport& report) const {
   if (globals_.quiet) {
     return;
   }

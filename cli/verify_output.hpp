@@ -38,7 +38,7 @@ class VerifyOutput {
 
   [[nodiscard]] std::string text_of(const Finding& finding) const;
   void print_table(const VerifyReport& report) const;
-  void print_summary(const VerifyReport& report) const;
+  void print_notes(const VerifyReport& report) const;
 
   const Globals& globals_;
   const bool all_, repair_;

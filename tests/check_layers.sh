@@ -13,7 +13,7 @@ lib/src/model          looseleaf/ base/ model/ fmt/ nlohmann/ simdjson.h
 lib/src/sql            looseleaf/ base/ sql/ fmt/ cppconn/ mysql/ mysql_driver.h mysql_connection.h
 lib/src/store          looseleaf/ base/ model/ codec/ sql/ store/ fmt/
 lib/src/ops            looseleaf/ base/ model/ codec/ sql/ store/ ops/ fmt/ nlohmann/
-cli                    looseleaf/ base/text.hpp cli/ fmt/ nlohmann/ CLI/
+cli                    looseleaf/ base/nearest.hpp cli/ fmt/ nlohmann/ CLI/
 '
 
 # Prints one line for each include in $1 that is not allowed.
@@ -63,7 +63,7 @@ lib/src/store "ops/put.hpp"
 lib/src/ops <CLI/CLI.hpp>
 lib/src/ops <mysql/jdbc.h>
 cli "store/catalog.hpp"
-cli "base/parallel.hpp"
+cli "base/hex.hpp"
 cli <mysql.h>
 CASES
   if [ "$(violations "$root" | wc -l)" -ne "$expected" ]; then
@@ -78,6 +78,7 @@ CASES
   add lib/src/ops '"store/catalog.hpp"'
   add lib/src/base '<sys/types.h>'
   add cli '<CLI/CLI.hpp>'
+  add cli '"base/nearest.hpp"'
   if [ -n "$(violations "$root")" ]; then
     echo "check_layers: found violations where there are none:" >&2
     violations "$root" >&2

@@ -211,8 +211,9 @@ TEST_CASE("entities are printed as they were put, one a line") {
   put_all(cluster, odd + "\n{\n \"id\": \"" + id_of(2) + "\",\n \"n\": 2\n}\n");
   check_run(cluster.looseleaf({"query", "i"}), 0, odd + "\n{\"id\":\"" + id_of(2) + "\",\"n\":2}\n");
   check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0,
-            odd + "\n{\"entities\":1,\"next\":null}\n");
-  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0, "{\"count\":2,\"next\":null}\n");
+            odd + "\n{\"schema_version\":1,\"entities\":1,\"next\":null,\"unavailable\":[]}\n");
+  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0,
+            "{\"schema_version\":1,\"count\":2,\"next\":null,\"unavailable\":[]}\n");
 }
 
 TEST_CASE("a name given several times means any of the values") {

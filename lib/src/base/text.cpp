@@ -2,32 +2,12 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 namespace looseleaf::base {
 namespace {
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// How many letters are too many, too few, wrong, or in each other's place (optimal string alignment), by the last three
-// rows of the usual table.
-std::size_t slips(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, row(b.size() + 1), next(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({row[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U), row[j] + 1, next[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        next[j] = std::min(next[j], before[j - 2] + 1);
-      }
-    }
-    before = std::exchange(row, next);
-  }
-  return row[b.size()];
 }
 
 bool is_continuation(char byte) {
@@ -69,22 +49,6 @@ std::uint64_t fnv1a(std::string_view text) {
     hash *= 0x100000001b3U;
   }
   return hash;
-}
-
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string wanted = ascii_lower(word);
-  std::optional<std::string> best;
-  std::size_t fewest = std::min<std::size_t>((word.size() + 1) / 3, 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::string name = ascii_lower(candidate);
-    const bool abbreviated = wanted.size() >= 3 && wanted.size() < name.size() && name.starts_with(wanted);
-    const std::size_t distance = abbreviated ? 1 : slips(wanted, name);
-    if (distance < fewest) {
-      best = candidate;
-      fewest = distance;
-    }
-  }
-  return best;
 }
 
 std::string_view utf8_prefix(std::string_view text, std::size_t code_points) {

@@ -5,17 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace looseleaf::base {
 
 // FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/).
 [[nodiscard]] std::uint64_t fnv1a(std::string_view text);
-
-// The candidate that `word` was most likely meant to be, ASCII case ignored; absent if none is near. Near is what takes
-// one slip for each three letters of the word to get there (one for a word of two, three at most), where a slip is a
-// letter too many, too few or wrong, or two that changed places; or what begins with a word of three letters or more.
-[[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // The prefix of a valid UTF-8 text that has at most `code_points` code points.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t code_points);

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/text.hpp"
+#include "base/nearest.hpp"
 #include "model/expected_rows.hpp"
 #include "sql/literals.hpp"
 #include "store/placement.hpp"
@@ -30,7 +30,7 @@ std::size_t position_of(const IndexDefinition& definition, const std::string& na
   const auto names = property_names(definition);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    const auto meant = base::nearest(name, names);
+    const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
                 meant ? fmt::format("did you mean `{}`?", *meant)
                       : fmt::format("its properties are {}", fmt::join(names, ", ")));

@@ -1,4 +1,4 @@
-// Hashes, spelling and UTF-8.
+// Hashes and UTF-8.
 #include "base/text.hpp"
 
 #include <doctest/doctest.h>
@@ -14,39 +14,6 @@ TEST_CASE("FNV-1a gives the published values") {
   CHECK(fnv1a("") == 0xcbf29ce484222325U);
   CHECK(fnv1a("a") == 0xaf63dc4c8601ec8cU);
   CHECK(fnv1a("foobar") == 0x85944171f73967e8U);
-}
-
-TEST_CASE("the nearest name is found when it is close enough to be meant") {
-  const std::vector<std::string> names = {"shards", "user", "ssl_mode",     "ssl_ca",
-                                          "get",    "put",  "create-index", "--limit"};
-  const std::vector<std::pair<std::string, std::optional<std::string>>> cases = {
-      {"shard", "shards"},
-      {"SHARDS", "shards"},
-      {"sl_mode", "ssl_mode"},
-      {"usre", "user"},  // two letters that changed places are one slip
-      {"uesrs", "user"},
-      {"gte", "get"},
-      {"gett", "get"},
-      {"pt", "put"},
-      {"--lmit", "--limit"},
-      {"--limits", "--limit"},
-      {"craete-indx", "create-index"},
-      {"create", "create-index"},  // its beginning
-      {"ss", std::nullopt},        // too short for a beginning
-      {"g", std::nullopt},
-      {"urse", std::nullopt},  // two slips in four letters
-      {"wser", "user"},
-      {"timeout", std::nullopt},
-      {"something", std::nullopt},
-      {"abcdefghijkl", std::nullopt},
-      {"", std::nullopt},
-  };
-  for (const auto& [word, expected] : cases) {
-    CAPTURE(word);
-    CHECK(nearest(word, names) == expected);
-  }
-  CHECK(nearest("x", {}) == std::nullopt);
-  CHECK(nearest("feed", {"feeds", "feed"}) == "feed");
 }
 
 TEST_CASE("a prefix never cuts a code point") {
