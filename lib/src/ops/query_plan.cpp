@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "model/expected_rows.hpp"
 #include "sql/literals.hpp"
 #include "store/placement.hpp"
