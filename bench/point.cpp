@@ -16,7 +16,7 @@
 namespace looseleaf::bench {
 namespace {
 
-constexpr std::size_t puts_a_run = 500, reads_a_run = 1000;
+constexpr std::uint64_t most_puts = 500, most_reads = 1000;  // a run; fewer of a small store
 
 // An operation by each of those that are compared; they take turns.
 using Contenders = std::vector<std::pair<std::string, std::function<void(std::size_t)>>>;
@@ -42,7 +42,7 @@ struct Sample {
 };
 
 std::vector<Sample> samples_of(const std::string& path, std::uint64_t entities) {
-  const std::uint64_t step = std::max<std::uint64_t>(1, entities / reads_a_run);
+  const std::uint64_t step = std::max<std::uint64_t>(10, entities / most_reads);
   std::vector<Sample> samples;
   std::ifstream file(path);
   std::string line;
@@ -104,10 +104,10 @@ class Points {
     Datastore store = Datastore::open(Cluster::load(ours.file()));
     HandWritten hand(theirs.file(), {all_definitions().front()});
     Generator generator(entities_, static_cast<std::uint64_t>(run) + 1);
-    std::vector<std::string> texts(puts_a_run);
+    std::vector<std::string> texts(std::min(most_puts, samples_.size()));
     std::generate(texts.begin(), texts.end(), [&] { return generator.next(); });
     take_turns(
-        {"single put", "1 index", {}, run}, puts_a_run,
+        {"single put", "1 index", {}, run}, texts.size(),
         {{"looseleaf",
           [&](std::size_t i) { require(store.put({texts[i]}).front().status == WriteStatus::stored, "a put failed"); }},
          {"hand-written", [&](std::size_t i) { hand.put(texts[i]); }}});
@@ -123,7 +123,7 @@ class Points {
                 {"hand-written", [&](std::size_t i) { hand.get(samples_[i].id, some); }}});
     note(fmt::format("get, from standard input: run {}", run));
     std::string input;
-    const std::size_t repeats = std::max<std::size_t>(1, 20 * reads_a_run / samples_.size());
+    const std::size_t repeats = std::max<std::size_t>(1, 20 * most_reads / samples_.size());
     for (std::size_t i = 0; i < repeats; ++i) {
       input += ids_;
     }

@@ -43,18 +43,20 @@ EntityRows::EntityRows(const nlohmann::json& entity, std::size_t shards)
       home_(shard_of_uuid(id_, shards_)) {}
 
 void EntityRows::each(const IndexDefinition& index, const std::function<void(std::size_t, std::string)>& on_row) const {
+  const Property* array = nullptr;
   for (const Property& property : index.properties) {
     if (!entity_.contains(property.name)) {
       return;
     }
-    if (property.each) {
-      for (const nlohmann::json& element : entity_[property.name]) {
-        one(index, &element, on_row);
-      }
-      return;
-    }
+    array = property.each ? &property : array;
   }
-  one(index, nullptr, on_row);
+  if (array == nullptr) {
+    one(index, nullptr, on_row);
+    return;
+  }
+  for (const nlohmann::json& element : entity_[array->name]) {
+    one(index, &element, on_row);
+  }
 }
 
 void EntityRows::one(const IndexDefinition& index, const nlohmann::json* element,
