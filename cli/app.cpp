@@ -21,7 +21,6 @@
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
-#include "cli/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -140,6 +139,14 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+bool wants_color(const Globals& globals) {
+  if (globals.color != "auto") {
+    return globals.color == "always";
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  return redraws_messages() && (no_color == nullptr || *no_color == '\0');
+}
+
 void parse(Parsed& parsed, const Registry& registry, int argc, const char* const* argv) {
   CLI::App app;
   const std::vector<Parameter> common = common_parameters(parsed.globals);
@@ -162,15 +169,8 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     sub->callback([&parsed, &command] { parsed.command = &command; });
   }
   parse_arguments(app, argc, argv);
+  set_message_colors(wants_color(parsed.globals));
   refuse_extras(app, parsed, registry, common);
-}
-
-bool wants_color(const Globals& globals) {
-  if (globals.color != "auto") {
-    return globals.color == "always";
-  }
-  const char* no_color = std::getenv("NO_COLOR");
-  return messages_on_terminal() && (no_color == nullptr || *no_color == '\0');
 }
 
 void print_text(std::string text) {
@@ -206,7 +206,6 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
     return ExitStatus::usage;
   }
   check_required(*parsed.command);
-  set_message_colors(wants_color(parsed.globals));
   return parsed.command->run(parsed.globals);
 }
 
@@ -234,6 +233,7 @@ ExitStatus guarded(Function&& function) {
 }  // namespace
 
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
+  set_message_colors(wants_color(Globals{}));  // until the options are known
   const ExitStatus status = guarded([&] {
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
       answer_completion(registry, {argv + 2, argv + argc});

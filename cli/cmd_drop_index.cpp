@@ -9,6 +9,7 @@
 #include "cli/connect.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -27,7 +28,7 @@ bool agreed(const Options& options) {
     throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
                 "give --yes");
   }
-  print_plain(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", ")));
+  print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

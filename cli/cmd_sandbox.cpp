@@ -9,6 +9,7 @@
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/sandbox.hpp"
+#include "cli/table.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
@@ -76,14 +77,12 @@ ExitStatus remove(const Options& options, const Globals& globals) {
 }
 
 void print_servers(const SandboxStatus& status) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const auto& server : status.servers) {
     rows.push_back({std::to_string(server.number), server.running ? "running" : "stopped",
                     server.running ? std::to_string(server.pid) : "", server.socket});
   }
-  for (const auto& line : format_table({{"server", true}, {"state"}, {"pid", true}, {"socket"}}, rows)) {
-    print_line(line);
-  }
+  print_table({{"server", true}, {"state"}, {"pid", true}, {"socket"}}, std::move(rows));
 }
 
 void print_servers_as_json(const SandboxStatus& status) {

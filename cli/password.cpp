@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "cli/terminal.hpp"
+
 namespace looseleaf::cli {
 namespace {
 
@@ -60,7 +62,7 @@ std::optional<std::string> ask_password(const std::string& prompt) {
   std::optional<std::string> password;
   const bool in_foreground = ::tcgetpgrp(fd) == ::getpgrp();
   if (in_foreground && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1)) {
-    write_text(fd, prompt);
+    write_text(fd, escape_controls(prompt));
     const Silence silence(fd);
     password = read_line(fd);
     write_text(fd, "\n");

@@ -1,4 +1,4 @@
-// Pure functions on text: escaping for terminals, one-line JSON, aligned tables.
+// Pure functions on text: escaping for XML, one-line JSON, numbers.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,6 @@
 #include <vector>
 
 namespace looseleaf::cli {
-
-// Control characters (C0, DEL and, in UTF-8, C1) become \u00XX, which inside a JSON string means the same.
-[[nodiscard]] std::string escape_controls(std::string_view text);
 
 // As character data or an attribute's value in XML. What XML 1.0 cannot hold, and what is not UTF-8, becomes U+FFFD.
 [[nodiscard]] std::string escape_xml(std::string_view text);
@@ -26,14 +23,5 @@ namespace looseleaf::cli {
 
 // "0, 1, 5".
 [[nodiscard]] std::string comma_separated(const std::vector<std::uint32_t>& numbers);
-
-struct Column {
-  std::string title;
-  bool right = false;  // aligned to the right, as numbers are
-};
-
-// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends.
-[[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns,
-                                                    const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace looseleaf::cli

@@ -3,45 +3,27 @@
 usage: output_test.py PROGRAM"""
 import json
 import os
-import pathlib
 import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
+sys.dont_write_bytecode = True
 import schema_files
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+import sandbox
 
 PROGRAM = os.path.realpath(sys.argv[1])
 SEEN = set()  # (command, definition)
 SLOW = 20  # seconds that a step may take on a busy machine
 
 
-class Sandbox:
-    """A folder with a sandbox in it, which both go when this program ends, in whatever way."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="ll-json-")
-        self.box = os.path.join(self.folder, "box")
-        clean_up = 'cat > /dev/null; "$0" sandbox delete --dir "$1/box" > /dev/null 2>&1; rm -rf "$1"'
-        self.watchdog = subprocess.Popen(["sh", "-c", clean_up, PROGRAM, self.folder], stdin=subprocess.PIPE,
-                                         stdout=subprocess.DEVNULL, start_new_session=True)
-        self.cluster = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.watchdog.stdin.close()
-        self.watchdog.wait()
-
-    def write(self, name, text):
-        path = pathlib.Path(self.folder, name)
-        path.write_text(text)
-        return str(path)
+class Box(sandbox.Sandbox):
+    """Runs commands whose output is judged."""
 
     def command(self, command, *arguments):
         cluster = ["--cluster", self.cluster] if self.cluster and command != "sandbox" else []
@@ -53,13 +35,6 @@ class Sandbox:
         what = f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == status, what
         return judge(arguments[0], done.stdout.split("\n")[:-1], lines, what)
-
-    def sql(self, shard, statements):
-        server = os.environ.get("LOOSELEAF_TEST_SERVER", "")
-        programs = [f"{server}/bin/{name}" for name in ("mariadb", "mysql")] if server else ["mariadb", "mysql"]
-        client = next(filter(None, map(shutil.which, programs)))
-        call = [client, "--no-defaults", "-u", "root", "-S", f"{self.box}/s{shard}.sock", "looseleaf", "-e", statements]
-        subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
 
     def servers(self):
         return self.run("sandbox", "status", "--dir", self.box, lines=["server", "server", "status"])
@@ -93,86 +68,86 @@ def entity(number, **members):
     return json.dumps({"id": uuid_of(number), **members}) + "\n"
 
 
-def definition(sandbox, table, **keys):
+def definition(box, table, **keys):
     properties = [{"name": "n", "type": "int"}]
-    return sandbox.write(f"{table}.json", json.dumps({"table": table, "properties": properties, **keys}))
+    return box.write(f"{table}.json", json.dumps({"table": table, "properties": properties, **keys}))
 
 
-def version_and_servers(sandbox):
+def version_and_servers(box):
     done = subprocess.run([PROGRAM, "--version", "--output", "json"], capture_output=True, text=True, check=True)
     judge("version", done.stdout.split("\n")[:-1], ["summary"], done.stdout)
-    started = sandbox.run("sandbox", "start", "--shards", "2", "--dir", sandbox.box, lines=["started"])
-    sandbox.cluster = started[0]["cluster_file"]
-    sandbox.servers()
-    sandbox.run("sandbox", "status", "--dir", sandbox.folder + "/nothing", status=2)
+    started = box.run("sandbox", "start", "--shards", "2", "--dir", box.box, lines=["started"])
+    box.cluster = started[0]["cluster_file"]
+    box.servers()
+    box.run("sandbox", "status", "--dir", box.folder + "/nothing", status=2)
 
 
-def before_and_after_init(sandbox):
-    refused = sandbox.run("status", status=2, lines=["shard", "shard", "summary"])
+def before_and_after_init(box):
+    refused = box.run("status", status=2, lines=["shard", "shard", "summary"])
     assert refused[0]["error"]["hint"] and refused[2] == {**refused[2], "refused": 2, "down": 0, "cluster_id": None}
-    sandbox.run("put", stdin=entity(1), status=2)
-    assert sandbox.run("init", lines=["summary"])[0]["created"]
-    assert not sandbox.run("init", lines=["summary"])[0]["created"]
-    sandbox.run("init", "--accept-empty-shard", "7", status=2)
-    sandbox.run("init", "--cluster", sandbox.write("bad.json", "{}"), status=2)
+    box.run("put", stdin=entity(1), status=2)
+    assert box.run("init", lines=["summary"])[0]["created"]
+    assert not box.run("init", lines=["summary"])[0]["created"]
+    box.run("init", "--accept-empty-shard", "7", status=2)
+    box.run("init", "--cluster", box.write("bad.json", "{}"), status=2)
 
 
-def putting(sandbox):
-    results = sandbox.run("put", stdin=entity(1, n=1) + '{"n": 2}\n{"id": 7}\n{"n":,}\n', status=1,
+def putting(box):
+    results = box.run("put", stdin=entity(1, n=1) + '{"n": 2}\n{"id": 7}\n{"n":,}\n', status=1,
                           lines=["result"] * 4 + ["summary"])
     assert [result["status"] for result in results[:4]] == ["stored", "stored", "rejected", "rejected"]
     assert (results[2]["id"], results[2]["line"], results[3]["line"]) == (None, 3, 4)
     assert results[4] == {"schema_version": 1, "stored": 2, "rejected": 2, "failed": 0, "unknown": 0}
-    sandbox.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
-    sandbox.run("put", "/nonexistent.jsonl", status=3, lines=["summary"])
-    sandbox.run("put", "--no-such-option", status=2)
-    named = sandbox.run("put", sandbox.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
+    box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
+    box.run("put", "/nonexistent.jsonl", status=3, lines=["summary"])
+    box.run("put", "--no-such-option", status=2)
+    named = box.run("put", box.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
     assert named[0]["file"].endswith("bad.jsonl")
 
 
-def getting(sandbox):
-    sandbox.run("get", uuid_of(1), lines=["entity", "summary"])
-    end = sandbox.run("get", "-", stdin=f"{uuid_of(2)}\nx\n{uuid_of(99)}\n", status=1, lines=["entity", "summary"])[1]
+def getting(box):
+    box.run("get", uuid_of(1), lines=["entity", "summary"])
+    end = box.run("get", "-", stdin=f"{uuid_of(2)}\nx\n{uuid_of(99)}\n", status=1, lines=["entity", "summary"])[1]
     assert end == {"schema_version": 1, "found": 1, "missing": 1, "rejected": 1, "failed": 0}
-    sandbox.run("put", "--quiet", stdin=entity(4), lines=["summary"])
-    sandbox.sql(0, f"UPDATE entities SET body = 'damaged' WHERE id = X'{uuid_of(4)}'")
-    assert sandbox.run("get", uuid_of(4), status=3, lines=["summary"])[0]["failed"] == 1
-    found = sandbox.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
+    box.run("put", "--quiet", stdin=entity(4), lines=["summary"])
+    box.sql(0, f"UPDATE entities SET body = 'damaged' WHERE id = X'{uuid_of(4)}'")
+    assert box.run("get", uuid_of(4), status=3, lines=["summary"])[0]["failed"] == 1
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
     assert (found[0]["kind"], found[0]["index"], found[0]["entity_id"]) == ("unreadable", None, uuid_of(4))
-    sandbox.run("get", "x", status=2)
-    deleted = sandbox.run("delete", "-", stdin=f"{uuid_of(4)}\nx\n{uuid_of(99)}\n", status=1,
+    box.run("get", "x", status=2)
+    deleted = box.run("delete", "-", stdin=f"{uuid_of(4)}\nx\n{uuid_of(99)}\n", status=1,
                           lines=["result"] * 3 + ["summary"])
     assert sorted(result["status"] for result in deleted[:3]) == ["deleted", "not_found", "rejected"]
     assert deleted[3] == {"schema_version": 1, "deleted": 1, "not_found": 1, "rejected": 1, "failed": 0, "unknown": 0}
-    sandbox.run("delete", uuid_of(99), "--quiet", status=1, lines=["summary"])
+    box.run("delete", uuid_of(99), "--quiet", status=1, lines=["summary"])
 
 
-def indexes(sandbox):
-    by_n = definition(sandbox, "by_n", shard_on="n", where={"hidden": None})
-    plain = definition(sandbox, "plain", immutable=True)
-    assert sandbox.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
-    created = sandbox.run("create-index", plain, by_n, lines=["index", "index", "summary"])
+def indexes(box):
+    by_n = definition(box, "by_n", shard_on="n", where={"hidden": None})
+    plain = definition(box, "plain", immutable=True)
+    assert box.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
+    created = box.run("create-index", plain, by_n, lines=["index", "index", "summary"])
     assert created[2]["building"] == ["plain", "by_n"]
-    sandbox.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])
-    sandbox.run("query", "plain", status=2)
-    definition(sandbox, "by_n")
-    filled = sandbox.run("create-index", plain, by_n, "--backfill", lines=["index", "index", "progress*", "summary"])
+    box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])
+    box.run("query", "plain", status=2)
+    definition(box, "by_n")
+    filled = box.run("create-index", plain, by_n, "--backfill", lines=["index", "index", "progress*", "summary"])
     assert sorted(filled[-1]["ready"]) == ["by_n", "plain"] and filled[-1]["building"] == []
-    assert sandbox.run("backfill", lines=["summary"])[0]["ready"] == []
-    definition(sandbox, "by_n", immutable=True)
-    sandbox.run("create-index", by_n, status=2)
-    definition(sandbox, "by_n")
-    refused = sandbox.run("put", stdin=entity(1, n=9), status=1, lines=["result", "summary"])[0]
+    assert box.run("backfill", lines=["summary"])[0]["ready"] == []
+    definition(box, "by_n", immutable=True)
+    box.run("create-index", by_n, status=2)
+    definition(box, "by_n")
+    refused = box.run("put", stdin=entity(1, n=9), status=1, lines=["result", "summary"])[0]
     assert (refused["status"], refused["id"], refused["index"]) == ("rejected", uuid_of(1), "plain")
-    sandbox.run("drop-index", "plain", "--yes", lines=["index", "summary"])
-    sandbox.run("drop-index", "plain", "--yes", status=2)
-    sandbox.run("drop-index", "by_n", status=2)
-    answered_no(sandbox)
+    box.run("drop-index", "plain", "--yes", lines=["index", "summary"])
+    box.run("drop-index", "plain", "--yes", status=2)
+    box.run("drop-index", "by_n", status=2)
+    answered_no(box)
 
 
-def answered_no(sandbox):
+def answered_no(box):
     terminal, program_side = pty.openpty()
-    asking = subprocess.Popen(sandbox.command("drop-index", "by_n"), stdin=program_side, stderr=program_side,
+    asking = subprocess.Popen(box.command("drop-index", "by_n"), stdin=program_side, stderr=program_side,
                               stdout=subprocess.PIPE, text=True)
     os.close(program_side)
     os.write(terminal, b"n\n")
@@ -182,65 +157,65 @@ def answered_no(sandbox):
     assert judge("drop-index", out.split("\n")[:-1], ["summary"], out)[0]["indexes"] == 0
 
 
-def queries(sandbox):
-    sandbox.run("put", "--quiet", stdin="".join(entity(number, n=number) for number in range(10, 20)), lines=["summary"])
-    page = sandbox.run("query", "by_n", "n>=10", "--limit", "3", lines=["entity"] * 3 + ["summary"])[3]
-    sandbox.run("query", "by_n", "n>=10", "--after", page["next"], "--limit", "3", lines=["entity"] * 3 + ["summary"])
-    assert sandbox.run("query", "by_n", "n=77", lines=["summary"])[0]["next"] is None
-    sandbox.run("query", "by_n", "n>17", "--ids", lines=["id", "id", "summary"])
-    sandbox.run("query", "by_n", "n>17", "--count", lines=["count"])
-    explained = sandbox.run("query", "by_n", "n>17", "--where", "n=19", "--explain", lines=["explanation"])[0]
+def queries(box):
+    box.run("put", "--quiet", stdin="".join(entity(number, n=number) for number in range(10, 20)), lines=["summary"])
+    page = box.run("query", "by_n", "n>=10", "--limit", "3", lines=["entity"] * 3 + ["summary"])[3]
+    box.run("query", "by_n", "n>=10", "--after", page["next"], "--limit", "3", lines=["entity"] * 3 + ["summary"])
+    assert box.run("query", "by_n", "n=77", lines=["summary"])[0]["next"] is None
+    box.run("query", "by_n", "n>17", "--ids", lines=["id", "id", "summary"])
+    box.run("query", "by_n", "n>17", "--count", lines=["count"])
+    explained = box.run("query", "by_n", "n>17", "--where", "n=19", "--explain", lines=["explanation"])[0]
     assert (explained["entities"], explained["filtered"], len(explained["shards"])) == (1, 1, 2)
-    sandbox.run("query", "by_m", status=2)
-    sandbox.run("query", "by_n", "m=1", status=2)
+    box.run("query", "by_m", status=2)
+    box.run("query", "by_n", "m=1", status=2)
 
 
-def verification(sandbox):
-    assert sandbox.run("verify", "--grace", "0", lines=["summary"])[0]["consistent"]
-    sandbox.sql(0, "DELETE FROM by_n WHERE n = 10")
-    sandbox.sql(0, f"INSERT INTO by_n VALUES (12, X'{uuid_of(98)}'), (99, X'{uuid_of(14)}')")
-    sandbox.sql(1, f"INSERT INTO by_n VALUES (16, X'{uuid_of(16)}')")
-    found = sandbox.run("verify", "--grace", "0", status=1, lines=["finding"] * 4 + ["summary"])
+def verification(box):
+    assert box.run("verify", "--grace", "0", lines=["summary"])[0]["consistent"]
+    box.sql(0, "DELETE FROM by_n WHERE n = 10")
+    box.sql(0, f"INSERT INTO by_n VALUES (12, X'{uuid_of(98)}'), (99, X'{uuid_of(14)}')")
+    box.sql(1, f"INSERT INTO by_n VALUES (16, X'{uuid_of(16)}')")
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding"] * 4 + ["summary"])
     kinds = ["misplaced", "missing", "orphan", "stale"]
     assert sorted(finding["kind"] for finding in found[:4]) == kinds and found[4]["findings"] == 4
-    folder = os.path.join(sandbox.folder, "definitions")
+    folder = os.path.join(box.folder, "definitions")
     os.mkdir(folder)
-    shutil.copy(definition(sandbox, "other"), folder)
-    found = sandbox.run("verify", "--definitions", folder, "--grace", "0", status=1, lines=["finding*", "summary"])
+    shutil.copy(definition(box, "other"), folder)
+    found = box.run("verify", "--definitions", folder, "--grace", "0", status=1, lines=["finding*", "summary"])
     undeclared = [finding for finding in found if finding.get("kind") == "undeclared"]
     assert {finding["index"] for finding in undeclared} == {"by_n", "other"}
     assert [finding["file"] for finding in undeclared if finding["index"] == "other"]
-    repaired = sandbox.run("verify", "--repair", "--grace", "0", lines=["summary"])[0]
+    repaired = box.run("verify", "--repair", "--grace", "0", lines=["summary"])[0]
     assert repaired["consistent"] and repaired["repaired"] > 0
-    sandbox.sql(1, "ALTER TABLE by_n ADD COLUMN more INT")
-    found = sandbox.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
+    box.sql(1, "ALTER TABLE by_n ADD COLUMN more INT")
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
     assert (found[0]["kind"], found[0]["entity_id"]) == ("table_differs", None)
-    sandbox.sql(1, "ALTER TABLE by_n DROP COLUMN more")
-    sandbox.run("verify", "nothing", status=2)
+    box.sql(1, "ALTER TABLE by_n DROP COLUMN more")
+    box.run("verify", "nothing", status=2)
 
 
-def cleaning(sandbox):
-    assert sandbox.run("clean", "--full", lines=["summary"])[0]["mended"] == {}
-    sandbox.sql(0, f"INSERT INTO by_n VALUES (77, X'{uuid_of(12)}')")
-    sandbox.run("put", "--quiet", stdin=entity(12, n=12), lines=["summary"])  # so that clean looks at it
-    cleaner = subprocess.Popen(sandbox.command("clean", "--follow"), stdout=subprocess.PIPE,
+def cleaning(box):
+    assert box.run("clean", "--full", lines=["summary"])[0]["mended"] == {}
+    box.sql(0, f"INSERT INTO by_n VALUES (77, X'{uuid_of(12)}')")
+    box.run("put", "--quiet", stdin=entity(12, n=12), lines=["summary"])  # so that clean looks at it
+    cleaner = subprocess.Popen(box.command("clean", "--follow"), stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
     first = cleaner.stdout.readline()
-    sandbox.run("clean", status=3)  # the other one holds the job
+    box.run("clean", status=3)  # the other one holds the job
     cleaner.send_signal(signal.SIGTERM)
     rest = cleaner.communicate(timeout=SLOW)[0]
     assert cleaner.returncode == 143
     assert judge("clean", [first, *rest.split("\n")[:-1]], ["pass*"], first)[0]["mended"] == {"stale": 1}
 
 
-def jobs(sandbox):
-    pause = sandbox.write("pause", "")
-    late = definition(sandbox, "late")
-    sandbox.run("create-index", late, lines=["index", "summary"])
-    job = subprocess.Popen(sandbox.command("backfill", "--pause-file", pause), stdout=subprocess.PIPE,
+def jobs(box):
+    pause = box.write("pause", "")
+    late = definition(box, "late")
+    box.run("create-index", late, lines=["index", "summary"])
+    job = subprocess.Popen(box.command("backfill", "--pause-file", pause), stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True)
     first = job.stdout.readline()
-    shards = sandbox.run("status", lines=["shard", "shard", "summary"])
+    shards = box.run("status", lines=["shard", "shard", "summary"])
     running = [one for shard in shards[:2] for one in shard["jobs"] if one["job"] == "backfill"]
     assert running and all(one["holder"] for one in running), shards
     os.remove(pause)
@@ -249,35 +224,35 @@ def jobs(sandbox):
     assert values[0]["waiting"] and values[-1]["ready"] == ["late"]
 
 
-def shard_down(sandbox):
-    server = sandbox.servers()[1]
+def shard_down(box):
+    server = box.servers()[1]
     os.kill(server["pid"], signal.SIGKILL)
     deadline = time.monotonic() + SLOW
-    while sandbox_status(sandbox)[1]["running"] and time.monotonic() < deadline:
+    while sandbox_status(box)[1]["running"] and time.monotonic() < deadline:
         time.sleep(0.05)
     short = ("--timeout", "1")
-    down = sandbox.run("status", *short, status=3, lines=["shard", "shard", "summary"])
+    down = box.run("status", *short, status=3, lines=["shard", "shard", "summary"])
     assert (down[1]["state"], down[2]["down"]) == ("down", 1) and down[1]["error"]["what"]
-    results = sandbox.run("put", *short, stdin=entity(20) + entity(21), status=3, lines=["result", "result", "summary"])
+    results = box.run("put", *short, stdin=entity(20) + entity(21), status=3, lines=["result", "result", "summary"])
     assert [result["status"] for result in results[:2]] == ["stored", "failed"]
     assert results[1]["shard"] == 1 and isinstance(results[1]["code"], int)
-    failed = sandbox.run("delete", uuid_of(11), *short, status=3, lines=["result", "summary"])
+    failed = box.run("delete", uuid_of(11), *short, status=3, lines=["result", "summary"])
     assert failed[0]["status"] == "failed" and failed[1]["failed"] == 1
-    part = sandbox.run("query", "by_n", "--partial", "--ids", *short, status=3, lines=["id*", "summary"])[-1]
+    part = box.run("query", "by_n", "--partial", "--ids", *short, status=3, lines=["id*", "summary"])[-1]
     assert part["unavailable"] == [1]
     for command in ("verify", "clean", "init", "backfill"):
-        sandbox.run(command, *short, status=3)
-    sandbox.run("query", "by_n", "--count", *short, status=3)
+        box.run(command, *short, status=3)
+    box.run("query", "by_n", "--count", *short, status=3)
 
 
-def sandbox_status(sandbox):
-    done = subprocess.run(sandbox.command("sandbox", "status", "--dir", sandbox.box), capture_output=True, text=True)
+def sandbox_status(box):
+    done = subprocess.run(box.command("sandbox", "status", "--dir", box.box), capture_output=True, text=True)
     return judge("sandbox", done.stdout.split("\n")[:-1], ["server", "server", "status"], done.stdout)
 
 
-def the_end(sandbox):
-    assert sandbox.run("sandbox", "stop", "--dir", sandbox.box, lines=["stopped"])[0]["stopped"] == 1
-    sandbox.run("sandbox", "delete", "--dir", sandbox.box, lines=["stopped"])
+def the_end(box):
+    assert box.run("sandbox", "stop", "--dir", box.box, lines=["stopped"])[0]["stopped"] == 1
+    box.run("sandbox", "delete", "--dir", box.box, lines=["stopped"])
 
 
 def check_documentation():
@@ -302,16 +277,13 @@ def check_coverage():
 
 
 def main():
-    found = subprocess.run([PROGRAM, "sandbox", "start", "--dir", "/proc/none"], capture_output=True, text=True)
-    if "no server program is installed" in found.stderr:
-        print("skipped: no server program is installed")
-        return
+    sandbox.skip_without_server(PROGRAM)
     check_documentation()
     assert schema_files.check_examples() > 10
-    with Sandbox() as sandbox:
+    with Box(PROGRAM) as box:
         for part in (version_and_servers, before_and_after_init, putting, getting, indexes, queries, verification,
                      cleaning, jobs, shard_down, the_end):
-            part(sandbox)
+            part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")
 

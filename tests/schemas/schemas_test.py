@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 import schema_files
 
 VERDICTS, UNIT_MODEL = (os.path.realpath(path) for path in sys.argv[1:3])
