@@ -9,7 +9,7 @@ servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do
   case $option in
-    --tests) packages+=(doctest-dev clang libclang-rt-dev spin "${servers[@]}") ;;
+    --tests) packages+=(doctest-dev clang libclang-rt-dev spin dpkg-dev lintian debootstrap openssl "${servers[@]}") ;;
     --servers) packages+=("${servers[@]}") ;;
     --list) list=yes ;;
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
