@@ -45,11 +45,12 @@ std::string_view trim(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-void refuse_if_others_may_read(const std::string& file) {
+void refuse_if_others_may_read(const std::string& file,
+                               const char* what = "a file with a password is open to other users") {
   struct stat status {};
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
   if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
-    fail("a file with a password is open to other users", {file}, "run chmod o-rw on the file");
+    fail(what, {file}, "run chmod o-rw on the file");
   }
 }
 
@@ -417,6 +418,9 @@ ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& sha
     options.tls.mode = overrides.ssl_mode;
   } else if (!options.tls.mode) {
     options.tls.mode = default_ssl_mode(shard.address);
+  }
+  if (*options.tls.mode != SslMode::disabled) {
+    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is open to other users");
   }
   return options;
 }
