@@ -92,6 +92,10 @@ void check_required(const Command& command) {
     }
   }
   const auto match = base::nearest(name, names);
+  if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // as of mysql's -pSECRET
+    throw Error(ErrorCode::usage, "a password on the command line", {},
+                "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
+  }
   throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : "");
 }
 

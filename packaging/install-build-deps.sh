@@ -10,7 +10,7 @@ servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do
   case $option in
-    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema spin zlib1g-dev zsh fish scdoc mandoc gnuplot-nox python3-yaml tmux "${servers[@]}") ;;
+    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema spin zlib1g-dev zsh fish scdoc mandoc gnuplot-nox python3-yaml tmux dpkg-dev lintian debootstrap openssl "${servers[@]}") ;;
     --servers) packages+=("${servers[@]}") ;;
     --list) list=yes ;;
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
