@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/nearest.hpp"
+#include "cli/completion.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -26,7 +27,6 @@ namespace {
 
 struct Parsed {
   Globals globals;
-  bool help = false;
   bool version = false;
   const Command* command = nullptr;  // absent if none was named
 };
@@ -63,7 +63,8 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
   if (auto* const* flag = std::get_if<bool*>(&parameter.target)) {
     app.add_flag(parameter.name, **flag);
   } else if (auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target)) {
-    app.add_option(parameter.name, **list);
+    CLI::Option* option = app.add_option(parameter.name, **list);
+    option->allow_extra_args(!parameter.is_option());  // an option takes one value each time, no argument after it
   } else {
     const auto store = [&parameter](const std::string& text) { store_value(parameter, text); };
     CLI::Option* option = app.add_option_function<std::string>(parameter.name, store);
@@ -84,13 +85,17 @@ void check_required(const Command& command) {
 
 [[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known) {
   const std::string name = given.substr(0, given.find('='));
-  std::vector<std::string_view> names{"--help"};
+  std::vector<std::string_view> names{"--help", "--version"};
   for (const auto& parameter : known) {
     if (parameter.is_option()) {
       names.push_back(parameter.name);
     }
   }
   const auto match = base::nearest(name, names);
+  if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // as of mysql's -pSECRET
+    throw Error(ErrorCode::usage, "a password on the command line", {},
+                "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
+  }
   throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : "");
 }
 
@@ -152,7 +157,6 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   const auto prepare = [&](CLI::App& target) {
     target.set_help_flag();
     target.allow_extras();
-    target.add_flag("-h,--help", parsed.help);
     for (const auto& parameter : common) {
       add_parameter(target, parameter);
     }
@@ -170,14 +174,29 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   }
   parse_arguments(app, argc, argv);
   set_message_colors(wants_color(parsed.globals));
-  if (!parsed.help) {
-    refuse_extras(app, parsed, registry, common);
-  }
+  refuse_extras(app, parsed, registry, common);
 }
 
 void print_text(std::string text) {
   text.pop_back();
   print_line(text);
+}
+
+// Help is asked for anywhere on the line, however wrong the rest of it is. Absent if it is not asked for.
+std::optional<std::string> wanted_help(const Registry& registry, const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const bool in_full = std::find(words.begin(), end, "--help") != end;
+  if (!in_full && std::find(words.begin(), end, "-h") == end) {
+    return std::nullopt;
+  }
+  const auto is_named = [](const std::string& word, const Command& command) { return word == command.name; };
+  const auto named = std::find_first_of(words.begin(), end, registry.begin(), registry.end(), is_named);
+  for (const auto& command : registry) {
+    if (named != end && is_named(*named, command)) {
+      return in_full ? help_text(command) : short_help(command);
+    }
+  }
+  return in_full ? help_text(registry) : short_help(registry);
 }
 
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
@@ -186,12 +205,8 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
                           : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;
   }
-  if (parsed.help) {
-    print_text(parsed.command != nullptr ? help_text(*parsed.command) : help_text(registry));
-    return ExitStatus::done;
-  }
   if (parsed.command == nullptr) {
-    print_plain(help_text(registry));
+    print_plain(short_help(registry));
     return ExitStatus::usage;
   }
   check_required(*parsed.command);
@@ -224,6 +239,13 @@ ExitStatus guarded(Function&& function) {
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
   set_message_colors(wants_color(Globals{}));  // until the options are known
   const ExitStatus status = guarded([&] {
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+      answer_completion(registry, {argv + 2, argv + argc});
+    }
+    if (const auto help = wanted_help(registry, {argv + std::min(argc, 1), argv + argc})) {
+      print_text(*help);
+      return ExitStatus::done;
+    }
     Parsed parsed;
     parse(parsed, registry, argc, argv);
     return run_parsed(parsed, registry);

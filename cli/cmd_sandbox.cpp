@@ -137,7 +137,7 @@ Command sandbox_command() {
        .required = true},
       {"--shards", "N", "how many shards a new sandbox gets; 2 if not given", &options->shards},
       {"--servers", "N", "how many servers they share; one each if not given", &options->servers},
-      {"--dir", "D", "where the sandbox is; .sandbox if not given", &options->dir},
+      {"--dir", "DIR", "where the sandbox is; .sandbox if not given", &options->dir},
   };
   command.details = {
       "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "

@@ -1,7 +1,9 @@
 // The looseleaf program.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <string_view>
 
@@ -21,6 +23,16 @@ void occupy_standard_descriptors() {
   }
 }
 
+// A core file would hold passwords and entities. One byte: unlike none, it also keeps the kernel from starting a
+// program that collects cores. Whoever needs one raises the limit of the running process (prlimit --core).
+void forbid_core_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) == 0) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 1);
+    ::setrlimit(RLIMIT_CORE, &limit);
+  }
+}
+
 // Without memory: for what run_app() could not report, or not begin.
 void report_plainly(std::string_view reason) {
   for (const std::string_view part : {std::string_view("looseleaf: error: "), reason, std::string_view("\n")}) {
@@ -35,6 +47,7 @@ void report_plainly(std::string_view reason) {
 int main(int argc, char** argv) {
   using looseleaf::cli::ExitStatus;
   occupy_standard_descriptors();
+  forbid_core_files();
   try {
     looseleaf::cli::install_signal_handlers();
     return static_cast<int>(looseleaf::cli::run_app(looseleaf::cli::all_commands(), argc, argv));

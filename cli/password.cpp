@@ -62,8 +62,8 @@ std::optional<std::string> ask_password(const std::string& prompt) {
   std::optional<std::string> password;
   const bool in_foreground = ::tcgetpgrp(fd) == ::getpgrp();
   if (in_foreground && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1)) {
+    const Silence silence(fd);  // before the prompt: what is typed until then is thrown away, and would be shown
     write_text(fd, escape_controls(prompt));
-    const Silence silence(fd);
     password = read_line(fd);
     write_text(fd, "\n");
   }

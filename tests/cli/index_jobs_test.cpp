@@ -39,7 +39,7 @@ TEST_CASE("verify finds a healthy store consistent and lists its indexes") {
   CHECK(times(" 20        0      0       0          0\n", result.out) == 4);
   check_status(cluster.looseleaf({"verify", "local_n", "--quiet"}), 0);
   check_run(cluster.looseleaf({"verify", "local_m"}), 2, "",
-            {"error: no such index\n", "index: local_m\n", "hint: did you mean local_n?\n"});
+            {"error: no such index\n", "index: local_m\n", "hint: did you mean `local_n`?\n"});
 }
 
 TEST_CASE("verify finds a planted row of every kind, and --repair mends it") {

@@ -58,7 +58,7 @@ struct Run {
   ExitStatus status = ExitStatus::done;
   bool ran = false;
   Globals globals;
-  std::vector<std::string> items;
+  std::vector<std::string> items, tags;
   std::optional<std::uint64_t> limit;
   bool flag = false;
   std::string mode;
@@ -74,6 +74,7 @@ Run run(std::vector<const char*> arguments) {
       {"--limit", "N", "", &result.limit},
       {"--flag", "", "", &result.flag},
       {"--mode", "M", "", &result.mode, {"fast", "slow"}},
+      {"--tag", "T", "", &result.tags},
   };
   command.run = [&result](const Globals& globals) {
     result.ran = true;
@@ -219,6 +220,12 @@ TEST_CASE("the last of repeated options counts") {
   CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
 }
 
+TEST_CASE("an option that may be repeated takes one value each time, and no argument after it") {
+  const Run result = run({"show", "--tag", "x", "a", "--tag", "y", "b"});
+  CHECK(result.tags == std::vector<std::string>{"x", "y"});
+  CHECK(result.items == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
   const std::vector<std::vector<const char*>> cases{
       {},
@@ -252,6 +259,10 @@ TEST_CASE("the help names every command, and a command's help every option of it
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);
+    }
+    const std::string in_short = short_help(command);
+    for (const auto& parameter : command.parameters) {
+      CHECK(in_short.find(parameter.name) != std::string::npos);
     }
     CHECK_FALSE(command.examples.empty());
   }

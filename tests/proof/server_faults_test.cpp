@@ -394,7 +394,7 @@ TEST_CASE("an account that lost a privilege fails what needs it, and nothing is 
   store.cluster.server_sql(1, "REVOKE INSERT ON " + store.cluster.database(1) + ".* FROM app@localhost");
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":3") + entity(2, "\"n\":2")), 3, id_of(2) + "\n",
             {"looseleaf: error: the user lacks a privilege\n", "code: 1142\n", "shard: 1\n",
-             "hint: grant the user all privileges on the shard's database\n"});
+             "hint: grant the user what its role needs on the shard's database\n"});
   check_run(store.looseleaf({"get", id_of(0)}), 0, entity(0, "\"n\":1") + "\n");
   store.cluster.server_sql(1, "GRANT INSERT ON " + store.cluster.database(1) + ".* TO app@localhost");
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");

@@ -1,12 +1,9 @@
 // One thread that polls every connection; packets are judged when they are whole.
 #include "tests/support/fault_proxy.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/sockets.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -23,49 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t header_size = 4;
 constexpr char com_query = 3;
-
-sockaddr* generic(void* address) {
-  return static_cast<sockaddr*>(address);
-}
-
-cli::Descriptor listen_on_loopback() {
-  cli::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::bind(listener.get(), generic(&address), sizeof address) != 0 || ::listen(listener.get(), SOMAXCONN) != 0) {
-    throw std::runtime_error("the proxy cannot listen");
-  }
-  return listener;
-}
-
-std::uint16_t port_of(const cli::Descriptor& listener) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  ::getsockname(listener.get(), generic(&address), &size);
-  return ntohs(address.sin_port);
-}
-
-cli::Descriptor connect_to(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  cli::Descriptor server(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(server.get(), generic(&address), sizeof address) != 0) {
-    server.close();
-  }
-  return server;
-}
-
-void send_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(file, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) {
-      return;  // the reader has gone
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
 
 void close_with_reset(cli::Descriptor& file) {
   const linger at_once{1, 0};

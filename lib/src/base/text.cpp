@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace looseleaf::base {
 namespace {
@@ -88,6 +89,14 @@ bool is_utf8(std::string_view text) {
 
 std::size_t utf8_length(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+std::string read_at_most(std::istream& in, std::size_t bytes) {
+  std::string text;
+  for (std::istreambuf_iterator<char> next(in), end; next != end && text.size() < bytes; ++next) {
+    text += *next;
+  }
+  return text;
 }
 
 std::string ascii_lower(std::string_view text) {

@@ -1,7 +1,9 @@
 // Small text helpers that more than one layer needs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,9 @@ namespace looseleaf::base {
 
 // The smallest text greater than every text that starts with this one, by code points; absent if there is none.
 [[nodiscard]] std::optional<std::string> utf8_successor(std::string_view text);
+
+// The first bytes of a stream, at most so many. Throws std::ios::failure if it cannot be read.
+[[nodiscard]] std::string read_at_most(std::istream& in, std::size_t bytes);
 
 [[nodiscard]] std::string ascii_lower(std::string_view text);
 

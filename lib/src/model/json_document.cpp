@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,6 +16,8 @@ namespace looseleaf::model {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t largest_file = 4U << 20U;
 
 // A pointer's last key, as the file has it.
 std::string last_key(const std::string& pointer) {
@@ -154,7 +155,7 @@ std::string read_file(ErrorCode code, const std::string& path) {
   std::string text;
   try {
     if (file) {
-      text.assign(std::istreambuf_iterator<char>(file), {});
+      text = base::read_at_most(file, largest_file + 1);
     }
   } catch (const std::ios::failure&) {  // a directory, or a disk that fails
     file.setstate(std::ios::badbit);
@@ -163,6 +164,9 @@ std::string read_file(ErrorCode code, const std::string& path) {
     const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;  // not the file's fault
     throw Error(exhausted ? ErrorCode::io : code, "the file cannot be read",
                 {{"file", path}, {"reason", std::generic_category().message(errno)}});
+  }
+  if (text.size() > largest_file) {
+    throw Error(code, "the file is too large", {{"file", path}}, "a cluster file or a definition has at most 4 MiB");
   }
   return text;
 }

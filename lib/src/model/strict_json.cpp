@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "model/fast_json.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -286,6 +287,11 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
 Json parse_strict(std::string_view text, JsonPlaces* places) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
+  }
+  if (places == nullptr) {
+    if (auto value = parse_fast(text)) {
+      return *std::move(value);
+    }
   }
   const char* reached = text.data();
   TreeBuilder builder(text, &reached, places);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -45,11 +46,12 @@ std::string_view trim(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-void refuse_if_others_may_read(const std::string& file) {
+void refuse_if_others_may_read(const std::string& file,
+                               const char* what = "a file with a password is open to other users") {
   struct stat status {};
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
   if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
-    fail("a file with a password is open to other users", {file}, "run chmod o-rw on the file");
+    fail(what, {file}, "run chmod o-rw on the file");
   }
 }
 
@@ -190,10 +192,14 @@ class Reader {
       }
       return;
     }
+    if (++files_ > most_files) {
+      fail("too many option files", {file}, "remove an !include that leads to files that were read already");
+    }
     std::string group;
     std::string line;
     Place place{file};
-    while (get_line(in, line, place)) {
+    std::istringstream text(contents(in, place));
+    while (std::getline(text, line)) {
       ++place.line;
       read_line(trim(line), group, place, required, depth);
     }
@@ -210,14 +216,18 @@ class Reader {
   }
 
  private:
-  // False at the end of the file. What cannot be read must not pass for that.
-  static bool get_line(std::istream& in, std::string& line, const Place& place) {
-    in.exceptions(std::ios::badbit);
+  // What cannot be read must not pass for the end of the file.
+  static std::string contents(std::istream& in, const Place& place) {
+    std::string text;
     try {
-      return static_cast<bool>(std::getline(in, line));
+      text = base::read_at_most(in, largest_file + 1);
     } catch (const std::ios::failure&) {
       fail("an option file cannot be read to its end", place, "");
     }
+    if (text.size() > largest_file) {
+      fail("an option file is too large", place, "an option file has at most 1 MiB");
+    }
+    return text;
   }
 
   void read_line(std::string_view line, std::string& group, const Place& place, bool required, int depth) {
@@ -314,7 +324,11 @@ class Reader {
     }
   }
 
+  static constexpr std::size_t largest_file = 1U << 20U;
+  static constexpr int most_files = 1000;  // files that include one another several times would be read without end
+
   std::vector<std::string> groups_;
+  int files_ = 0;
   std::map<std::string, OptionFileValues> values_;
 };
 
@@ -350,10 +364,19 @@ std::optional<std::string> password_from_environment() {
   }
   refuse_if_others_may_read(file);
   std::ifstream in(file);
-  std::string password;
-  std::getline(in, password);
-  if (!in.is_open() || in.bad()) {
+  constexpr std::size_t longest = 4096;
+  std::string text;
+  try {
+    text = base::read_at_most(in, longest + 1);
+  } catch (const std::ios::failure&) {
+    in.close();
+  }
+  if (!in.is_open()) {
     fail("the password file cannot be read", {file}, "correct LOOSELEAF_PASSWORD_FILE, or the file's permissions");
+  }
+  std::string password = text.substr(0, text.find('\n'));
+  if (password.size() > longest) {
+    fail("the first line of the password file is too long", {file}, "a password has at most 4096 bytes");
   }
   if (password.ends_with('\r')) {
     password.pop_back();
@@ -417,6 +440,9 @@ ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& sha
     options.tls.mode = overrides.ssl_mode;
   } else if (!options.tls.mode) {
     options.tls.mode = default_ssl_mode(shard.address);
+  }
+  if (*options.tls.mode != SslMode::disabled) {
+    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is open to other users");
   }
   return options;
 }

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace looseleaf::base;

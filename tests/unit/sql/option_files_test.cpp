@@ -201,6 +201,30 @@ TEST_CASE("a password that others may read is refused, and never shown") {
   CHECK(read_option_files(files.write("my.cnf", "[client]\nuser=a\n[mysqld]\npassword=x\n", 0644), "").user == "a");
 }
 
+TEST_CASE("a secret tls key that others may read is refused where tls is used") {
+  const Files files;
+  const std::string options = files.write("my.cnf", "");
+  ShardConfig shard;
+  shard.tls.key = files.write("client.key", "key");
+  const auto resolve = [&](SslMode mode) { return resolve_connection({}, shard, {options, mode}); };
+  CHECK(resolve(SslMode::required).tls.key == shard.tls.key);
+  files.write("client.key", "key", 0640);
+  CHECK(resolve(SslMode::required).tls.key == shard.tls.key);
+  files.write("client.key", "key", 0644);
+  CHECK(resolve(SslMode::disabled).tls.key == shard.tls.key);
+  for (const SslMode mode : {SslMode::preferred, SslMode::required, SslMode::verify_ca, SslMode::verify_identity}) {
+    try {
+      static_cast<void>(resolve(mode));
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::bad_cluster);
+      CHECK(std::string(error.what()) == "the file of the secret TLS key is open to other users");
+      CHECK(context_of(error, "file") == shard.tls.key);
+      CHECK(error.hint() == "run chmod o-rw on the file");
+    }
+  }
+}
+
 TEST_CASE("explicit settings win over option files: the caller's, the shard's, the cluster's") {
   const Files files;
   Cluster cluster;

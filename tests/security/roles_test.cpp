@@ -1,0 +1,199 @@
+// The accounts of docs/operations.md: each can do what its role is for, and nothing beyond.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sql/connection.hpp"
+#include "sql/option_files.hpp"
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+const std::array<std::string, 4> roles = {"reader", "verifier", "writer", "operator"};
+constexpr const char* denied = "looseleaf: error: the user lacks a privilege\n";
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
+
+std::string replace_all(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The statements under "Privileges", for the databases whose names begin so.
+std::string documented_statements(const std::string& databases) {
+  const std::string page = read_text(LOOSELEAF_OPERATIONS_PAGE);
+  const std::size_t begin = page.find("### Privileges\n");
+  std::string statements;
+  for (const std::string& line : lines_of(page.substr(begin, page.find("\n### ", begin + 1) - begin))) {
+    statements += line.starts_with("    ") ? line : "";
+  }
+  REQUIRE(times("CREATE USER", statements) == roles.size());
+  return replace_all(replace_all(statements, "`app%`", "`" + databases + "`"), "'...'", "'secret'");
+}
+
+// An initialised cluster with entities, an index, and the accounts.
+class WithRoles {
+ public:
+  WithRoles() : cluster(initialised(2)) {
+    create_index(cluster, by_n);
+    put_all(cluster, entity(1, "\"n\":1") + entity(2, "\"n\":2") + entity(3, "\"n\":3"));
+    const std::string prefix = cluster.database(0).substr(0, cluster.database(0).rfind('_'));
+    for (std::uint32_t server = 0; server < 2; ++server) {
+      for (const std::string& role : roles) {
+        cluster.server_sql(server, fmt::format("DROP USER IF EXISTS app_{}@localhost", role));
+      }
+      cluster.server_sql(server, documented_statements(prefix + "\\_%"));
+    }
+  }
+
+  [[nodiscard]] cli::ProcessResult as(const std::string& role, std::vector<std::string> arguments,
+                                      std::string_view input = {}) const {
+    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", cluster_file(role), "--timeout", "10"});
+    return run(std::move(arguments), input);
+  }
+
+  // The number of the server's error, 0 if it carries the statement out.
+  [[nodiscard]] int sql_as(const std::string& role, const std::string& statement) const {
+    const Cluster config = Cluster::load(cluster_file(role));
+    try {
+      sql::Connection connection(sql::resolve_connection(config, config.shards.at(0), {}));
+      connection.execute(statement);
+      return 0;
+    } catch (const sql::ServerError& error) {
+      return error.number();
+    }
+  }
+
+  TestCluster cluster;
+
+ private:
+  [[nodiscard]] std::string cluster_file(const std::string& role) const {
+    const std::string options =
+        cluster.directory().write(role + ".cnf", fmt::format("[client]\nuser=app_{}\npassword=secret\n", role));
+    ::chmod(options.c_str(), S_IRUSR | S_IWUSR);
+    return cluster.directory().write(role + ".json", fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}},
+                                        {{"socket": "{}", "database": "{}"}}], "defaults_file": "{}"}})",
+                                                                 cluster.socket(0), cluster.database(0),
+                                                                 cluster.socket(1), cluster.database(1), options));
+  }
+};
+
+// A command, the status that it has for whoever may run it, and the first of `roles` that may.
+struct Smoke {
+  std::vector<std::string> arguments;
+  std::string input;
+  int status;
+  std::size_t least;
+};
+
+TEST_CASE("each role's account can run the role's commands and is told what it lacks for others") {
+  const WithRoles setup;
+  const auto& directory = setup.cluster.directory();
+  const std::string definition = directory.write("by_m.json", by_m);
+  const std::vector<Smoke> cases = {
+      {{"status"}, "", 0, 0},
+      {{"get", id_of(1)}, "", 0, 0},
+      {{"query", "by_n", "n>1"}, "", 0, 0},
+      {{"verify"}, "", 0, 1},
+      {{"put"}, entity(4, "\"n\":4"), 0, 2},
+      {{"put"}, entity(1, "\"n\":5"), 0, 2},
+      {{"delete", id_of(2)}, "", 0, 2},
+      {{"clean", "--full"}, "", 0, 2},
+      {{"init"}, "", 0, 0},
+      {{"create-index", definition}, "", 0, 3},
+      {{"backfill"}, "", 0, 3},
+  };
+  for (std::size_t role = 0; role < roles.size(); ++role) {
+    CAPTURE(roles[role]);
+    put_all(setup.cluster, entity(2, "\"n\":2"));
+    for (const Smoke& test : cases) {
+      CAPTURE(test.arguments[0]);
+      const cli::ProcessResult result = setup.as(roles[role], test.arguments, test.input);
+      CAPTURE(result.err);
+      if (role >= test.least) {
+        CHECK(result.status == test.status);
+      } else if (test.arguments[0] != "verify" && test.arguments[0] != "backfill") {  // may find nothing to do
+        check_status(result, 3, {denied, "code: 1142\n", "hint: grant"});
+      }
+    }
+  }
+  CHECK(setup.cluster.looseleaf({"verify"}).status == 0);
+}
+
+TEST_CASE("a verifier finds what is wrong, under locks, and cannot mend it; a writer can") {
+  const WithRoles setup;
+  setup.cluster.sql(0, "DELETE FROM by_n; INSERT INTO by_n VALUES (99, x'" + id_of(99) + "')");
+  const std::vector<std::string> verify = {"verify", "--grace", "0"};
+  const cli::ProcessResult found = setup.as("verifier", verify);
+  CHECK(found.status == 1);
+  CHECK(times("missing by_n", found.out) > 0);
+  CHECK(times("orphan by_n", found.out) == 1);
+  const std::vector<std::string> repair = {"verify", "--grace", "0", "--repair"};
+  check_status(setup.as("verifier", repair), 3, {denied, "hint: grant"});
+  CHECK(setup.as("writer", verify).status == 1);
+  CHECK(setup.as("writer", repair).status == 0);
+  CHECK(setup.as("verifier", verify).status == 0);
+}
+
+TEST_CASE("an index that a writer tries to drop is dropped by an operator") {
+  const WithRoles setup;
+  const std::vector<std::string> drop = {"drop-index", "by_n", "--yes"};
+  for (const std::string role : {"reader", "verifier", "writer"}) {
+    CAPTURE(role);
+    check_status(setup.as(role, drop), 3, {denied, "hint: grant"});
+    CHECK(rows_of(setup.cluster, "by_n") == 3);
+  }
+  CHECK(setup.as("operator", drop).status == 0);
+  CHECK_THROWS(static_cast<void>(rows_of(setup.cluster, "by_n")));
+}
+
+TEST_CASE("what a role is not for the server refuses, whatever program asks") {
+  const WithRoles setup;
+  struct Case {
+    std::string statement;
+    std::size_t least;  // the first of `roles` that may; as many as there are for none
+  };
+  const std::vector<Case> cases = {
+      {"SELECT COUNT(*) FROM entities", 0},
+      {"UPDATE looseleaf_shard SET epoch = epoch", 2},
+      {"REPLACE INTO by_n VALUES (77, x'00000000000000000000000000000077')", 2},
+      {"INSERT IGNORE INTO by_n VALUES (78, x'00000000000000000000000000000078')", 2},
+      {"DELETE FROM by_n WHERE n IN (77, 78)", 2},
+      {"CREATE TABLE more (a INT)", 3},
+      {"ALTER TABLE more ADD COLUMN b INT", 3},
+      {"DROP TABLE more", 3},
+      {"CREATE TRIGGER t BEFORE INSERT ON entities FOR EACH ROW SET @a = 1", 4},
+      {"CREATE VIEW v AS SELECT 1", 4},
+      {"CREATE PROCEDURE p() SELECT 1", 4},
+      {"SELECT * FROM mysql.user", 4},
+      {"CREATE USER other@localhost", 4},
+      {"GRANT SELECT ON *.* TO app_reader@localhost", 4},
+      {"SET GLOBAL read_only = 0", 4},
+      {"SELECT 'x' INTO OUTFILE 'looseleaf-roles-test'", 4},
+      {"CREATE DATABASE another", 4},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.statement);
+    for (std::size_t role = 0; role < roles.size(); ++role) {
+      CAPTURE(roles[role]);
+      const int number = setup.sql_as(roles[role], test.statement);
+      CAPTURE(number);
+      CHECK((number == 0) == (role >= test.least));
+      const bool refused = number == 1044 || number == 1045 || number == 1142 || number == 1227 || number == 1370 ||
+                           number == 1290;  // the last: no files at all, for nobody
+      CHECK((number == 0 || refused));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,227 @@
+// A password that nobody else knows: it is in nothing that the program prints, shows of itself or leaves behind.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/cli/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* canary = "Zq7-canary-Xw9";
+
+// An account with the canary as its password, and files that lead to it.
+class WithCanary {
+ public:
+  WithCanary() : cluster(initialised(1)) {
+    cluster.server_sql(0, fmt::format("CREATE USER IF NOT EXISTS canary@localhost IDENTIFIED BY '{}'; "
+                                      "GRANT ALL ON *.* TO canary@localhost",
+                                      canary));
+    create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+    put_all(cluster, entity(1, "\"n\":1"));
+  }
+
+  // A file that nobody else may read.
+  [[nodiscard]] std::string secret(const std::string& name, const std::string& text) const {
+    const std::string path = cluster.directory().write(name, text);
+    ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+    return path;
+  }
+
+  [[nodiscard]] std::string cluster_file(const std::string& user, const std::string& options) const {
+    return cluster.directory().write(
+        "canary.json",
+        fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "user": "{}", "defaults_file": "{}"}})",
+                    cluster.socket(0), cluster.database(0), user, options));
+  }
+
+  TestCluster cluster;
+};
+
+struct Route {
+  std::string options;        // the text of the option file
+  std::string password_file;  // what LOOSELEAF_PASSWORD_FILE names; may be empty
+};
+
+// With LOOSELEAF_PASSWORD_FILE, if that is not empty.
+cli::ProcessResult run_with(const std::string& password_file, std::vector<std::string> arguments,
+                            std::string_view input) {
+  arguments.insert(arguments.begin(), {"env", "LOOSELEAF_PASSWORD_FILE=" + password_file, looseleaf_program()});
+  return run(std::move(arguments), input);
+}
+
+// What a program prints on a terminal of its own, on which somebody answers the first prompt.
+std::string run_on_terminal(const std::vector<std::string>& command, std::string_view prompt, std::string_view answer) {
+  std::vector<char*> argv;
+  for (const std::string& argument : command) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  int terminal = -1;
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) {
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  REQUIRE(pid > 0);
+  const cli::Descriptor file(terminal);
+  std::string shown;
+  bool answered = false;
+  std::array<char, 4096> bytes{};
+  constexpr int patience = 60'000;  // milliseconds
+  pollfd readable{terminal, POLLIN, 0};
+  while (true) {
+    if (::poll(&readable, 1, patience) != 1) {
+      ::kill(pid, SIGKILL);
+      break;
+    }
+    const ssize_t got = ::read(terminal, bytes.data(), bytes.size());
+    if (got <= 0) {
+      break;
+    }
+    shown.append(bytes.data(), static_cast<std::size_t>(got));
+    if (!answered && contains(shown, prompt)) {
+      answered = ::write(terminal, answer.data(), answer.size()) > 0;
+    }
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  CHECK(answered);
+  return fmt::format("{}\nstatus {}", shown, WEXITSTATUS(status));
+}
+
+const std::vector<std::vector<std::string>> commands = {
+    {"status"}, {"init"},  {"put"},      {"get", id_of(1)},   {"query", "by_n", "n>0", "--explain"},
+    {"verify"}, {"clean"}, {"backfill"}, {"delete", id_of(9)}};
+
+TEST_CASE("a password is in nothing that the program prints, whether it is right or wrong") {
+  const WithCanary setup;
+  const std::string password_file = setup.secret("password", std::string(canary) + "\n");
+  const std::string option = fmt::format("[client]\npassword={}\n", canary);
+  const std::vector<Route> routes = {{option, ""}, {"[client]\nuser=nobody\n", password_file}};
+  for (const Route& route : routes) {
+    const std::string options = setup.secret("options.cnf", route.options);
+    for (const std::string user : {"canary", "somebody_else"}) {
+      const std::string file = setup.cluster_file(user, options);
+      for (auto command : commands) {
+        command.insert(command.end(), {"--cluster", file, "--verbose", "--timeout", "2"});
+        for (const std::string output : {"text", "json"}) {
+          CAPTURE(command[0]);
+          command.insert(command.end(), {"--output", output});
+          const cli::ProcessResult result = run_with(route.password_file, command, entity(2, "\"n\":2"));
+          CHECK((result.status == 3) == (user != "canary"));
+          CHECK_FALSE(contains(result.out + result.err, canary));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a password that stands where it should not is refused and not repeated") {
+  const WithCanary setup;
+  const std::string password = canary;
+  const std::string file = setup.cluster.file();
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& what) {
+    const cli::ProcessResult result = run_with("", arguments, "");
+    CAPTURE(result.err);
+    CHECK(result.status == 2);
+    CHECK(holds_in_order(result.err, {"looseleaf: error: " + what + "\n", "hint: "}));
+    CHECK_FALSE(contains(result.out + result.err, canary));
+  };
+  for (const auto& option : std::vector<std::vector<std::string>>{
+           {"--password=" + password}, {"--password", password}, {"--passwd=" + password}, {"-p" + password}}) {
+    std::vector<std::string> arguments{"status", "--cluster", file};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    refused(arguments, "a password on the command line");
+  }
+  const auto cluster_with = [&](const std::string& text) {
+    return std::vector<std::string>{"status", "--cluster", setup.cluster.directory().write("bad.json", text)};
+  };
+  refused(cluster_with(R"({"shards": ["h"], "password": ")" + password + "\"}"), "a password in the cluster file");
+  refused(cluster_with(R"({"shards": ["app:)" + password + "@h:3306/d\"]}"), "not an address");
+  for (const std::string text :
+       {"password={}\n", "[client]\n[oops {}\n", "[client]\n={}\n", "[client]\n!password {}\n"}) {
+    const std::string options = setup.secret("bad.cnf", fmt::format(fmt::runtime(text), canary));
+    const cli::ProcessResult result = run({"looseleaf", "--cluster", file, "--defaults-file", options, "status"});
+    CHECK(result.status == 2);
+    CHECK_FALSE(contains(result.out + result.err, canary));
+  }
+}
+
+TEST_CASE("a prompt asks for the password and does not show it") {
+  const WithCanary setup;
+  const std::string file = setup.cluster_file("canary", setup.secret("options.cnf", ""));
+  const std::vector<std::string> command = {looseleaf_program(), "--cluster", file, "get", id_of(1)};
+  const std::string right = run_on_terminal(command, "Password for shard 0: ", std::string(canary) + "\n");
+  CHECK(holds_in_order(right, {"Password for shard 0: ", id_of(1), "status 0"}));
+  CHECK_FALSE(contains(right, canary));
+  const std::string wrong = run_on_terminal(command, "Password for shard 0: ", std::string(canary) + "?\n");
+  CHECK(holds_in_order(wrong, {"the server denied access", "status 3"}));
+  CHECK_FALSE(contains(wrong, canary));
+}
+
+// A put that has logged in and is stopped in the middle of its work. Cores may be as large as they like, as far as
+// whoever starts it is concerned.
+class StoppedPut {
+ public:
+  StoppedPut(const WithCanary& setup, const std::string& directory)
+      : process_(start({"sh", "-c", R"(ulimit -c unlimited; cd "$0" && LOOSELEAF_PASSWORD_FILE="$1" \
+                          LOOSELEAF_FAILPOINT=put.fence:after=stop exec "$2" --cluster "$3" put)",
+                        directory, setup.secret("password", canary), looseleaf_program(),
+                        setup.cluster_file("canary", setup.secret("options.cnf", ""))},
+                       entity(3, "\"n\":3"))) {
+    REQUIRE(wait_until_stopped(process_));
+  }
+  [[nodiscard]] std::string shown(const std::string& name) const {
+    return read_text(fmt::format("/proc/{}/{}", process_.pid(), name));
+  }
+  // As a crash would, with the signal that asks for a core.
+  cli::ProcessResult crash() {
+    process_.signal(SIGSEGV);
+    process_.signal(SIGCONT);
+    return process_.wait();
+  }
+
+ private:
+  cli::Process process_;
+};
+
+TEST_CASE("a running program shows no password among its arguments and variables") {
+  const WithCanary setup;
+  const TemporaryDirectory directory;
+  StoppedPut put(setup, directory.path());
+  CHECK(contains(put.shown("cmdline"), "put"));
+  CHECK_FALSE(contains(put.shown("cmdline"), canary));
+  CHECK(contains(put.shown("environ"), "LOOSELEAF_PASSWORD_FILE"));
+  CHECK_FALSE(contains(put.shown("environ"), canary));
+  CHECK(contains(put.shown("limits"), "Max core file size        1 "));
+}
+
+TEST_CASE("a program that crashes leaves no core file") {
+  const WithCanary setup;
+  const TemporaryDirectory directory;
+  StoppedPut put(setup, directory.path());
+  CHECK(put.crash().status == 128 + SIGSEGV);
+  CHECK(std::filesystem::is_empty(directory.path()));
+  const cli::ProcessResult other =
+      run({"sh", "-c", R"(ulimit -c unlimited; cd "$0" && sh -c 'kill -SEGV $$')", directory.path()});
+  if (other.status != 128 + SIGSEGV || std::filesystem::is_empty(directory.path())) {
+    MESSAGE("no other program leaves one here either");
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test
