@@ -11,8 +11,7 @@ set_up_bash=(
   "source $2"
 )
 set_up_zsh=(
-  "autoload -Uz compinit && compinit -D -u"
-  "source $2 2> /dev/null; compdef _looseleaf looseleaf"
+  "fpath=(${2:h} \$fpath); autoload -Uz compinit && compinit -D -u"
   "show() { print -r -- \"<<\$BUFFER>>\" }; zle -N show; bindkey '^O' show"
   "zle -C all complete-word _generic; bindkey '^[*' all"
   "zstyle ':completion:all:*' completer _all_matches _complete; zstyle ':completion:all:*' insert yes"

@@ -83,6 +83,7 @@ looseleaf status --output=js	--output=json
 looseleaf put de	definition.json
 looseleaf --cluster=de	--cluster=definition.json
 looseleaf verify --definitions f	folder/
+looseleaf verify --definitions d	
 looseleaf verify --report junit=de	junit=definition.json
 looseleaf sandbox sto	stop
 looseleaf nonsense in	

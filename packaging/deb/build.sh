@@ -13,7 +13,7 @@ export SOURCE_DATE_EPOCH
 umask 022
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOOSELEAF_TESTS=OFF -DLOOSELEAF_DEB=ON \
   -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR="lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)" \
-  -DCMAKE_SKIP_INSTALL_RPATH=ON >&2
+  -DCMAKE_SKIP_INSTALL_RPATH=ON -DLOOSELEAF_ZSH_COMPLETIONS=share/zsh/vendor-completions >&2
 cmake --build "$build" --parallel "$(nproc)" >&2
 rm -rf "$build/packages"
 cd "$build"

@@ -17,7 +17,7 @@ foreach(component package IN ZIP_LISTS deb_components deb_packages)
     DESTINATION "share/doc/${package}" COMPONENT ${component})
 endforeach()
 install(FILES README.md SECURITY.md DESTINATION share/doc/looseleaf COMPONENT runtime)
-install(DIRECTORY docs/ DESTINATION share/doc/looseleaf/docs COMPONENT runtime FILES_MATCHING PATTERN "*.md" PATTERN proof EXCLUDE)
+install(DIRECTORY docs/ DESTINATION share/doc/looseleaf/docs COMPONENT runtime FILES_MATCHING PATTERN "*.md" PATTERN proof EXCLUDE PATTERN man EXCLUDE)
 install(DIRECTORY schemas DESTINATION share/looseleaf COMPONENT runtime FILES_MATCHING PATTERN "*.schema.json"
   PATTERN debian EXCLUDE PATTERN friendfeed EXCLUDE)  # definitions for the examples
 install(DIRECTORY packaging/systemd/ DESTINATION lib/systemd/system COMPONENT runtime)
