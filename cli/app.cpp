@@ -11,25 +11,27 @@
 #include <cstdlib>
 #include <exception>
 #include <looseleaf/error.hpp>
+#include <string_view>
 
+#include "base/nearest.hpp"
+#include "cli/completion.hpp"
 #include "cli/help.hpp"
+#include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
-#include "cli/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
 struct Parsed {
   Globals globals;
-  bool help = false;
   bool version = false;
   const Command* command = nullptr;  // absent if none was named
 };
 
-std::string in_backticks(const std::string& text) {
+std::string in_backticks(std::string_view text) {
   return fmt::format("did you mean `{}`?", text);
 }
 
@@ -61,7 +63,8 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
   if (auto* const* flag = std::get_if<bool*>(&parameter.target)) {
     app.add_flag(parameter.name, **flag);
   } else if (auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target)) {
-    app.add_option(parameter.name, **list);
+    CLI::Option* option = app.add_option(parameter.name, **list);
+    option->allow_extra_args(!parameter.is_option());  // an option takes one value each time, no argument after it
   } else {
     const auto store = [&parameter](const std::string& text) { store_value(parameter, text); };
     CLI::Option* option = app.add_option_function<std::string>(parameter.name, store);
@@ -82,13 +85,13 @@ void check_required(const Command& command) {
 
 [[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known) {
   const std::string name = given.substr(0, given.find('='));
-  std::vector<std::string> names{"--help"};
+  std::vector<std::string_view> names{"--help", "--version"};
   for (const auto& parameter : known) {
     if (parameter.is_option()) {
       names.push_back(parameter.name);
     }
   }
-  const auto match = nearest(name, names);
+  const auto match = base::nearest(name, names);
   if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // as of mysql's -pSECRET
     throw Error(ErrorCode::usage, "a password on the command line", {},
                 "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
@@ -97,11 +100,11 @@ void check_required(const Command& command) {
 }
 
 [[noreturn]] void refuse_unknown_command(const std::string& given, const Registry& registry) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto& command : registry) {
     names.push_back(command.name);
   }
-  const auto match = nearest(given, names);
+  const auto match = base::nearest(given, names);
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
               match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
 }
@@ -140,13 +143,20 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+bool wants_color(const Globals& globals) {
+  if (globals.color != "auto") {
+    return globals.color == "always";
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  return redraws_messages() && (no_color == nullptr || *no_color == '\0');
+}
+
 void parse(Parsed& parsed, const Registry& registry, int argc, const char* const* argv) {
   CLI::App app;
   const std::vector<Parameter> common = common_parameters(parsed.globals);
   const auto prepare = [&](CLI::App& target) {
     target.set_help_flag();
     target.allow_extras();
-    target.add_flag("-h,--help", parsed.help);
     for (const auto& parameter : common) {
       add_parameter(target, parameter);
     }
@@ -163,17 +173,8 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     sub->callback([&parsed, &command] { parsed.command = &command; });
   }
   parse_arguments(app, argc, argv);
-  if (!parsed.help) {
-    refuse_extras(app, parsed, registry, common);
-  }
-}
-
-bool wants_color(const Globals& globals) {
-  if (globals.color != "auto") {
-    return globals.color == "always";
-  }
-  const char* no_color = std::getenv("NO_COLOR");
-  return messages_on_terminal() && (no_color == nullptr || *no_color == '\0');
+  set_message_colors(wants_color(parsed.globals));
+  refuse_extras(app, parsed, registry, common);
 }
 
 void print_text(std::string text) {
@@ -181,21 +182,34 @@ void print_text(std::string text) {
   print_line(text);
 }
 
+// Help is asked for anywhere on the line, however wrong the rest of it is. Absent if it is not asked for.
+std::optional<std::string> wanted_help(const Registry& registry, const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const bool in_full = std::find(words.begin(), end, "--help") != end;
+  if (!in_full && std::find(words.begin(), end, "-h") == end) {
+    return std::nullopt;
+  }
+  const auto is_named = [](const std::string& word, const Command& command) { return word == command.name; };
+  const auto named = std::find_first_of(words.begin(), end, registry.begin(), registry.end(), is_named);
+  for (const auto& command : registry) {
+    if (named != end && is_named(*named, command)) {
+      return in_full ? help_text(command) : short_help(command);
+    }
+  }
+  return in_full ? help_text(registry) : short_help(registry);
+}
+
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
   if (parsed.version) {
-    print_line("looseleaf " LOOSELEAF_VERSION);
-    return ExitStatus::done;
-  }
-  if (parsed.help) {
-    print_text(parsed.command != nullptr ? help_text(*parsed.command) : help_text(registry));
+    parsed.globals.json() ? print_summary({{"version", LOOSELEAF_VERSION}})
+                          : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;
   }
   if (parsed.command == nullptr) {
-    print_plain(help_text(registry));
+    print_plain(short_help(registry));
     return ExitStatus::usage;
   }
   check_required(*parsed.command);
-  set_message_colors(wants_color(parsed.globals));
   return parsed.command->run(parsed.globals);
 }
 
@@ -223,7 +237,15 @@ ExitStatus guarded(Function&& function) {
 }  // namespace
 
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
+  set_message_colors(wants_color(Globals{}));  // until the options are known
   const ExitStatus status = guarded([&] {
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+      answer_completion(registry, {argv + 2, argv + argc});
+    }
+    if (const auto help = wanted_help(registry, {argv + std::min(argc, 1), argv + argc})) {
+      print_text(*help);
+      return ExitStatus::done;
+    }
     Parsed parsed;
     parse(parsed, registry, argc, argv);
     return run_parsed(parsed, registry);

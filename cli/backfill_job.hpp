@@ -3,11 +3,15 @@
 
 #include <looseleaf/datastore.hpp>
 
+#include "cli/json.hpp"
 #include "cli/registry.hpp"
 
 namespace looseleaf::cli {
 
-// Runs a backfill and says what it did: a JSON summary on standard output, or notes.
-void backfill(Datastore& store, const BackfillOptions& options, const Globals& globals);
+// Runs a backfill; says in events how far it is, and in notes what it did.
+BackfillReport backfill(Datastore& store, const BackfillOptions& options, const Globals& globals);
+
+// The members that a summary has of it.
+[[nodiscard]] Json to_json(const BackfillReport& report);
 
 }  // namespace looseleaf::cli

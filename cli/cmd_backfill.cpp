@@ -11,7 +11,10 @@ namespace {
 
 ExitStatus run(const BackfillOptions& options, const Globals& globals) {
   Datastore store = open_store(globals);
-  backfill(store, options, globals);
+  const BackfillReport report = backfill(store, options, globals);
+  if (globals.json()) {
+    print_summary(to_json(report));
+  }
   return ExitStatus::done;
 }
 

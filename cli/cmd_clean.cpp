@@ -103,7 +103,9 @@ class Passes {
     }
     changes_ = changes;
     if (globals_.json()) {
-      print_json(to_json(report));
+      Json event = {{"event", "pass"}};
+      event.update(to_json(report));
+      print_json(event);
       static_cast<void>(data_output().flush());
     } else if (!globals_.quiet) {
       print_note("so far: " + summary(report));
@@ -138,7 +140,7 @@ ExitStatus run(Options options, const Globals& globals) {
   const CleanReport report = run_job(globals, [&](JobControl& control) { return store.clean(options.clean, control); });
   passes.check_metrics();
   if (globals.json()) {
-    print_json(to_json(report));
+    print_summary(to_json(report));
   }
   if (!globals.quiet) {
     print_note(summary(report));

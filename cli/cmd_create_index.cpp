@@ -64,7 +64,7 @@ ExitStatus print_plans(const Datastore& store, const std::vector<IndexDefinition
     }
   }
   if (globals.json()) {
-    print_json({{"indexes", plans.size()}});
+    print_summary({{"indexes", plans.size()}});
   }
   return ExitStatus::done;
 }
@@ -100,10 +100,14 @@ ExitStatus run(const Options& options, const Globals& globals) {
       filling.tables.push_back(report.table);
     }
   }
+  Json summary = {{"indexes", reports.size()}, {"building", filling.tables}};
   if (options.backfill && !filling.tables.empty()) {
-    backfill(store, filling, globals);
-  } else if (globals.json()) {
-    print_json({{"indexes", reports.size()}, {"building", filling.tables}});
+    const BackfillReport report = backfill(store, filling, globals);
+    summary["building"] = Json::array();
+    summary.update(to_json(report));
+  }
+  if (globals.json()) {
+    print_summary(summary);
   }
   return ExitStatus::done;
 }

@@ -9,6 +9,7 @@
 #include "cli/connect.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -27,7 +28,7 @@ bool agreed(const Options& options) {
     throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
                 "give --yes");
   }
-  print_plain(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", ")));
+  print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -36,6 +37,9 @@ bool agreed(const Options& options) {
 ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
   if (!agreed(options)) {
+    if (globals.json()) {
+      print_summary({{"indexes", 0}});
+    }
     print_note("nothing was dropped");
     return ExitStatus::negative;
   }
@@ -50,7 +54,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     }
   }
   if (globals.json()) {
-    print_json({{"indexes", options.tables.size()}});
+    print_summary({{"indexes", options.tables.size()}});
   }
   return ExitStatus::done;
 }

@@ -43,7 +43,7 @@ class Getter {
       return exit_status_of_signal(stop_signal());
     }
     if (globals_.json()) {
-      print_json({{"found", found_}, {"missing", missing_}});
+      print_summary({{"found", found_}, {"missing", missing_}, {"rejected", bad_}, {"failed", unreadable_}});
     }
     if (unreadable_ > 0) {
       return ExitStatus::failed;

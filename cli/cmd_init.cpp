@@ -30,7 +30,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const InitReport report = store.init(shard_number(options.accept_empty_shard, store.shard_count()));
   const std::string id = to_string(report.cluster_id);
   if (globals.json()) {
-    print_json({{"cluster_id", id}, {"created", report.created > 0}});
+    print_summary({{"cluster_id", id}, {"created", report.created > 0}});
   } else {
     print_line(id);
   }

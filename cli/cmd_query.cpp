@@ -89,22 +89,31 @@ void print_explanation(const QueryReport& report, const Options& options) {
   }
 }
 
+Json unavailable_shards(const QueryReport& report) {
+  Json shards = Json::array();
+  for (const auto& [shard, error] : report.unavailable) {
+    shards.push_back(shard);
+  }
+  return shards;
+}
+
 void print_explanation_as_json(const QueryReport& report, const Options& options) {
   Json shards = Json::array();
   for (const auto& shard : report.shards) {
     shards.push_back({{"shard", shard.shard}, {"index_rows", shard.index_rows}, {"sql", shard.sql}});
   }
-  print_json({{"index", options.index},
-              {"conditions", options.conditions},
-              {"where", options.where},
-              {"descending", options.descending},
-              {"shards", std::move(shards)},
-              {"index_rows", report.index_rows},
-              {"entities_read", report.entities_read},
-              {"outdated", report.filtered_stale},
-              {"repeated", report.filtered_repeats},
-              {"filtered", report.filtered_where},
-              {"entities", report.entities}});
+  print_summary({{"index", options.index},
+                 {"conditions", options.conditions},
+                 {"where", options.where},
+                 {"descending", options.descending},
+                 {"shards", std::move(shards)},
+                 {"index_rows", report.index_rows},
+                 {"entities_read", report.entities_read},
+                 {"outdated", report.filtered_stale},
+                 {"repeated", report.filtered_repeats},
+                 {"filtered", report.filtered_where},
+                 {"entities", report.entities},
+                 {"unavailable", unavailable_shards(report)}});
 }
 
 void print_end(const QueryReport& report, const Options& options, const Globals& globals) {
@@ -113,7 +122,8 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
   } else if (globals.json()) {
     Json end{{options.count ? "count" : "entities", report.entities}};
     end["next"] = report.next.empty() ? Json(nullptr) : Json(report.next);
-    print_json(end);
+    end["unavailable"] = unavailable_shards(report);
+    print_summary(end);
   } else if (options.count) {
     print_line(std::to_string(report.entities));
   }

@@ -9,6 +9,7 @@
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/sandbox.hpp"
+#include "cli/table.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
@@ -34,7 +35,7 @@ ExitStatus start(const Options& options, const Globals& globals) {
   how.servers = number_of("--servers", options.servers);
   const Sandbox sandbox = Sandbox::start(how);
   if (globals.json()) {
-    print_json({{"cluster_file", sandbox.cluster_file()}});
+    print_summary({{"cluster_file", sandbox.cluster_file()}});
   } else {
     print_line(sandbox.cluster_file());
   }
@@ -50,7 +51,7 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
     print_warning("a server did not end in time and was killed", {{"server", std::to_string(number)}});
   }
   if (globals.json()) {
-    print_json({{"stopped", stop.stopped}});
+    print_summary({{"stopped", stop.stopped}});
   }
 }
 
@@ -76,14 +77,12 @@ ExitStatus remove(const Options& options, const Globals& globals) {
 }
 
 void print_servers(const SandboxStatus& status) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const auto& server : status.servers) {
     rows.push_back({std::to_string(server.number), server.running ? "running" : "stopped",
                     server.running ? std::to_string(server.pid) : "", server.socket});
   }
-  for (const auto& line : format_table({{"server", true}, {"state"}, {"pid", true}, {"socket"}}, rows)) {
-    print_line(line);
-  }
+  print_table({{"server", true}, {"state"}, {"pid", true}, {"socket"}}, std::move(rows));
 }
 
 void print_servers_as_json(const SandboxStatus& status) {
@@ -94,7 +93,7 @@ void print_servers_as_json(const SandboxStatus& status) {
                 {"socket", server.socket},
                 {"log", server.log}});
   }
-  print_json({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
+  print_summary({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
 }
 
 ExitStatus show_status(const Options& options, const Globals& globals) {
@@ -138,7 +137,7 @@ Command sandbox_command() {
        .required = true},
       {"--shards", "N", "how many shards a new sandbox gets; 2 if not given", &options->shards},
       {"--servers", "N", "how many servers they share; one each if not given", &options->servers},
-      {"--dir", "D", "where the sandbox is; .sandbox if not given", &options->dir},
+      {"--dir", "DIR", "where the sandbox is; .sandbox if not given", &options->dir},
   };
   command.details = {
       "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "

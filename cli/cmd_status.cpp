@@ -11,30 +11,27 @@
 #include "cli/connect.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/table.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-void print_table(const std::vector<Column>& columns, const Rows& rows) {
-  if (rows.empty()) {
-    return;
-  }
-  print_line("");
-  for (const auto& line : format_table(columns, rows)) {
-    print_line(line);
+void print_section(const std::vector<Column>& columns, TableRows rows) {
+  if (!rows.empty()) {
+    print_line("");
+    print_table(columns, std::move(rows));
   }
 }
 
 void print_shards(const Status& status) {
-  Rows rows;
+  TableRows rows;
   for (const auto& shard : status.shards) {
     rows.push_back({std::to_string(shard.shard), shard.address, shard.database, to_string(shard.state), shard.server,
                     shard.error ? "" : std::to_string(shard.entities)});
   }
-  print_table({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}}, rows);
+  print_section({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}},
+                std::move(rows));
 }
 
 // A time without its fraction of a second.
@@ -56,12 +53,12 @@ void print_indexes(const Status& status) {
       group.since = std::max(group.since, to_seconds(index.since));
     }
   }
-  Rows rows;
+  TableRows rows;
   for (const auto& [index, group] : groups) {
     const auto& [table, generation, state] = index;
     rows.push_back({table, state, std::to_string(generation), group.since, comma_separated(group.shards)});
   }
-  print_table({{"index"}, {"state"}, {"generation", true}, {"since (UTC)"}, {"shards"}}, rows);
+  print_section({{"index"}, {"state"}, {"generation", true}, {"since (UTC)"}, {"shards"}}, std::move(rows));
 }
 
 std::string progress_of(const JobStatus& job) {
@@ -74,14 +71,15 @@ std::string progress_of(const JobStatus& job) {
 }
 
 void print_jobs(const Status& status) {
-  Rows rows;
+  TableRows rows;
   for (const auto& shard : status.shards) {
     for (const auto& job : shard.jobs) {
       rows.push_back({job.job, job.table, std::to_string(shard.shard), progress_of(job),
                       job.holder.empty() ? "nobody" : job.holder, to_seconds(job.since), to_seconds(job.heartbeat)});
     }
   }
-  print_table({{"job"}, {"index"}, {"shard", true}, {"done"}, {"holder"}, {"since (UTC)"}, {"heartbeat (UTC)"}}, rows);
+  print_section({{"job"}, {"index"}, {"shard", true}, {"done"}, {"holder"}, {"since (UTC)"}, {"heartbeat (UTC)"}},
+                std::move(rows));
 }
 
 Json json_of(const Error& error) {
@@ -131,10 +129,10 @@ void print_as_json(const Status& status) {
   for (const auto& shard : status.shards) {
     print_json(json_of(shard));
   }
-  print_json({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
-              {"shards", status.shards.size()},
-              {"down", shards_that_are(ShardState::down, status)},
-              {"refused", shards_that_are(ShardState::refused, status)}});
+  print_summary({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
+                 {"shards", status.shards.size()},
+                 {"down", shards_that_are(ShardState::down, status)},
+                 {"refused", shards_that_are(ShardState::refused, status)}});
 }
 
 void print_as_text(const Status& status) {

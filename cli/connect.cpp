@@ -29,17 +29,7 @@ std::string find_cluster_file(const Globals& globals) {
               "give --cluster FILE, set LOOSELEAF_CLUSTER, or write ./looseleaf.json or /etc/looseleaf/cluster.json");
 }
 
-}  // namespace
-
-Cluster load_cluster(const Globals& globals) {
-  const std::string file = find_cluster_file(globals);
-  if (globals.verbose) {
-    print_note(fmt::format("cluster file {}", file));
-  }
-  return Cluster::load(file);
-}
-
-Datastore open_store(const Globals& globals) {
+looseleaf::Options store_options(const Globals& globals) {
   if (globals.timeout <= 0) {
     throw Error(ErrorCode::usage, "the time-out must be more than 0 seconds", {{"option", "--timeout"}});
   }
@@ -52,9 +42,28 @@ Datastore open_store(const Globals& globals) {
   if (!globals.ssl_mode.empty()) {
     options.ssl_mode = parse_ssl_mode(globals.ssl_mode);
   }
+  return options;
+}
+
+}  // namespace
+
+Cluster load_cluster(const Globals& globals) {
+  const std::string file = find_cluster_file(globals);
+  if (globals.verbose) {
+    print_note(fmt::format("cluster file {}", file));
+  }
+  return Cluster::load(file);
+}
+
+Datastore open_store(const Globals& globals) {
+  looseleaf::Options options = store_options(globals);
   options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
   options.ask_password = ask_password;
   return Datastore::open(load_cluster(globals), std::move(options));
+}
+
+Datastore open_store_silently(const Globals& globals) {
+  return Datastore::open(load_cluster(globals), store_options(globals));
 }
 
 }  // namespace looseleaf::cli

@@ -12,5 +12,7 @@ namespace looseleaf::cli {
 
 // The store, with warnings going to standard error and passwords asked on the terminal.
 [[nodiscard]] Datastore open_store(const Globals& globals);
+// The same without a word: no warnings, and a password that is not configured is not asked for.
+[[nodiscard]] Datastore open_store_silently(const Globals& globals);
 
 }  // namespace looseleaf::cli

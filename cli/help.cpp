@@ -78,51 +78,79 @@ std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool opt
 std::string common_options() {
   Globals globals;
   std::vector<Entry> entries = entries_of(common_parameters(globals), true);
-  entries.emplace_back("--help", "show this help");
+  entries.emplace_back("--help", "show this help; -h: a short one");
   return section("common options", entries);
 }
 
 std::string examples(const std::vector<std::string>& lines) {
-  std::string result = lines.empty() ? "" : "\nexamples:\n";
+  std::string result = lines.empty() ? "" : "examples:\n";
   for (const auto& line : lines) {
     result += "  " + line + '\n';
   }
   return result;
 }
 
+const std::vector<std::string>& first_steps() {
+  static const std::vector<std::string> lines{
+      "export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf init",
+      "echo '{\"user_id\": \"f48b0440ca0c4f66991c4d5f6a078eaf\"}' | looseleaf put",
+      "looseleaf create-index index_user_id.json --backfill",
+      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"};
+  return lines;
+}
+
+std::string commands(const Registry& registry) {
+  std::vector<Entry> entries;
+  for (const auto& command : registry) {
+    entries.emplace_back(command.name, command.summary);
+  }
+  return section("commands", entries);
+}
+
+std::string usage_of(const Command& command) {
+  std::string usage = fmt::format("usage: looseleaf {} [OPTION...]", command.name);
+  for (const auto& [term, text] : entries_of(command.parameters, false)) {
+    usage += ' ' + term;
+  }
+  return usage + '\n';
+}
+
 }  // namespace
 
-std::string help_text(const Registry& registry) {
-  std::vector<Entry> commands;
-  for (const auto& command : registry) {
-    commands.emplace_back(command.name, command.summary);
+std::string short_help(const Registry& registry) {
+  return examples(first_steps()) + "\nusage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n" + commands(registry) +
+         "\n`looseleaf COMMAND -h` shows how a command is used; `looseleaf --help` and `man looseleaf` tell more.\n";
+}
+
+std::string short_help(const Command& command) {
+  std::vector<std::string> options;
+  for (const auto& [term, text] : entries_of(command.parameters, true)) {
+    options.push_back(term);
   }
+  const std::string listed = fmt::format("options: {}", fmt::join(options, ", "));
+  return examples(command.examples) + '\n' + usage_of(command) +
+         (options.empty() ? "" : wrapped(listed, 9, text_width - 9) + '\n') +
+         fmt::format("\n`looseleaf {0} --help` and `man looseleaf-{0}` tell more.\n", command.name);
+}
+
+std::string help_text(const Registry& registry) {
   return "usage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n\n"
          "Stores schema-free JSON entities and their indexes on sharded MySQL or MariaDB.\n" +
-         section("commands", commands) + common_options() +
-         examples({"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf init",
-                   "echo '{\"user_id\": \"f48b0440ca0c4f66991c4d5f6a078eaf\"}' | looseleaf put",
-                   "looseleaf create-index index_user_id.json --backfill",
-                   "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"}) +
+         commands(registry) + common_options() + '\n' + examples(first_steps()) +
          "\n`looseleaf COMMAND --help` tells more; `looseleaf --version` prints the version.\n";
 }
 
 std::string help_text(const Command& command) {
-  std::string usage = "usage: looseleaf " + command.name;
-  const std::vector<Entry> options = entries_of(command.parameters, true);
-  const std::vector<Entry> arguments = entries_of(command.parameters, false);
-  usage += " [OPTION...]";
-  for (const auto& [term, text] : arguments) {
-    usage += ' ' + term;
-  }
   std::string summary = command.summary + '.';
   summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
   std::string details;
   for (const auto& paragraph : command.details) {
     details += '\n' + wrapped(paragraph, 0, text_width) + '\n';
   }
-  return usage + "\n\n" + summary + '\n' + details + section("arguments", arguments) + section("options", options) +
-         common_options() + examples(command.examples);
+  return usage_of(command) + '\n' + summary + '\n' + details +
+         section("arguments", entries_of(command.parameters, false)) +
+         section("options", entries_of(command.parameters, true)) + common_options() + '\n' +
+         examples(command.examples);
 }
 
 }  // namespace looseleaf::cli

@@ -14,4 +14,14 @@ inline bool print_json(const Json& value) {
   return print_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+// The version of what docs/json.md and schemas/output describe. Members may be added to objects without a new one.
+inline constexpr int schema_version = 1;
+
+// The object that ends a command's output and says by which version all of it is to be read.
+inline bool print_summary(const Json& value) {
+  Json summary = {{"schema_version", schema_version}};
+  summary.update(value);
+  return print_json(summary);
+}
+
 }  // namespace looseleaf::cli

@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <mutex>
 
 #include "cli/output.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -24,14 +25,35 @@ struct Terminal {
   std::mutex mutex;
   std::vector<std::string> status_lines;
 
+  std::vector<std::size_t> drawn;  // the widths of the lines that stand there
+
+  // A window that was made narrower since then has broken the lines.
   [[nodiscard]] std::string erase() const {
+    const std::size_t columns = terminal_size(STDERR_FILENO).columns;
+    std::size_t rows = 0;
+    for (const std::size_t width : drawn) {
+      rows += width == 0 ? 1 : (width + columns - 1) / columns;
+    }
     std::string sequence(erase_line);
-    for (std::size_t line = 1; line < status_lines.size(); ++line) {
+    for (std::size_t row = 1; row < rows; ++row) {
       sequence += erase_line_above;
     }
     return sequence;
   }
-  [[nodiscard]] std::string draw() const { return fmt::format("{}", fmt::join(status_lines, "\n")); }
+
+  // What fits the window as it is now: of the lines the last, of each the beginning.
+  std::string draw() {
+    const TerminalSize size = terminal_size(STDERR_FILENO);
+    const std::size_t count = std::min(status_lines.size(), std::max<std::size_t>(size.rows - 1, 1));
+    std::string text;
+    drawn.clear();
+    for (auto line = status_lines.end() - static_cast<std::ptrdiff_t>(count); line != status_lines.end(); ++line) {
+      const std::string_view shown = beginning_of_width(*line, size.columns - 1);
+      text.append(drawn.empty() ? "" : "\n").append(shown);
+      drawn.push_back(width_of(shown));
+    }
+    return text;
+  }
 };
 
 Terminal& terminal() {
@@ -56,7 +78,8 @@ void print_message(const std::string& message) {
   if (terminal().status_lines.empty()) {
     write_error_output(message);
   } else {
-    write_error_output(terminal().erase() + message + terminal().draw());
+    const std::string erase = terminal().erase();
+    write_error_output(erase + message + terminal().draw());
   }
 }
 
@@ -106,8 +129,15 @@ void set_status_lines(const std::vector<std::string>& lines) {
     return;
   }
   const std::string erase = terminal().erase();
-  terminal().status_lines = lines;
+  terminal().status_lines.clear();
+  std::transform(lines.begin(), lines.end(), std::back_inserter(terminal().status_lines),
+                 [](const std::string& line) { return escape_controls(line); });
   write_error_output(erase + terminal().draw());
+}
+
+bool redraws_messages() {
+  static const bool redraws = understands_escapes(STDERR_FILENO);
+  return redraws;
 }
 
 bool messages_on_terminal() {

@@ -20,11 +20,13 @@ void print_note(std::string_view text);
 // Text of several lines as it is, ending with a line end.
 void print_plain(const std::string& text);
 
-// Keeps `lines` as the last lines of the terminal until they are replaced, or taken away by none. Each must fit the
-// terminal's width. Only for a standard error that is a terminal.
+// Keeps `lines` as the last lines of the terminal until they are replaced, or taken away by none. What does not fit the
+// window is left out. Only if redraws_messages().
 void set_status_lines(const std::vector<std::string>& lines);
 
 [[nodiscard]] bool messages_on_terminal();
+// On a terminal that understands escape sequences.
+[[nodiscard]] bool redraws_messages();
 
 // Colours the kinds of messages; off at first.
 void set_message_colors(bool on);

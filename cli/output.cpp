@@ -11,7 +11,7 @@
 #include <looseleaf/error.hpp>
 #include <utility>
 
-#include "cli/text.hpp"
+#include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -2,7 +2,6 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
@@ -18,12 +18,6 @@ namespace {
 constexpr auto terminal_interval = std::chrono::milliseconds(200);
 constexpr auto plain_interval = std::chrono::seconds(30);
 constexpr auto event_interval = std::chrono::seconds(1);
-
-winsize terminal_size() {
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-  return known ? size : winsize{24, 80, 0, 0};
-}
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
@@ -56,7 +50,7 @@ std::string format_progress(const std::string& job, const ProgressNumbers& numbe
 
 ProgressDisplay::ProgressDisplay(const Globals& globals)
     : on_(globals.progress != "off" && !globals.quiet),
-      terminal_(messages_on_terminal()),
+      terminal_(redraws_messages()),
       shown_(terminal_ ? Clock::time_point{} : started_) {}
 
 ProgressDisplay::~ProgressDisplay() {
@@ -122,15 +116,11 @@ void ProgressDisplay::show() {
     print_note(total());
     return;
   }
-  const winsize size = terminal_size();
   std::vector<std::string> lines;
-  if (shards_.size() > 1 && shards_.size() + 1 < size.ws_row) {
+  if (shards_.size() > 1 && shards_.size() + 1 < terminal_size(STDERR_FILENO).rows) {
     lines = each_shard();
   }
   lines.push_back(total());
-  for (std::string& line : lines) {
-    line = escape_controls(line).substr(0, size.ws_col - 1U);
-  }
   set_status_lines(lines);
 }
 

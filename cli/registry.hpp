@@ -32,8 +32,11 @@ using Target = std::variant<bool*, std::string*, std::optional<std::string>*, st
                             std::optional<std::uint64_t>*, double*, std::vector<std::string>*>;
 
 struct Parameter {
-  std::string name;   // "--limit", or the upper-case name of an argument
-  std::string value;  // what stands for an option's value in the help; empty for flags and arguments
+  // "--limit", or the upper-case name of an argument.
+  std::string name;
+  // What stands for an option's value in the help; empty for flags and arguments. This, or an argument's name, also
+  // says what completes it: FILE, DIR, INDEX, TABLE, COND (conditions on the index named first), ID.
+  std::string value;
   std::string help;
   Target target;
   std::vector<std::string> choices = {};  // what the value may be; empty: anything

@@ -1,57 +1,11 @@
-// Escaping, one-line JSON, tables and nearest matches.
+// Escaping, one-line JSON and numbers.
 #include "cli/text.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "cli/json.hpp"
 
 namespace looseleaf::cli {
-namespace {
-
-// Displayed width, taken as the number of code points.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
-
-std::string escape_controls(std::string_view text) {
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 = byte == 0xC2U && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0U &&
-                    static_cast<unsigned char>(text[i + 1]) >= 0x80U;
-    if (c1) {
-      escaped += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
-    } else if (byte < 0x20U || byte == 0x7FU) {
-      escaped += fmt::format("\\u{:04x}", byte);
-    } else {
-      escaped += text[i];
-    }
-  }
-  return escaped;
-}
-
 std::string escape_xml(std::string_view text) {
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   const auto replace = Json::error_handler_t::replace;
@@ -118,47 +72,6 @@ std::string counted(std::uint64_t number, std::string_view singular, std::string
 
 std::string comma_separated(const std::vector<std::uint32_t>& numbers) {
   return fmt::format("{}", fmt::join(numbers, ", "));
-}
-
-std::vector<std::string> format_table(const std::vector<Column>& columns,
-                                      const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  std::vector<std::string> titles;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::size_t width = width_of(columns[i].title);
-    for (const auto& row : rows) {
-      width = std::max(width, width_of(row.at(i)));
-    }
-    widths.push_back(width);
-    titles.push_back(columns[i].title);
-  }
-  const auto format_row = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::string padding(widths[i] - width_of(cells[i]), ' ');
-      line += i == 0 ? "" : "  ";
-      line += columns[i].right ? padding + cells[i] : cells[i] + padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line;
-  };
-  std::vector<std::string> lines{format_row(titles)};
-  std::transform(rows.begin(), rows.end(), std::back_inserter(lines), format_row);
-  return lines;
-}
-
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>((word.size() + 1) / 3, 1) + 1;
-  for (const auto& candidate : candidates) {
-    const bool abbreviated = word.size() >= 3 && candidate.compare(0, word.size(), word) == 0;
-    const std::size_t distance = abbreviated ? 1 : edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 }  // namespace looseleaf::cli

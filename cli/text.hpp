@@ -1,17 +1,13 @@
-// Pure functions on text: escaping for terminals, one-line JSON, aligned tables, nearest matches.
+// Pure functions on text: escaping for XML, one-line JSON, numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace looseleaf::cli {
-
-// Control characters (C0, DEL and, in UTF-8, C1) become \u00XX, which inside a JSON string means the same.
-[[nodiscard]] std::string escape_controls(std::string_view text);
 
 // As character data or an attribute's value in XML. What XML 1.0 cannot hold, and what is not UTF-8, becomes U+FFFD.
 [[nodiscard]] std::string escape_xml(std::string_view text);
@@ -27,17 +23,5 @@ namespace looseleaf::cli {
 
 // "0, 1, 5".
 [[nodiscard]] std::string comma_separated(const std::vector<std::uint32_t>& numbers);
-
-struct Column {
-  std::string title;
-  bool right = false;  // aligned to the right, as numbers are
-};
-
-// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends.
-[[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns,
-                                                    const std::vector<std::vector<std::string>>& rows);
-
-// The candidate that `word` was most likely meant to be; absent if none is near.
-[[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace looseleaf::cli

@@ -8,6 +8,7 @@
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/output.hpp"
+#include "cli/table.hpp"
 #include "cli/text.hpp"
 
 namespace looseleaf::cli {
@@ -106,13 +107,13 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
 
 void VerifyOutput::finish(const VerifyReport& report) {
   if (globals_.json()) {
-    print_json({{"consistent", report.found == 0},
-                {"entities", report.entities},
-                {"findings", report.found},
-                {"repaired", report.repaired},
-                {"looked_again", report.looked_again},
-                {"in_flight", report.in_flight},
-                {"indexes", json_counts(report)}});
+    print_summary({{"consistent", report.found == 0},
+                   {"entities", report.entities},
+                   {"findings", report.found},
+                   {"repaired", report.repaired},
+                   {"looked_again", report.looked_again},
+                   {"in_flight", report.in_flight},
+                   {"indexes", json_counts(report)}});
     return;
   }
   for (const auto& [what, count] : counts_) {
@@ -122,17 +123,17 @@ void VerifyOutput::finish(const VerifyReport& report) {
                              name_of(place.first), place.second));
     }
   }
-  print_table(report);
-  print_summary(report);
+  print_counts(report);
+  print_notes(report);
 }
 
-void VerifyOutput::print_table(const VerifyReport& report) const {
+void VerifyOutput::print_counts(const VerifyReport& report) const {
   const std::vector<FindingKind> kinds = kinds_shown(report);
   std::vector<Column> columns{{"index"}, {"shard", true}, {"rows", true}};
   for (const auto kind : kinds) {
     columns.push_back({to_string(kind), true});
   }
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const auto& [place, count] : report.counts) {
     if (place.first.empty()) {
       continue;
@@ -143,12 +144,10 @@ void VerifyOutput::print_table(const VerifyReport& report) const {
     }
     rows.push_back(std::move(row));
   }
-  for (const auto& line : format_table(columns, rows)) {
-    print_line(line);
-  }
+  print_table(columns, std::move(rows));
 }
 
-void VerifyOutput::print_summary(const VerifyReport& report) const {
+void VerifyOutput::print_notes(const VerifyReport& report) const {
   if (globals_.quiet) {
     return;
   }

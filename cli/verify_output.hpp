@@ -37,8 +37,8 @@ class VerifyOutput {
   using Place = std::pair<std::string, std::uint32_t>;  // index and shard
 
   [[nodiscard]] std::string text_of(const Finding& finding) const;
-  void print_table(const VerifyReport& report) const;
-  void print_summary(const VerifyReport& report) const;
+  void print_counts(const VerifyReport& report) const;
+  void print_notes(const VerifyReport& report) const;
 
   const Globals& globals_;
   const bool all_, repair_;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <system_error>
 
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -35,9 +37,13 @@ std::string_view name_of(WriteStatus status) {
   return "unknown";
 }
 
-Json number_or_text(const std::string& text) {
-  const bool number = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
-  return number ? Json(std::stoull(text)) : Json(text);
+// A member is always of the same type.
+Json json_of(const std::string& key, const std::string& value) {
+  static constexpr std::array<std::string_view, 4> numbers{"line", "column", "shard", "code"};
+  const bool number = std::find(numbers.begin(), numbers.end(), key) != numbers.end();
+  std::int64_t whole = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
+  return number && error == std::errc() && end == value.data() + value.size() ? Json(whole) : Json(value);
 }
 
 bool about_one_entity(const std::string& key) {
@@ -232,7 +238,11 @@ void WriteReport::reject(const IdLine& line) {
   const Lock lock(mutex_);
   ++counts_[WriteStatus::rejected];
   status_ = stronger(status_, ExitStatus::negative);
-  print_error(Error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}}));
+  const Error error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}});
+  if (globals_.json() && !globals_.quiet) {
+    print_status({}, name_of(WriteStatus::rejected), &error);
+  }
+  print_error(error);
 }
 
 bool WriteReport::hopeless() const {
@@ -274,7 +284,7 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
     line["error"] = error->what();
     for (const auto& [key, value] : error->context()) {
       if (key != "id") {
-        line[key] = number_or_text(value);
+        line[key] = json_of(key, value);
       }
     }
   }
@@ -301,7 +311,7 @@ ExitStatus WriteReport::finish() {
     for (const auto status : {WriteStatus::rejected, WriteStatus::failed, WriteStatus::unknown}) {
       summary[std::string(name_of(status))] = counts_[status];
     }
-    print_json(summary);
+    print_summary(summary);
   }
   data_output().flush();
   check_output();
@@ -312,11 +322,11 @@ ExitStatus WriteReport::finish() {
       print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}}));
     }
   }
-  print_summary();
+  print_note_of_counts();
   return stop_requested() ? exit_status_of_signal(stop_signal()) : status_;
 }
 
-void WriteReport::print_summary() const {
+void WriteReport::print_note_of_counts() const {
   const bool all_well = status_ == ExitStatus::done && !stop_requested();
   if (globals_.quiet || (all_well && !messages_on_terminal() && !globals_.verbose)) {
     return;

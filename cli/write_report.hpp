@@ -101,7 +101,7 @@ class WriteReport {
   void report_due_pieces();
   void report_piece(const PutOff& late);
   void check_output();
-  void print_summary() const;
+  void print_note_of_counts() const;
 
   const WriteKind kind_;
   const Globals& globals_;

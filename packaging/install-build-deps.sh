@@ -4,12 +4,13 @@
 # usage: install-build-deps.sh [--tests] [--servers] [--list]
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libcli11-dev libfmt-dev libmysqlcppconn-dev nlohmann-json3-dev zlib1g-dev)
+packages=(g++ cmake ninja-build pkg-config libcli11-dev libdeflate-dev libfmt-dev libmysqlcppconn-dev libsimdjson-dev
+          nlohmann-json3-dev)
 servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do
   case $option in
-    --tests) packages+=(doctest-dev clang libclang-rt-dev spin dpkg-dev lintian debootstrap openssl "${servers[@]}") ;;
+    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema spin zlib1g-dev zsh fish scdoc mandoc gnuplot-nox python3-yaml tmux dpkg-dev lintian debootstrap openssl "${servers[@]}") ;;
     --servers) packages+=("${servers[@]}") ;;
     --list) list=yes ;;
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;

@@ -8,12 +8,12 @@ set -euo pipefail
 rules='
 lib/include/looseleaf  looseleaf/
 lib/src/base           looseleaf/ base/ fmt/
-lib/src/codec          looseleaf/ base/ codec/ fmt/ zlib.h
-lib/src/model          looseleaf/ base/ model/ fmt/ nlohmann/
+lib/src/codec          looseleaf/ base/ codec/ fmt/ libdeflate.h
+lib/src/model          looseleaf/ base/ model/ fmt/ nlohmann/ simdjson.h
 lib/src/sql            looseleaf/ base/ sql/ fmt/ cppconn/ mysql/ mysql_driver.h mysql_connection.h
 lib/src/store          looseleaf/ base/ model/ codec/ sql/ store/ fmt/
 lib/src/ops            looseleaf/ base/ model/ codec/ sql/ store/ ops/ fmt/ nlohmann/
-cli                    looseleaf/ cli/ fmt/ nlohmann/ CLI/
+cli                    looseleaf/ base/nearest.hpp cli/ fmt/ nlohmann/ CLI/
 '
 
 # Prints one line for each include in $1 that is not allowed.
@@ -30,7 +30,7 @@ violations() {
           quoted = substr($0, RSTART, 1) == "\""
           for (i = 1; i <= count; ++i) if (index(header, prefix[i]) == 1) next
           if (!quoted && header ~ /^[a-z_0-9]+$/) next
-          if (!quoted && !public && header ~ /^((sys|netinet|arpa|linux)\/)?[a-z_0-9]+\.h$/ && header !~ /^(zlib|mysql)/) next
+          if (!quoted && !public && header ~ /^((sys|netinet|arpa|linux)\/)?[a-z_0-9]+\.h$/ && header !~ /^(zlib|libdeflate|simdjson|mysql)/) next
           print "check_layers: not allowed here: " $0
         }'
   done <<< "$rules"
@@ -55,13 +55,15 @@ lib/src/base "model/entity.hpp"
 lib/src/codec "sql/connection.hpp"
 lib/src/codec "model/entity.hpp"
 lib/src/model "codec/body.hpp"
-lib/src/model <zlib.h>
+lib/src/model <libdeflate.h>
+lib/src/codec <zlib.h>
 lib/src/sql "model/entity.hpp"
 lib/src/store <cppconn/driver.h>
 lib/src/store "ops/put.hpp"
 lib/src/ops <CLI/CLI.hpp>
 lib/src/ops <mysql/jdbc.h>
 cli "store/catalog.hpp"
+cli "base/hex.hpp"
 cli <mysql.h>
 CASES
   if [ "$(violations "$root" | wc -l)" -ne "$expected" ]; then
@@ -76,6 +78,7 @@ CASES
   add lib/src/ops '"store/catalog.hpp"'
   add lib/src/base '<sys/types.h>'
   add cli '<CLI/CLI.hpp>'
+  add cli '"base/nearest.hpp"'
   if [ -n "$(violations "$root")" ]; then
     echo "check_layers: found violations where there are none:" >&2
     violations "$root" >&2

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/expectations.hpp"
+#include "tests/support/bad_files.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -161,7 +162,7 @@ TEST_CASE("init prints the cluster's id, again and again the same") {
   check_run(cluster.looseleaf({"init"}), 0, first.out, {"everything was there already on 3 shards\n"});
   check_run(cluster.looseleaf({"init", "--quiet"}), 0, first.out);
   check_run(cluster.looseleaf({"init", "--output", "json", "--quiet"}), 0,
-            "{\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
+            "{\"schema_version\":1,\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
 }
 
 TEST_CASE("init finishes what it could not finish before") {
@@ -193,47 +194,8 @@ TEST_CASE("init leaves a foreign table called entities alone") {
 }
 
 TEST_CASE("a cluster file that is wrong is refused with its place") {
-  struct Case {
-    std::string name;
-    std::string text;
-    const char* what;
-    const char* place;
-    const char* hint;
-  };
-  const std::vector<Case> cases = {
-      {"unknown key", "{\n  \"shards\": [\"h\"],\n  \"usr\": \"x\"\n}", "unknown key", "line: 3\n  column: 3\n",
-       "\"user\""},
-      {"unknown key of a shard", "{\"shards\": [\n{\"host\": \"h\", \"databse\": \"x\"}]}", "unknown key",
-       "line: 2\n  column: 15\n", "\"database\""},
-      {"shards is no array", "{\"shards\": 7}", "a value of the wrong type", "line: 1\n  column: 12\n", "array"},
-      {"user is a number", "{\"shards\": [\"h\"], \"user\": 7}", "a value of the wrong type", "line: 1\n  column: 27\n",
-       "string"},
-      {"port is a string", "{\"shards\": [{\"host\": \"h\", \"port\": \"3306\"}]}", "a value of the wrong type",
-       "line: 1\n  column: 35\n", "number"},
-      {"a shard is a number", "{\"shards\": [7]}", "not a JSON object", "line: 1\n  column: 13\n",
-       "string or an object"},
-      {"no shards", "{\"shards\": []}", "a number of shards out of range", "line: 1\n  column: 12\n", "1 to"},
-      {"shards missing", "{\"user\": \"x\"}", "no shards", "line: 1\n  column: 1\n", "shards"},
-      {"the same shard twice", "{\"shards\": [\"h:1/a\", \"h:1/a\"]}", "the same database twice",
-       "line: 1\n  column: 22\n", "database"},
-      {"port out of range", "{\"shards\": [\"h:65536\"]}", "not a port number", "line: 1\n  column: 13\n", "65535"},
-      {"socket beside host", "{\"shards\": [{\"socket\": \"/s\", \"host\": \"h\"}]}",
-       "a socket that is empty or stands", "line: 1\n", "either"},
-      {"ssl_mode", "{\"shards\": [\"h\"], \"ssl_mode\": \"REQUIRED\"}", "unknown ssl_mode", "line: 1\n", "verify-ca"},
-      {"cluster_id", "{\"shards\": [\"h\"], \"cluster_id\": \"x\"}", "cluster_id is not a UUID", "line: 1\n", "init"},
-      {"password", "{\"shards\": [\"h\"], \"password\": \"hunter2\"}", "a password in the cluster file",
-       "line: 1\n  column: 19\n", "LOOSELEAF_PASSWORD_FILE"},
-      {"password of a shard", "{\"shards\": [{\"host\": \"h\", \"password\": \"hunter2\"}]}",
-       "a password in the cluster file", "line: 1\n  column: 27\n", "option file"},
-      {"duplicate key", "{\"shards\": [\"h\"],\n\"shards\": [\"i\"]}", "duplicate key", "line: 2\n  column: 1\n",
-       "one"},
-      {"malformed", "{\"shards\": [\"h\",]}", "syntax error", "line: 1\n  column: 17\n", "unexpected"},
-      {"cut short", "{\"shards\": [", "syntax error", "line: 1\n  column: 13\n", "end of input"},
-      {"no object", "[]", "not a JSON object", "line: 1\n  column: 1\n", "object"},
-      {"empty", "", "syntax error", "line: 1\n  column: 1\n", ""},
-  };
   const TemporaryDirectory directory;
-  for (const Case& test : cases) {
+  for (const BadClusterFile& test : bad_cluster_files()) {
     CAPTURE(test.name);
     const std::string file = directory.write("cluster.json", test.text);
     const cli::ProcessResult result = looseleaf_with(file, {"status"});

@@ -39,7 +39,7 @@ TEST_CASE("verify finds a healthy store consistent and lists its indexes") {
   CHECK(times(" 20        0      0       0          0\n", result.out) == 4);
   check_status(cluster.looseleaf({"verify", "local_n", "--quiet"}), 0);
   check_run(cluster.looseleaf({"verify", "local_m"}), 2, "",
-            {"error: no such index\n", "index: local_m\n", "hint: did you mean local_n?\n"});
+            {"error: no such index\n", "index: local_m\n", "hint: did you mean `local_n`?\n"});
 }
 
 TEST_CASE("verify finds a planted row of every kind, and --repair mends it") {
@@ -152,7 +152,7 @@ TEST_CASE("clean --full sweeps what did not change") {
   check_run(cluster.looseleaf({"clean", "--full"}), 0, "", {"deleted 3 index rows, inserted 1"});
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
   const cli::ProcessResult json = cluster.looseleaf({"clean", "--full", "--output", "json", "--quiet"});
-  check_run(json, 0, "{\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0,\"mended\":{}}\n");
+  check_run(json, 0, "{\"schema_version\":1,\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0,\"mended\":{}}\n");
 }
 
 TEST_CASE("clean purges a deleted entity only once it is a day old") {

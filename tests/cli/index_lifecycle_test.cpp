@@ -209,7 +209,7 @@ TEST_CASE("a terminal shows a line for each shard and one for all of them") {
   const Filling test;
   const std::string pause = test.cluster.directory().write("pause", "");
   const std::string command =
-      fmt::format("{} --cluster {} backfill --pause-file {}", looseleaf_program(), test.cluster.file(), pause);
+      fmt::format("TERM=xterm {} --cluster {} backfill --pause-file {}", looseleaf_program(), test.cluster.file(), pause);
   cli::Process job = start({"script", "--quiet", "--flush", "--return", "--command", command, "/dev/null"});
   wait_until("it is drawn", [&] { return job.out().find("waiting: paused") != std::string::npos; });
   REQUIRE(run({"rm", pause}).status == 0);

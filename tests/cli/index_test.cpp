@@ -166,7 +166,7 @@ TEST_CASE("backfill fills what is named, else everything that is building, and d
   CHECK(cluster.looseleaf({"backfill"}).status == 0);
   CHECK(cluster.looseleaf({"backfill", "two"}).status == 0);
   check_run(cluster.looseleaf({"backfill", "threee"}), 2, "",
-            {"error: no such index\n", "index: threee\n", "hint: did you mean three?\n"});
+            {"error: no such index\n", "index: threee\n", "hint: did you mean `three`?\n"});
 }
 
 TEST_CASE("drop-index without a terminal wants --yes") {
@@ -187,7 +187,7 @@ TEST_CASE("an unknown index is not dropped, and the nearest name is offered") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_n);
   check_run(cluster.looseleaf({"drop-index", "by_m", "--yes"}), 2, "",
-            {"error: no such index\n", "index: by_m\n", "hint: did you mean by_n?\n"});
+            {"error: no such index\n", "index: by_m\n", "hint: did you mean `by_n`?\n"});
   CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);
 }
 

@@ -19,6 +19,8 @@
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 #include "cli/text.hpp"
 
 using namespace looseleaf;
@@ -56,7 +58,7 @@ struct Run {
   ExitStatus status = ExitStatus::done;
   bool ran = false;
   Globals globals;
-  std::vector<std::string> items;
+  std::vector<std::string> items, tags;
   std::optional<std::uint64_t> limit;
   bool flag = false;
   std::string mode;
@@ -72,6 +74,7 @@ Run run(std::vector<const char*> arguments) {
       {"--limit", "N", "", &result.limit},
       {"--flag", "", "", &result.flag},
       {"--mode", "M", "", &result.mode, {"fast", "slow"}},
+      {"--tag", "T", "", &result.tags},
   };
   command.run = [&result](const Globals& globals) {
     result.ran = true;
@@ -103,7 +106,12 @@ TEST_CASE("control characters are escaped and nothing else is") {
       {"\xC2\x9B", "\\u009b"},
       {"\xC2\xA0", "\xC2\xA0"},
       {"\xC3\xA9", "\xC3\xA9"},
-      {"\xC2", "\xC2"},
+      {"\xC2", "\\xc2"},
+      {"\x9B", "\\x9b"},
+      {"\xC0\x9B\xE0\x80\x9B", "\\xc0\\x9b\\xe0\\x80\\x9b"},
+      {"\u061C\u200E\u200F\u202A\u202E\u2066\u2069", "\\u061c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069"},
+      {"\u2028\u2029", "\\u2028\\u2029"},
+      {"\u2027\u202F\u2065\u200D\U0001F600", "\u2027\u202F\u2065\u200D\U0001F600"},
   };
   for (const auto& [text, escaped] : cases) {
     CHECK(escape_controls(text) == escaped);
@@ -137,13 +145,26 @@ TEST_CASE("a table is aligned and has no trailing spaces") {
   CHECK(lines == std::vector<std::string>{"name      rows  note", "index_\xC3\xA9      7", "i        12345  x"});
 }
 
-TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none") {
-  const std::vector<std::string> words{"get", "put", "query", "create-index", "--limit", "--ids"};
-  CHECK(nearest("gett", words) == "get");
-  CHECK(nearest("qurey", words) == "query");
-  CHECK(nearest("create", words) == "create-index");
-  CHECK(nearest("--lmit", words) == "--limit");
-  CHECK_FALSE(nearest("something", words));
+TEST_CASE("a table that is too wide goes on in further lines, as narrow as it can be read") {
+  const std::vector<Column> columns{{"n", true}, {"address"}, {"note"}};
+  const TableRows rows{{"1", "/a/very/long/path.sock", "some words to be told"}, {"22", "b", ""}};
+  CHECK(format_table(columns, rows, 100).size() == 3);
+  CHECK(format_table(columns, rows, 30) == std::vector<std::string>{" n  address       note",
+                                                                    " 1  /a/very/long  some words",
+                                                                    "    /path.sock    to be told", "22  b"});
+  const auto narrow = format_table(columns, rows, 5);
+  CHECK(narrow == format_table(columns, rows, 26));
+  const auto wide = format_table({{"a"}, {"b", true}}, {{"\u65E5\u672C", "1"}, {"e\u0301", "2"}});
+  CHECK(wide == std::vector<std::string>{"a     b", "\u65E5\u672C  1", "e\u0301     2"});
+}
+
+TEST_CASE("a text is cut between characters, by the columns that they take") {
+  CHECK(beginning_of_width("abc", 2) == "ab");
+  CHECK(beginning_of_width("abc", 0).empty());
+  CHECK(beginning_of_width("\u00E9\u00E9", 1) == "\u00E9");
+  CHECK(beginning_of_width("a\u65E5b", 2) == "a");
+  CHECK(beginning_of_width("a\u65E5b", 3) == "a\u65E5");
+  CHECK(beginning_of_width("e\u0301x", 1) == "e\u0301");
 }
 
 TEST_CASE("every kind of error has the exit status that scripts rely on") {
@@ -199,6 +220,12 @@ TEST_CASE("the last of repeated options counts") {
   CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
 }
 
+TEST_CASE("an option that may be repeated takes one value each time, and no argument after it") {
+  const Run result = run({"show", "--tag", "x", "a", "--tag", "y", "b"});
+  CHECK(result.tags == std::vector<std::string>{"x", "y"});
+  CHECK(result.items == std::vector<std::string>{"a", "b"});
+}
+
 TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
   const std::vector<std::vector<const char*>> cases{
       {},
@@ -232,6 +259,10 @@ TEST_CASE("the help names every command, and a command's help every option of it
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);
+    }
+    const std::string in_short = short_help(command);
+    for (const auto& parameter : command.parameters) {
+      CHECK(in_short.find(parameter.name) != std::string::npos);
     }
     CHECK_FALSE(command.examples.empty());
   }

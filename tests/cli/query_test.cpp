@@ -211,8 +211,9 @@ TEST_CASE("entities are printed as they were put, one a line") {
   put_all(cluster, odd + "\n{\n \"id\": \"" + id_of(2) + "\",\n \"n\": 2\n}\n");
   check_run(cluster.looseleaf({"query", "i"}), 0, odd + "\n{\"id\":\"" + id_of(2) + "\",\"n\":2}\n");
   check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0,
-            odd + "\n{\"entities\":1,\"next\":null}\n");
-  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0, "{\"count\":2,\"next\":null}\n");
+            odd + "\n{\"schema_version\":1,\"entities\":1,\"next\":null,\"unavailable\":[]}\n");
+  check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0,
+            "{\"schema_version\":1,\"count\":2,\"next\":null,\"unavailable\":[]}\n");
 }
 
 TEST_CASE("a name given several times means any of the values") {
@@ -258,6 +259,7 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
                             {"name": "u", "type": "uuid"}]})");
   const std::vector<Case> cases = {
       {{"i", "c=1"}, {"error: index has no such property\n", "property: c\n", "hint: its properties are a, b, u\n"}},
+      {{"i", "B>1"}, {"error: index has no such property\n", "property: B\n", "hint: did you mean `b`?\n"}},
       {{"i", "b=x"}, {"error: index cannot use this condition\n", "property: b\n", "hint: ", "a"}},
       {{"i", "a>1", "b=x"}, {"error: index cannot use this condition\n", "hint: "}},
       {{"i", "a=1", "u>" + id_of(1)}, {"error: index cannot use this condition\n", "hint: "}},
@@ -273,7 +275,7 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
       {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain exclude each other\n"}},
       {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},
-      {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean i?\n"}},
+      {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean `i`?\n"}},
       {{}, {"error: an argument is missing\n", "argument: INDEX\n", "hint: see `looseleaf query --help`\n"}},
   };
   for (const Case& test : cases) {

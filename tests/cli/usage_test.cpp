@@ -24,8 +24,38 @@ TEST_CASE("help lists every command, on standard output when asked for") {
     CAPTURE(command);
     CHECK(times("\n  " + command + " ", help.out) == 1);
   }
-  CHECK(run({"looseleaf", "-h"}) == help);
-  check_run(run({"looseleaf"}), 2, "", {"usage: looseleaf COMMAND"});
+}
+
+TEST_CASE("the program alone and -h show examples first, then the commands in short") {
+  const cli::ProcessResult help = run({"looseleaf", "-h"});
+  check_status(help, 0);
+  CHECK(help.out.starts_with("examples:\n  "));
+  CHECK(holds_in_order(help.out, {"\n\nusage: looseleaf COMMAND", "\ncommands:\n", "`looseleaf --help`"}));
+  CHECK_FALSE(contains(help.out, "--timeout"));
+  for (const std::string& command : commands()) {
+    CHECK(times("\n  " + command + " ", help.out) == 1);
+  }
+  const cli::ProcessResult alone = run({"looseleaf"});
+  CHECK(alone.status == 2);
+  CHECK(alone.out.empty());
+  CHECK(alone.err == help.out);
+}
+
+TEST_CASE("-h anywhere shows examples and options of the command in short, whatever else is wrong") {
+  for (const std::string& command : commands()) {
+    CAPTURE(command);
+    const cli::ProcessResult help = run({"looseleaf", command, "-h"});
+    check_status(help, 0);
+    CHECK(help.out.starts_with("examples:\n  "));
+    CHECK(holds_in_order(help.out, {"\n\nusage: looseleaf " + command + " ", "`looseleaf " + command + " --help`"}));
+    CHECK_FALSE(contains(help.out, "--cluster FILE"));
+    CHECK(run({"looseleaf", "-h", command}) == help);
+    CHECK(run({"looseleaf", "--cluster", "/nonexistent", command, "--nonsense", "--output", "xml", "x", "-h"}) == help);
+  }
+  CHECK(contains(run({"looseleaf", "query", "-h"}).out, "\noptions: --desc, --limit N, --after TOKEN, --where COND, "));
+  CHECK(run({"looseleaf", "query", "-h", "--help"}) == run({"looseleaf", "query", "--help"}));
+  check_status(run({"looseleaf", "get", "--cluster", "/nonexistent", "--", "-h"}), 2,
+               {"error: not an id\n", "id: -h\n"});
 }
 
 TEST_CASE("every command has a help of its own, which asks no server") {
@@ -58,6 +88,8 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
   const std::vector<Case> cases = {
       {{"gett", id}, {"error: unknown command\n", "command: gett\n", "hint: did you mean `get`?\n"}},
       {{"qeury", "x"}, {"error: unknown command\n", "command: qeury\n", "hint: did you mean `query`?\n"}},
+      {{"stauts"}, {"error: unknown command\n", "command: stauts\n", "hint: did you mean `status`?\n"}},
+      {{"--verson"}, {"error: unknown option\n", "hint: did you mean `--version`?\n"}},
       {{"create"}, {"error: unknown command\n", "hint: did you mean `create-index`?\n"}},
       {{"frobnicate"}, {"error: unknown command\n", "command: frobnicate\n", "hint: `looseleaf --help` lists"}},
       {{"get", id, "--clutser", "x"},

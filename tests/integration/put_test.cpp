@@ -1,7 +1,9 @@
 // The write protocol on real servers: what a put does when catalogs change, rows are in its way, locks are held, or the
 // outcome of its commit is unknown.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -84,6 +86,26 @@ TEST_CASE("rejected entities among good ones get their results in order") {
     wrong += results[i].sequence == i && results[i].status == expected ? 0 : 1;
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("what is written together may be more than one list of ids takes") {
+  StoreFixture fixture;
+  fixture.create_index(index_color);
+  fixture.create_index(index_owner);
+  const auto put_all = [&](const std::string& members, WriteStatus expected) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 2500; ++i) {
+      texts.push_back(entity(fmt::format("{:031x}0", i), members));
+    }
+    const auto results = fixture.datastore.put(texts);
+    CHECK(std::all_of(results.begin(), results.end(), [&](const auto& result) { return result.status == expected; }));
+  };
+  put_all(R"("color":"red","owner":1)", WriteStatus::stored);
+  put_all(R"("color":"blue","owner":1)", WriteStatus::stored);
+  put_all(R"("color":"green","owner":2)", WriteStatus::rejected);
+  CHECK(fixture.query("index_color", {"color=blue"}).size() == 2500);
+  CHECK(fixture.query("index_color", {"color=red"}).empty());
+  CHECK(fixture.findings().empty());
 }
 
 TEST_CASE("nothing is written to a server that was demoted, also over a connection from before") {

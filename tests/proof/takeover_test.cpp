@@ -179,7 +179,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
       test.cluster.server_sql(test.cluster.server_of(0), fmt::format("SELECT CONCAT('KILL ', id, ';') FROM "
                                                                      "information_schema.processlist WHERE db = '{}'",
                                                                      test.cluster.database(0))));
-  const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
+  const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "4"});
   CHECK(waited.status == 3);
   CHECK_MESSAGE(waited.err.find("another process changes this index's table all the time") != std::string::npos,
                 waited.err);

@@ -137,6 +137,7 @@ class TestServers {
 
   [[nodiscard]] cli::Sandbox& sandbox() { return sandbox_; }
   [[nodiscard]] const std::string& directory() const { return directory_.path(); }
+  [[nodiscard]] const std::string& client() const { return client_; }
 
   std::string sql(std::uint32_t server, const std::string& database, const std::string& text) const {
     std::vector<std::string> command{client_,
@@ -222,6 +223,10 @@ std::uint32_t TestCluster::server_of(std::uint32_t shard) const {
 
 std::string TestCluster::defaults_file() const {
   return sandbox().dir() + "/client.cnf";
+}
+
+const std::string& TestCluster::client() const {
+  return servers_->client();
 }
 
 cli::Sandbox& TestCluster::sandbox() const {

@@ -64,6 +64,8 @@ class TestCluster {
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const;
   // An option file that logs in as root, for whoever connects by other means.
   [[nodiscard]] std::string defaults_file() const;
+  // The client program that belongs to the servers.
+  [[nodiscard]] const std::string& client() const;
   [[nodiscard]] cli::Sandbox& sandbox() const;
   [[nodiscard]] const TemporaryDirectory& directory() const { return *directory_; }
 

@@ -125,6 +125,8 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Never throws because of a shard that is down: that is part of the answer.
   [[nodiscard]] Status status() const;
+  // The same of one shard alone.
+  [[nodiscard]] ShardStatus status(std::uint32_t shard) const;
 
  private:
   friend class WriteStream;

@@ -7,11 +7,13 @@ namespace looseleaf::base {
 
 void append_hex(std::string& out, std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
-  out.reserve(out.size() + 2 * bytes.size());
+  const std::size_t start = out.size();
+  out.resize(start + 2 * bytes.size());
+  char* to = out.data() + start;
   for (const char byte : bytes) {
     const auto value = static_cast<unsigned char>(byte);
-    out += digits[value >> 4U];
-    out += digits[value & 15U];
+    *to++ = digits[value >> 4U];
+    *to++ = digits[value & 15U];
   }
 }
 

@@ -3,29 +3,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
 namespace looseleaf::base {
 namespace {
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// Levenshtein distance by one row of the usual table.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 bool is_continuation(char byte) {
@@ -67,21 +50,6 @@ std::uint64_t fnv1a(std::string_view text) {
     hash *= 0x100000001b3U;
   }
   return hash;
-}
-
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t most_edits = 2;
-  const std::string wanted = ascii_lower(word);
-  std::optional<std::string> best;
-  std::size_t best_distance = most_edits + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(wanted, ascii_lower(candidate));
-    if (distance < best_distance && 2 * distance < word.size()) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 std::string_view utf8_prefix(std::string_view text, std::size_t code_points) {

@@ -7,16 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace looseleaf::base {
 
 // FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/).
 [[nodiscard]] std::uint64_t fnv1a(std::string_view text);
-
-// The candidate with the smallest edit distance to `word` (ASCII case ignored), if it is close enough to be meant:
-// at most 2 edits and fewer than half the word's length.
-[[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // The prefix of a valid UTF-8 text that has at most `code_points` code points.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t code_points);

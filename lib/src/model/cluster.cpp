@@ -71,7 +71,8 @@ Address parse_host_and_port(std::string_view text, const Place& place) {
     address.host = text.substr(0, colon);
     port = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
   }
-  if (address.host.empty() || (!port.empty() && port.front() != ':') || port.rfind(':') != port.find(':')) {
+  if (address.host.empty() || address.host.find('/') != std::string::npos || (!port.empty() && port.front() != ':') ||
+      port.rfind(':') != port.find(':')) {
     place.fail("not an address", string_form);
   }
   if (!port.empty()) {

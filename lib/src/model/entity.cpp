@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "model/fast_json.hpp"
 #include "model/strict_json.hpp"
 
 namespace looseleaf::model {
@@ -117,7 +118,8 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
 }
 
 Json parse_stored(std::string_view text) {
-  Json parsed(json::parse(text.begin(), text.end(), nullptr, false));
+  auto fast = parse_fast(text);
+  Json parsed = fast ? *std::move(fast) : Json(json::parse(text.begin(), text.end(), nullptr, false));
   if (!parsed.is_object()) {
     throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
                 "run `looseleaf verify` to find every body that cannot be read");

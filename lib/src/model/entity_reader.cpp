@@ -16,6 +16,7 @@ using model::ValueScanner;
 
 constexpr std::size_t buffer_size = 64 * 1024;
 constexpr std::size_t max_reject_piece = 1024 * 1024;
+constexpr std::size_t largest_reserve = 4096;  // bytes
 constexpr int end_of_input = -1;
 
 bool is_space(int byte) {
@@ -46,6 +47,19 @@ class Input {
       ++position_.column;
     }
     return byte;
+  }
+
+  // Consumes into `text`, at most up to `limit` bytes and as far as it is buffered, what a string has between its
+  // special bytes.
+  void take_string(std::string& text, std::size_t limit) {
+    const std::size_t room = limit > text.size() ? limit - text.size() : 0;
+    const auto first = buffer_.begin() + static_cast<std::ptrdiff_t>(at_);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(room, end_ - at_));
+    const auto stop = std::find_if(first, last, [](char byte) { return byte == '"' || byte == '\\' || byte == '\n'; });
+    text.append(first, stop);
+    const auto taken = static_cast<std::size_t>(stop - first);
+    at_ += taken;
+    position_.column += taken;
   }
 
   void skip_space() {
@@ -150,8 +164,9 @@ class EntityReader::Impl {
 
   Input input_;
   Place place_ = Place::start;
-  std::string text_;  // of the piece being read, as far as it was not handed out yet
-  Position start_;    // of text_
+  std::string text_;           // of the piece being read, as far as it was not handed out yet
+  Position start_;             // of text_
+  std::size_t last_size_ = 0;  // of an entity's text: the next one will be about as long
   ValueScanner scanner_;
   std::optional<Reject> reject_;
   bool stopped_early_ = false;
@@ -216,6 +231,7 @@ std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
 
 Piece EntityReader::Impl::read_value() {
   scanner_ = ValueScanner();
+  text_.reserve(last_size_);
   return go_on_with_value();
 }
 
@@ -229,6 +245,9 @@ Piece EntityReader::Impl::go_on_with_value() {
     switch (scanner_.feed(static_cast<char>(byte), input_.position().column == 1, reason)) {
       case ValueScanner::Step::more:
         text_ += input_.take();
+        if (scanner_.inside_string()) {
+          input_.take_string(text_, reject_ ? max_reject_piece : model::max_body_size);
+        }
         break;
       case ValueScanner::Step::last:
         text_ += input_.take();
@@ -261,6 +280,7 @@ Piece EntityReader::Impl::complete_value() {
   if (text_.front() != '{') {
     return begin_reject(Extent::known, "not a JSON object", start_);
   }
+  last_size_ = std::min(text_.size(), largest_reserve);
   return Piece{std::move(text_), start_, {}, {}, false};
 }
 

@@ -8,6 +8,7 @@
 #include <looseleaf/index_definition.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/json_document.hpp"
 
@@ -183,7 +184,7 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
   if (!name) {
     return std::nullopt;
   }
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const Property& property : properties) {
     if (property.name == *name) {
       if (property.type == PropertyType::real || property.type == PropertyType::boolean) {
@@ -194,7 +195,7 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
     }
     names.push_back(property.name);
   }
-  const std::optional<std::string> meant = base::nearest(*name, names);
+  const std::optional<std::string_view> meant = base::nearest(*name, names);
   root.fail_at_value("shard_on", "shard_on names none of the properties",
                      meant ? fmt::format("did you mean \"{}\"?", *meant)
                            : fmt::format("the properties are {}", fmt::join(names, ", ")));

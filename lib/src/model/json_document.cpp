@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.hpp"
+#include "base/nearest.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -71,12 +71,12 @@ JsonObject::JsonObject(const JsonDocument& document, std::string pointer, const 
 }
 
 void JsonObject::allow_only(std::initializer_list<const char*> keys) const {
-  const std::vector<std::string> valid(keys.begin(), keys.end());
+  const std::vector<std::string_view> valid(keys.begin(), keys.end());
   for (const auto& member : value_.items()) {
     if (std::find(valid.begin(), valid.end(), member.key()) != valid.end()) {
       continue;
     }
-    const std::optional<std::string> meant = base::nearest(member.key(), valid);
+    const std::optional<std::string_view> meant = base::nearest(member.key(), valid);
     fail_at_key(
         member.key(), "unknown key",
         meant ? fmt::format("did you mean \"{}\"?", *meant) : fmt::format("valid keys are {}", fmt::join(valid, ", ")));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "model/fast_json.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -241,6 +242,11 @@ const char* JsonFault::what() const noexcept {
 Json parse_strict(std::string_view text, JsonPlaces* places) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
+  }
+  if (places == nullptr) {
+    if (auto value = parse_fast(text)) {
+      return *std::move(value);
+    }
   }
   const char* reached = text.data();
   TreeBuilder builder(text, &reached, places);

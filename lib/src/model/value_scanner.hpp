@@ -16,6 +16,9 @@ class ValueScanner {
 
   static constexpr const char* not_closed = "object is not closed";
 
+  // Whether bytes other than quotation marks, backslashes and line breaks need not be fed.
+  [[nodiscard]] bool inside_string() const { return in_string_ && !escaped_; }
+
   // Looks at the next byte. With `broken`, `reason` says why.
   [[nodiscard]] Step feed(char byte, bool begins_line, const char*& reason);
 

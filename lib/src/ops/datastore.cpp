@@ -109,4 +109,8 @@ Status Datastore::status() const {
   return ops::status(*shards_);
 }
 
+ShardStatus Datastore::status(std::uint32_t shard) const {
+  return ops::status(*shards_, shard);
+}
+
 }  // namespace looseleaf

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "base/text.hpp"
+#include "base/nearest.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::ops {
@@ -73,8 +73,8 @@ std::optional<std::string> comment_of_table(sql::Connection& connection, const s
 
 Error no_such_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   const auto names = all_indexes(shards, deadline);
-  const auto nearest = base::nearest(table, names);
-  std::string hint = nearest         ? fmt::format("did you mean {}?", *nearest)
+  const auto nearest = base::nearest(table, std::vector<std::string_view>(names.begin(), names.end()));
+  std::string hint = nearest         ? fmt::format("did you mean `{}`?", *nearest)
                      : names.empty() ? std::string("this cluster has no index yet: see `looseleaf create-index`")
                                      : std::string("`looseleaf status` lists the indexes");
   return {ErrorCode::bad_index, "no such index", {{"index", table}}, std::move(hint)};

@@ -31,7 +31,7 @@ struct WriteOutcome {
   std::optional<Error> error;  // with rejected, failed and unknown
 };
 
-// All writes belong to `entity_shard`; their ids are distinct and sorted, at most store::max_ids. Returns one outcome
+// All writes belong to `entity_shard`; their ids are distinct and sorted. Returns one outcome
 // for each, in the same order. Never throws for what a server does: that is part of the outcomes.
 std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
                                       const std::vector<Write>& writes, const base::Deadline& deadline);

@@ -71,7 +71,9 @@ class ShardRows {
         check_state(connection);
         return found;
       } catch (const sql::ServerError& error) {
-        if (error.error_class() == sql::ErrorClass::table_gone) {
+        // The table may be gone, or have other columns because it is another index's by now.
+        if (error.error_class() == sql::ErrorClass::table_gone ||
+            (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
           check_state(connection);
         }
         throw;
@@ -349,9 +351,49 @@ Error with_alternatives(Error error, const store::Catalog& catalog, const Query&
   return error;
 }
 
+// A catalog as last seen, of any shard, in which the index is ready; null if there is none.
+std::shared_ptr<const store::Catalog> cached_catalog_with(store::Shards& shards, const Query& query) {
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    auto catalog = shards.cached_catalog(shard);
+    const store::CatalogIndex* const index = catalog ? catalog->find(query.index) : nullptr;
+    if (index && index->state == IndexState::ready) {
+      return catalog;
+    }
+  }
+  return nullptr;
+}
+
+// Answers by a catalog that may be out of date: whether the index is ready and still the same is asked after its rows
+// were read. Absent if it is not, or is not known; then nothing was given to the caller.
+std::optional<QueryReport> query_by_cache(store::Shards& shards, const Query& query,
+                                          const std::function<bool(const Entity&)>& on_entity) {
+  const auto catalog = cached_catalog_with(shards, query);
+  if (!catalog) {
+    return std::nullopt;
+  }
+  bool given = false;
+  try {
+    Unavailable unavailable;
+    return Run(shards, *catalog->find(query.index), query, unavailable).run([&](const Entity& entity) {
+      given = true;
+      return on_entity(entity);
+    });
+  } catch (const Error& error) {
+    if (given || (error.code() != ErrorCode::bad_index && error.code() != ErrorCode::usage)) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
+  if (!query.partial) {  // else every shard that is down is to be named
+    if (auto report = query_by_cache(shards, query, on_entity)) {
+      return *std::move(report);
+    }
+  }
   Unavailable unavailable;
   const auto catalog = catalog_with(shards, query, unavailable);
   const store::CatalogIndex* index = catalog->find(query.index);

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/expected_rows.hpp"
 #include "sql/literals.hpp"
@@ -30,8 +31,10 @@ std::size_t position_of(const IndexDefinition& definition, const std::string& na
   const auto names = property_names(definition);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
+    const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
-                fmt::format("its properties are {}", fmt::join(names, ", ")));
+                meant ? fmt::format("did you mean `{}`?", *meant)
+                      : fmt::format("its properties are {}", fmt::join(names, ", ")));
   }
   return static_cast<std::size_t>(found - names.begin());
 }

@@ -51,7 +51,11 @@ Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& de
   for (const auto& entry : entries) {
     ids.push_back(entry.entity_id);
   }
-  auto there = store::read_entries(connection, definition, ids);
+  std::vector<store::IndexEntry> there;
+  store::in_lists(ids, [&](std::span<const Uuid> some) {
+    auto found = store::read_entries(connection, definition, some);
+    std::move(found.begin(), found.end(), std::back_inserter(there));
+  });
   std::sort(there.begin(), there.end());
   for (const auto& entry : entries) {
     if (!std::binary_search(there.begin(), there.end(), entry)) {

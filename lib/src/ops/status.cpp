@@ -25,14 +25,11 @@ std::string to_string(ShardState state) {
 namespace ops {
 namespace {
 
-void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluster_id, std::mutex& mutex) {
+// Returns the id of the shard's cluster.
+Uuid ask(store::Shards& shards, ShardStatus& status) {
   const store::Lease lease = shards.connect_once(status.shard);
   status.server = lease->server_version();
-  {
-    const auto row = lease->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1");
-    const std::lock_guard lock(mutex);
-    cluster_id = store::require_uuid(row.text(0, 0));
-  }
+  const auto row = lease->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1");
   status.entities = store::estimate_rows(*lease, "entities");
   for (const store::CatalogIndex& index : store::load_catalog(*lease).indexes) {
     status.indexes.push_back(
@@ -41,6 +38,7 @@ void ask(store::Shards& shards, ShardStatus& status, std::optional<Uuid>& cluste
   for (const store::JobRow& job : store::read_jobs(*lease)) {
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});
   }
+  return store::require_uuid(row.text(0, 0));
 }
 
 // A read-only server may be tried again like one that is down, but it answers.
@@ -48,6 +46,21 @@ ShardState state_after(const Error& error) {
   const auto* const by_server = dynamic_cast<const sql::ServerError*>(&error);
   const bool read_only = by_server != nullptr && by_server->error_class() == sql::ErrorClass::failing_over;
   return error.code() == ErrorCode::unavailable && !read_only ? ShardState::down : ShardState::refused;
+}
+
+// Calls `on_cluster_id` with the id that the shard says is its cluster's, if it answers.
+ShardStatus status_of(store::Shards& shards, std::uint32_t shard, const std::function<void(Uuid)>& on_cluster_id) {
+  ShardStatus status;
+  status.shard = shard;
+  status.address = to_string(shards.cluster().shards.at(shard).address);
+  status.database = shards.cluster().shards.at(shard).database;
+  try {
+    store::on_shard(shards, shard, [&] { on_cluster_id(ask(shards, status)); });
+  } catch (const Error& error) {
+    status.error = error;
+    status.state = state_after(error);
+  }
+  return status;
 }
 
 }  // namespace
@@ -58,21 +71,19 @@ Status status(store::Shards& shards) {
   status.shards.resize(shards.count());
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    ShardStatus& entry = status.shards[shard];
-    entry.shard = shard;
-    entry.address = to_string(shards.cluster().shards[shard].address);
-    entry.database = shards.cluster().shards[shard].database;
-    tasks.emplace_back([&] {
-      try {
-        store::on_shard(shards, entry.shard, [&] { ask(shards, entry, status.cluster_id, mutex); });
-      } catch (const Error& error) {
-        entry.error = error;
-        entry.state = state_after(error);
-      }
+    tasks.emplace_back([&, shard] {
+      status.shards[shard] = status_of(shards, shard, [&](Uuid cluster_id) {
+        const std::lock_guard lock(mutex);
+        status.cluster_id = cluster_id;
+      });
     });
   }
   base::run_all(tasks);
   return status;
+}
+
+ShardStatus status(store::Shards& shards, std::uint32_t shard) {
+  return status_of(shards, shard, [](Uuid) {});
 }
 
 }  // namespace ops

@@ -9,5 +9,7 @@ namespace looseleaf::ops {
 
 // Asks all shards at once, each with one try; a shard that cannot be asked is part of the answer.
 [[nodiscard]] Status status(store::Shards& shards);
+// Asks one shard.
+[[nodiscard]] ShardStatus status(store::Shards& shards, std::uint32_t shard);
 
 }  // namespace looseleaf::ops

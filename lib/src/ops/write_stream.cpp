@@ -12,14 +12,14 @@
 #include "model/entity.hpp"
 #include "ops/put.hpp"
 #include "ops/rows.hpp"
-#include "store/entity_rows.hpp"
 #include "store/placement.hpp"
 
 namespace looseleaf {
 namespace {
 
-constexpr std::size_t window_writes = 6000;            // in flight at most
-constexpr std::size_t window_bytes = 4 * 1024 * 1024;  // of text in flight, unless a single one is larger
+constexpr std::size_t window_writes = 12'000;          // in flight at most
+constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single one is larger
+constexpr std::size_t batch_writes = 2000;             // in a transaction
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
 constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
@@ -260,7 +260,7 @@ class WriteStream::Impl {
     std::vector<Slot*> batch;
     std::set<Uuid> ids;
     std::size_t bytes = 0, rows = 0;
-    while (!queue.empty() && batch.size() < store::max_ids) {
+    while (!queue.empty() && batch.size() < batch_writes) {
       Slot* slot = queue.front();
       bytes += slot->write.body ? slot->write.body->size() : 0;
       rows += slot->write.expected ? slot->write.expected->rows.size() : 1;

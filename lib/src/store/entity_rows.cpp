@@ -13,9 +13,8 @@ namespace {
 constexpr std::uint64_t max_page = 1 << 20;  // bytes of stored bodies read at once, unless a single one is larger
 constexpr std::size_t row_overhead = 512;    // of a row in a statement beyond its body, generously
 
-std::vector<EntityRow> to_rows(sql::Result result) {
-  std::vector<EntityRow> rows;
-  rows.reserve(result.size());
+void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
+  rows.reserve(rows.size() + result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     EntityRow row;
     row.added_id = result.unsigned_integer(i, 0);
@@ -26,7 +25,6 @@ std::vector<EntityRow> to_rows(sql::Result result) {
     }
     rows.push_back(std::move(row));
   }
-  return rows;
 }
 
 // The first rows, as many as fit into max_page bytes.
@@ -43,13 +41,27 @@ std::vector<EntityRow> read_page(sql::Connection& connection, const std::string&
   if (rows == 0) {
     return {};
   }
-  return to_rows(connection.query(
-      fmt::format("SELECT added_id, id, updated, body FROM entities {} LIMIT {}", where_and_order, rows)));
+  std::vector<EntityRow> page;
+  append_rows(page, connection.query(fmt::format("SELECT added_id, id, updated, body FROM entities {} LIMIT {}",
+                                                 where_and_order, rows)));
+  return page;
 }
 
-std::string body_literal(const std::optional<std::string>& body) {
-  return body ? sql::bytes_literal(*body) : std::string("NULL");
-}
+// Id, stamp and body of rows in SQL. Rows that are written together mostly have the same stamp.
+class RowLiterals {
+ public:
+  [[nodiscard]] std::string operator()(const EntityRow& row) {
+    if (row.updated != stamp_) {
+      stamp_ = row.updated;
+      stamp_literal_ = ", " + sql::stamp_literal(stamp_) + ", ";
+    }
+    return id_literal(row.id) + stamp_literal_ + (row.body ? sql::bytes_literal(*row.body) : std::string("NULL"));
+  }
+
+ private:
+  base::Stamp stamp_;
+  std::string stamp_literal_ = ", " + sql::stamp_literal(stamp_) + ", ";
+};
 
 }  // namespace
 
@@ -58,15 +70,16 @@ std::size_t statement_size(std::size_t body_size) {
 }
 
 std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock) {
-  if (ids.empty()) {
-    return {};
-  }
   // ORDER BY keeps MariaDB on the index on id, so that only these rows are locked, and in this order.
   const char* suffix = lock == Lock::none     ? " ORDER BY id"
                        : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
                                               : " ORDER BY id FOR UPDATE";
-  return to_rows(
-      connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" + id_list(ids) + ")" + suffix));
+  std::vector<EntityRow> rows;
+  in_lists(ids, [&](std::span<const Uuid> some) {
+    append_rows(rows, connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" +
+                                       id_list(some) + ")" + suffix));
+  });
+  return rows;
 }
 
 std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
@@ -95,9 +108,9 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
 
 void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
   MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
+  RowLiterals literals;
   for (const EntityRow& row : rows) {
-    statement.add(
-        fmt::format("({}, {}, {})", id_literal(row.id), sql::stamp_literal(row.updated), body_literal(row.body)));
+    statement.add(literals(row));
   }
   statement.finish();
 }
@@ -106,25 +119,27 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
   // One multi-row statement; every row is there and locked, so the duplicate clause always applies, by primary key.
   MultiRow statement(connection, "INSERT INTO entities (added_id, id, updated, body) VALUES ",
                      " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
+  RowLiterals literals;
   for (const EntityRow& row : rows) {
-    statement.add(fmt::format("({}, {}, {}, {})", row.added_id, id_literal(row.id), sql::stamp_literal(row.updated),
-                              body_literal(row.body)));
+    statement.add(fmt::format("{}, {}", row.added_id, literals(row)));
   }
   statement.finish();
 }
 
 std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids) {
-  const sql::Result result = connection.query("SELECT added_id, id, updated, LENGTH(body) FROM entities WHERE id IN (" +
-                                              id_list(ids) + ") ORDER BY id FOR UPDATE");
   std::vector<EntityHead> heads;
-  heads.reserve(result.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    heads.push_back({result.unsigned_integer(i, 0), require_uuid(result.text(i, 1)),
-                     base::parse_stamp(result.text(i, 2)), std::nullopt});
-    if (result.cell(i, 3)) {
-      heads.back().body_size = result.unsigned_integer(i, 3);
+  in_lists(ids, [&](std::span<const Uuid> some) {
+    const sql::Result result =
+        connection.query("SELECT added_id, id, updated, LENGTH(body) FROM entities WHERE id IN (" + id_list(some) +
+                         ") ORDER BY id FOR UPDATE");
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      heads.push_back({result.unsigned_integer(i, 0), require_uuid(result.text(i, 1)),
+                       base::parse_stamp(result.text(i, 2)), std::nullopt});
+      if (result.cell(i, 3)) {
+        heads.back().body_size = result.unsigned_integer(i, 3);
+      }
     }
-  }
+  });
   return heads;
 }
 

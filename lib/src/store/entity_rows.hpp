@@ -14,9 +14,6 @@
 
 namespace looseleaf::store {
 
-// More ids in one IN list make MariaDB scan and lock the whole table.
-inline constexpr std::size_t max_ids = 999;
-
 struct EntityRow {
   std::uint64_t added_id = 0;  // 0: not inserted yet
   Uuid id;
@@ -26,7 +23,8 @@ struct EntityRow {
 
 enum class Lock { none, shared, exclusive };
 
-// The rows that exist among at most max_ids ids, in id order; locking reads lock them in that order.
+// The rows that exist among ids that are sorted, in id order; locking reads lock them in that order. More than max_ids
+// are read by several statements.
 [[nodiscard]] std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock);
 
 // An entity row without its body.

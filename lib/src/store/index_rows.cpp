@@ -14,11 +14,11 @@ namespace looseleaf::store {
 namespace {
 
 std::string entry_literal(const IndexEntry& entry) {
-  std::string out = "(";
+  std::string out;
   for (const model::Value& value : entry.values) {
     out += value_literal(value) + ", ";
   }
-  return out + id_literal(entry.entity_id) + ")";
+  return out + id_literal(entry.entity_id);
 }
 
 std::string select_columns(const IndexDefinition& definition) {
@@ -111,7 +111,7 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
     std::string rows;
     for (const IndexEntry& entry : entries.subspan(from, std::min(at_once, entries.size() - from))) {
-      rows += (rows.empty() ? "" : ", ") + entry_literal(entry);
+      rows += (rows.empty() ? "(" : ", (") + entry_literal(entry) + ")";
     }
     // By the key on entity_id only rows of entities that the caller has locked are touched.
     connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,

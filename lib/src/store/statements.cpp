@@ -85,7 +85,9 @@ void MultiRow::add(std::string_view row) {
     send();
   }
   sql_ += rows_ == 0 ? prefix_ : std::string_view(", ");
+  sql_ += '(';
   sql_ += row;
+  sql_ += ')';
   ++rows_;
 }
 

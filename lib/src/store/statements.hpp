@@ -1,6 +1,8 @@
 // Pieces that the SQL of entity rows and of index rows share.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
 #include <optional>
@@ -18,6 +20,17 @@ struct IdRange {
 };
 // " WHERE id >= x'..' AND id < x'..'" for that column; empty for all.
 [[nodiscard]] std::string where_in(const std::string& column, const IdRange& range);
+
+// More ids in one IN list make MariaDB scan and lock the whole table.
+inline constexpr std::size_t max_ids = 999;
+
+// Calls `work` with at most max_ids of the ids at a time, in order.
+template <typename Work>
+void in_lists(std::span<const Uuid> ids, const Work& work) {
+  for (; !ids.empty(); ids = ids.subspan(std::min(max_ids, ids.size()))) {
+    work(ids.first(std::min(max_ids, ids.size())));
+  }
+}
 
 [[nodiscard]] std::string_view bytes_of(const Uuid& id);
 [[nodiscard]] std::string id_literal(const Uuid& id);
@@ -38,7 +51,7 @@ struct IdRange {
 class MultiRow {
  public:
   MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix);
-  void add(std::string_view row);  // "(…)"
+  void add(std::string_view row);  // its values, separated by commas
   // Sends what is left. Returns the rows affected by all statements.
   std::uint64_t finish();
 

@@ -1,9 +1,11 @@
-// Hashes, spelling and UTF-8.
+// Hashes and UTF-8.
 #include "base/text.hpp"
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace looseleaf::base;
@@ -12,18 +14,6 @@ TEST_CASE("FNV-1a gives the published values") {
   CHECK(fnv1a("") == 0xcbf29ce484222325U);
   CHECK(fnv1a("a") == 0xaf63dc4c8601ec8cU);
   CHECK(fnv1a("foobar") == 0x85944171f73967e8U);
-}
-
-TEST_CASE("the nearest name is found when it is close enough to be meant") {
-  const std::vector<std::string> names = {"shards", "user", "ssl_mode", "ssl_ca"};
-  CHECK(nearest("shard", names) == "shards");
-  CHECK(nearest("SHARDS", names) == "shards");
-  CHECK(nearest("sl_mode", names) == "ssl_mode");
-  CHECK(nearest("usre", names) == std::nullopt);  // two edits are half of the word
-  CHECK(nearest("uesr_", {"user_"}) == "user_");
-  CHECK(nearest("timeout", names) == std::nullopt);
-  CHECK(nearest("", names) == std::nullopt);
-  CHECK(nearest("x", {}) == std::nullopt);
 }
 
 TEST_CASE("a prefix never cuts a code point") {

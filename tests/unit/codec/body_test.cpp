@@ -2,6 +2,7 @@
 #include "codec/body.hpp"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <looseleaf/error.hpp>
 #include <random>
@@ -23,6 +24,25 @@ std::string unhex(std::string_view digits) {
   return bytes;
 }
 
+std::string inflated_by_zlib(const std::string& body, std::size_t size) {
+  std::string text(size, '\0');
+  auto length = static_cast<uLongf>(size);
+  CHECK(uncompress(reinterpret_cast<Bytef*>(text.data()), &length, reinterpret_cast<const Bytef*>(body.data()) + 4,
+                   static_cast<uLong>(body.size() - 4)) == Z_OK);
+  text.resize(length);
+  return text;
+}
+
+// The body as others write it.
+std::string encoded_by_zlib(const std::string& text, int level) {
+  std::string stream(compressBound(static_cast<uLong>(text.size())), '\0');
+  auto length = static_cast<uLongf>(stream.size());
+  CHECK(compress2(reinterpret_cast<Bytef*>(stream.data()), &length, reinterpret_cast<const Bytef*>(text.data()),
+                  static_cast<uLong>(text.size()), level) == Z_OK);
+  stream.resize(length);
+  return encode_body(text).substr(0, 4) + stream;
+}
+
 void check_corrupt(const std::string& body, std::size_t max_size = limit) {
   try {
     static_cast<void>(decode_body(body, max_size));
@@ -42,7 +62,7 @@ TEST_CASE("the format is the one of MySQL's COMPRESS()") {
   CHECK(decode_body(unhex("11000000789ccb48cdc9c957c84090003a2e067d"), limit) == "hello hello hello");
 }
 
-TEST_CASE("what was encoded is decoded to the same bytes") {
+TEST_CASE("what was encoded, here or by zlib, is decoded to the same bytes, here and by zlib") {
   std::mt19937 random(2);
   for (std::size_t size = 1; size < 300'000; size = size * 3 / 2 + 1) {
     for (const unsigned alphabet : {1U, 4U, 256U}) {
@@ -50,8 +70,25 @@ TEST_CASE("what was encoded is decoded to the same bytes") {
       for (char& c : text) {
         c = static_cast<char>(static_cast<unsigned char>(random() % alphabet + (alphabet < 256 ? 'a' : 0)));
       }
-      CHECK(decode_body(encode_body(text), size) == text);
+      const std::string body = encode_body(text);
+      CHECK(decode_body(body, size) == text);
+      CHECK(inflated_by_zlib(body, size) == text);
+      for (const int level : {0, 1, 9}) {
+        CHECK(decode_body(encoded_by_zlib(text, level), size) == text);
+      }
     }
+  }
+}
+
+TEST_CASE("a body is about as short as zlib's default makes it") {
+  std::mt19937 random(3);
+  for (const std::size_t size : {200U, 2000U, 4096U, 4097U, 200'000U}) {
+    std::string text;
+    while (text.size() < size) {
+      text += "\"property_" + std::to_string(random() % 50) + "\":" + std::to_string(random() % 1000) + ",";
+    }
+    const auto by_zlib = static_cast<double>(encoded_by_zlib(text, Z_DEFAULT_COMPRESSION).size());
+    CHECK(static_cast<double>(encode_body(text).size()) < 1.06 * by_zlib);
   }
 }
 

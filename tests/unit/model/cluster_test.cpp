@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "tests/support/hint_wording.hpp"
+#include "tests/support/parsed_files.hpp"
 
 using namespace looseleaf;
 
 namespace {
 
 Cluster parse(const std::string& text) {
+  test::remember_file("cluster", text);
   return Cluster::parse(text, "/etc/looseleaf/cluster.json");
 }
 
@@ -163,6 +165,7 @@ TEST_CASE("what is wrong is named with its place") {
       {R"({"shards": ["a/)" + std::string(65, 'x') + R"("]})", "1:13 -: not a database name"},
       {R"({"shards": [{"host": "a", "replicas": ["b", 7]}]})", "1:45 -: a value of the wrong type"},
       {R"({"shards": [{"host": "a", "replicas": ["b:x"]}]})", "1:40 -: not a port number"},
+      {R"({"shards": [{"host": "a", "replicas": ["b/x"]}]})", "1:40 -: not an address"},
   };
   for (const Case& expected : cases) {
     CAPTURE(expected.text);

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "tests/support/hint_wording.hpp"
+#include "tests/support/parsed_files.hpp"
 
 using namespace looseleaf;
 
 namespace {
 
 IndexDefinition parse(const std::string& text) {
+  test::remember_file("index", text);
   return IndexDefinition::parse(text, "index.json");
 }
 

@@ -1,6 +1,6 @@
 // What single puts and queries feel of a backfill: their latencies before, during and after one that is unthrottled,
 // and one with --max-rate at half its speed.
-// usage: backfill_latency [ENTITIES [SECONDS]]     1,000,000 entities, 20 s before and after, unless given
+// usage: bench_latency [--entities N] [--runs N] [--pool SIZE]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,26 +10,18 @@
 #include <looseleaf/datastore.hpp>
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "bench/generator.hpp"
-#include "tests/support/test_servers.hpp"
+#include "bench/measure.hpp"
 
 namespace looseleaf::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::duration<double, std::milli>;
-
-constexpr const char* by_user =
-    R"({"table": "index_user_id", "properties": [{"name": "user_id", "type": "uuid"}], "shard_on": "user_id"})";
-constexpr const char* by_feed =
-    R"({"table": "index_feed_id", "properties": [{"name": "feed_id", "type": "uuid"}, {"name": "published", "type": "int"}],
-        "shard_on": "feed_id"})";
+constexpr const char* work = "backfill latency";
+constexpr std::uint64_t entities_a_second_of_rest = 20'000;
 
 // Latencies by what was measured, in the phase that is under way.
 class Samples {
@@ -44,20 +36,26 @@ class Samples {
 
   void add(const std::string& what, Clock::duration took) {
     const std::lock_guard lock(mutex_);
-    samples_[{phase_, what}].push_back(Milliseconds(took).count());
+    samples_[{phase_, what}].push_back(std::chrono::duration<double>(took).count());
   }
 
-  void print() {
-    fmt::print("{:<24} {:<6} {:>8} {:>9} {:>9}\n", "phase", "work", "count", "p50 ms", "p99 ms");
+  // Of each phase, and of all that belong to a backfill together.
+  void record_all(int run) {
+    std::map<std::pair<std::string, std::string>, std::vector<double>> sums;
     for (const std::string& phase : phases_) {
+      const std::size_t colon = phase.find(": ");
+      const bool without = phase.ends_with(": before") || phase.ends_with(": after");
       for (const char* what : {"put", "query"}) {
-        std::vector<double>& all = samples_[{phase, what}];
-        std::sort(all.begin(), all.end());
+        const std::vector<double>& all = samples_[{phase, what}];
+        auto& sum = sums[{phase.substr(0, colon) + (without ? ": without" : ": during"), what}];
+        sum.insert(sum.end(), all.begin(), all.end());
         if (!all.empty()) {
-          fmt::print("{:<24} {:<6} {:>8} {:>9.3f} {:>9.3f}\n", phase, what, all.size(), all[all.size() / 2],
-                     all[all.size() * 99 / 100]);
+          record({work, phase, what, run}, all);
         }
       }
+    }
+    for (const auto& [key, all] : sums) {
+      record({work, key.first, key.second, run}, all);
     }
   }
 
@@ -68,24 +66,18 @@ class Samples {
   std::map<std::pair<std::string, std::string>, std::vector<double>> samples_;
 };
 
-void require(bool condition, const char* what) {
-  if (!condition) {
-    throw std::runtime_error(what);
-  }
-}
-
 class Run {
  public:
-  Run(std::uint64_t entities, int seconds)
+  Run(const Servers& servers, std::uint64_t entities, const std::string& file, const std::string& definition)
       : entities_(entities),
-        seconds_(seconds),
-        cluster_({.shards = 2,
-                  .servers = 2,
-                  .extra_args = {"--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=512M"}}),
-        store_(Datastore::open(Cluster::load(cluster_.file()))) {}
+        rest_(1 + std::min<std::uint64_t>(7, entities / entities_a_second_of_rest)),
+        indexes_{definition},
+        databases_(servers, 2, &indexes_),
+        store_(Datastore::open(Cluster::load(databases_.file()))) {
+    servers.run({databases_.looseleaf({"put"}, file)});
+  }
 
-  void run() {
-    fill();
+  void run(int number) {
     std::atomic<bool> stop = false;
     const std::jthread putter([&] { put_one_at_a_time(stop); });
     const std::jthread querier([&] { query_one_at_a_time(stop); });
@@ -97,28 +89,15 @@ class Run {
       throw;
     }
     stop = true;
-    samples_.print();
+    samples_.record_all(number);
   }
 
  private:
-  void fill() {
-    store_.init();
-    store_.create_indexes({IndexDefinition::parse(by_user, "bench")});
-    Generator generator(entities_, 1);
-    std::uint64_t stored = 0;
-    WriteStream stream(store_, [&](const WriteResult& result) { stored += result.status == WriteStatus::stored; });
-    for (std::uint64_t i = 0; i < entities_; ++i) {
-      stream.put(generator.next());
-    }
-    stream.finish();
-    require(stored == entities_, "not everything was stored");
-  }
-
   // Returns how long the scan and all that follows it took, in seconds.
   double measure(const std::string& name, std::uint64_t max_rate) {
-    store_.create_indexes({IndexDefinition::parse(by_feed, "bench")});
+    store_.create_indexes({IndexDefinition::parse(definitions()[1], "bench")});
     samples_.begin(name + ": before");
-    std::this_thread::sleep_for(std::chrono::seconds(seconds_));
+    std::this_thread::sleep_for(rest_);
     std::string_view job = "backfill";
     samples_.begin(name + ": scan");
     const auto start = Clock::now();
@@ -138,10 +117,10 @@ class Run {
     const BackfillReport report = store_.backfill(options, control);
     const double scan = std::chrono::duration<double>(scanned - start).count();
     const double all = std::chrono::duration<double>(Clock::now() - start).count();
-    fmt::print("{}: scan of {} entities {:.1f} s ({:.0f}/s), with reconcile and verify {:.1f} s\n", name,
-               report.entities, scan, static_cast<double>(report.entities) / scan, all);
+    note(fmt::format("{}: scan of {} entities {:.1f} s ({:.0f}/s), with reconcile and verify {:.1f} s", name,
+                     report.entities, scan, static_cast<double>(report.entities) / scan, all));
     samples_.begin(name + ": after");
-    std::this_thread::sleep_for(std::chrono::seconds(seconds_));
+    std::this_thread::sleep_for(rest_);
     store_.drop_index("index_feed_id");
     return scan;
   }
@@ -171,20 +150,26 @@ class Run {
   }
 
   const std::uint64_t entities_;
-  const int seconds_;
-  test::TestCluster cluster_;
+  const std::chrono::seconds rest_;  // before and after a backfill
+  std::vector<std::string> indexes_;
+  Databases databases_;
   Datastore store_;
   Samples samples_;
 };
+
+void run(const Settings& settings) {
+  const Servers servers(settings.pool);
+  const std::string file = servers.write_entities("entities.jsonl", settings.entities);
+  const std::string definition = servers.write_definitions(1).front();
+  for (int number = 1; number <= settings.runs; ++number) {
+    note(fmt::format("latencies during a backfill, run {}", number));
+    Run(servers, settings.entities, file, definition).run(number);
+  }
+}
 
 }  // namespace
 }  // namespace looseleaf::bench
 
 int main(int argc, char** argv) {
-  try {
-    looseleaf::bench::Run(argc > 1 ? std::stoull(argv[1]) : 1'000'000, argc > 2 ? std::stoi(argv[2]) : 20).run();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "backfill_latency: {}\n", error.what());
-    return 1;
-  }
+  return looseleaf::bench::run_main("bench_latency", argc, argv, looseleaf::bench::run);
 }

@@ -1,0 +1,235 @@
+// The table of what is compared with what.
+#include "bench/ratios.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace looseleaf::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+enum class Reach { report, at_least, at_most };
+
+struct Side {
+  const char *work, *variant, *by;
+};
+
+struct Target {
+  const char* name;
+  const char* metric;
+  Side ours;
+  std::optional<Side> theirs;  // absent: the value itself
+  Reach reach = Reach::report;
+  double goal = 0;
+  bool optional = false;  // not measured unless asked for
+};
+
+constexpr const char* us = "looseleaf";
+
+const std::vector<Target>& targets() {
+  static const Side put{"put", "1 index", us}, raw{"put", "1 index", "raw loader"}, put_none{"put", "no index", us},
+      put_three{"put", "3 indexes", us}, debian{"put", "Debian packages, 3 indexes", us},
+      single{"single put", "1 index", us}, single_hand{"single put", "1 index", "hand-written"},
+      get{"get", "one at a time", us}, user{"query", "a user's entities", us}, feed{"query", "10 newest of a feed", us},
+      link{"query", "one link", us}, one{"backfill", "1 index", us}, three{"backfill", "3 indexes", us},
+      reading{"verify", "all bodies", "reading and decoding"}, verify{"verify", "2 indexes", us},
+      process{"process", "get of one id", us};
+  using enum Reach;
+  static const std::vector<Target> all = {
+      {"raw loader / piped statements", "rate", raw, Side{"put", "1 index", "piped statements"}, at_least, 0.9},
+      {"raw loader / piped statements, side by side", "rate", raw,
+       Side{"put", "1 index", "piped statements, side by side"}},
+      {"put, 1 index / raw loader", "rate", put, raw, at_least, 1.2},
+      {"put, 1 index / native JSON, 1 connection", "rate", put, Side{"put", "1 index", "native JSON, 1 connection"},
+       at_least, 1.0},
+      {"put, 1 index / native JSON, 2 connections", "rate", put, Side{"put", "1 index", "native JSON, 2 connections"}},
+      {"put, no index / raw loader", "rate", put_none, Side{"put", "no index", "raw loader"}},
+      {"put, 3 indexes / raw loader", "rate", put_three, Side{"put", "3 indexes", "raw loader"}},
+      {"put, 8 shards on 2 servers / 2 shards", "rate", Side{"put", "1 index, 8 shards", us}, put, at_least, 0.9},
+      {"put, Debian packages, 3 indexes / raw loader", "rate", debian,
+       Side{"put", "Debian packages, 3 indexes", "raw loader"}, report, 0, true},
+      {"put, 1 index: peak memory, MiB", "max_rss_mib", put, {}, at_most, 64},
+      {"single put p50 / hand-written", "p50_ms", single, single_hand, at_most, 1.3},
+      {"single put p99 / hand-written", "p99_ms", single, single_hand},
+      {"get from standard input / one at a time", "rate", Side{"get", "from standard input", us}, get, at_least, 10},
+      {"get one at a time / prepared SELECT", "rate", get, Side{"get", "one at a time", "hand-written"}},
+      {"query of a user's entities / hand-written", "rate", user, Side{"query", "a user's entities", "hand-written"},
+       at_least, 1.0},
+      {"query of a user's entities / native JSON", "rate", user, Side{"query", "a user's entities", "native JSON"}},
+      {"query of a feed's 10 newest / hand-written", "rate", feed, Side{"query", "10 newest of a feed", "hand-written"},
+       at_least, 1.0},
+      {"query of a feed's 10 newest / native JSON", "rate", feed, Side{"query", "10 newest of a feed", "native JSON"}},
+      {"query of one link / hand-written", "rate", link, Side{"query", "one link", "hand-written"}, at_least, 1.0},
+      {"query of one link / native JSON", "rate", link, Side{"query", "one link", "native JSON"}},
+      {"backfill, 1 index / raw index rows", "rate", one, Side{"backfill", "1 index", "raw index rows"}, at_least, 0.7},
+      {"backfill, 3 indexes / raw index rows", "rate", three, Side{"backfill", "3 indexes", "raw index rows"}, at_least,
+       0.8},
+      {"backfill, 1 index / ALTER TABLE of native JSON", "rate", one,
+       Side{"backfill", "1 index", "ALTER TABLE native JSON"}},
+      {"backfill, 1 index / reading and decoding, seconds", "seconds", one, reading},
+      {"verify, 2 indexes / reading and decoding, seconds", "seconds", verify, reading, at_most, 1.25},
+      {"verify, 3 indexes / CHECK TABLE EXTENDED, seconds", "seconds", Side{"verify", "3 indexes", us},
+       Side{"verify", "3 indexes", "CHECK TABLE EXTENDED"}},
+      {"clean --full / reading and decoding, seconds", "seconds", Side{"clean --full", "3 indexes", us}, reading},
+      {"single put p99 during a backfill at half speed / without", "p99_ms",
+       Side{"backfill latency", "half speed: during", "put"}, Side{"backfill latency", "half speed: without", "put"},
+       at_most, 1.5},
+      {"single put p99 during a backfill without a limit / without", "p99_ms",
+       Side{"backfill latency", "unthrottled: during", "put"}, Side{"backfill latency", "unthrottled: without", "put"}},
+      {"get of one id, whole process / `select 1` of the server's client", "p50_ms", process,
+       Side{"process", "select 1", "the server's client"}, at_most, 2},
+      {"get of one id, whole process, ms", "p50_ms", process, {}, at_most, 20},
+      {"--help, whole process, ms", "p50_ms", Side{"process", "--help", us}, {}, at_most, 10},
+      {"peak memory of put, large store / small store", "max_rss_mib", Side{"memory", "large store", "put"},
+       Side{"memory", "small store", "put"}, at_most, 1.1},
+      {"peak memory of get, large store / small store", "max_rss_mib", Side{"memory", "large store", "get"},
+       Side{"memory", "small store", "get"}, at_most, 1.1},
+      {"peak memory of query, large store / small store", "max_rss_mib", Side{"memory", "large store", "query"},
+       Side{"memory", "small store", "query"}, at_most, 1.1},
+      {"peak memory of backfill, large store / small store", "max_rss_mib", Side{"memory", "large store", "backfill"},
+       Side{"memory", "small store", "backfill"}, at_most, 1.1},
+      {"peak memory of verify, large store / small store", "max_rss_mib", Side{"memory", "large store", "verify"},
+       Side{"memory", "small store", "verify"}, at_most, 1.1},
+      {"peak memory of clean --full, large store / small store", "max_rss_mib",
+       Side{"memory", "large store", "clean --full"}, Side{"memory", "small store", "clean --full"}, at_most, 1.1},
+  };
+  return all;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+ordered_json spread(const std::vector<double>& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {{"median", median(values)}, {"min", *least}, {"max", *most}};
+}
+
+// Empty if it was not measured.
+std::vector<double> values_of(const std::vector<Measurement>& measurements, const Side& side, const char* metric) {
+  for (const Measurement& m : measurements) {
+    if (m.work == side.work && m.variant == side.variant && m.by == side.by && m.metrics.contains(metric)) {
+      return m.metrics.at(metric);
+    }
+  }
+  return {};
+}
+
+Ratio ratio_of(const std::vector<Measurement>& measurements, const Target& target) {
+  Ratio ratio{target.name, {}, values_of(measurements, target.ours, target.metric), {}};
+  if (target.theirs) {
+    const std::vector<double> theirs = values_of(measurements, *target.theirs, target.metric);
+    ratio.values.resize(std::min(ratio.values.size(), theirs.size()));
+    for (std::size_t run = 0; run < ratio.values.size(); ++run) {
+      ratio.values[run] /= theirs[run];
+    }
+  }
+  if (target.reach != Reach::report) {
+    const bool at_least = target.reach == Reach::at_least;
+    ratio.goal = fmt::format("{} {:.2f}", at_least ? "≥" : "≤", target.goal);
+    if (!ratio.values.empty()) {
+      const double reached = median(ratio.values);
+      ratio.reached = at_least ? reached >= target.goal : reached <= target.goal;
+    }
+  }
+  return ratio;
+}
+
+}  // namespace
+
+std::vector<Measurement> read_records(std::istream& lines) {
+  std::vector<Measurement> measurements;
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    const auto same = [&](const Measurement& m) {
+      return m.work == record.at("work") && m.variant == record.at("variant") && m.by == record.at("by");
+    };
+    auto found = std::find_if(measurements.begin(), measurements.end(), same);
+    if (found == measurements.end()) {
+      found = measurements.insert(found, {record.at("work"), record.at("variant"), record.at("by"), {}});
+    }
+    for (const char* const metric :
+         {"count", "seconds", "rate", "p50_ms", "p99_ms", "client_cpu", "server_cpu", "max_rss_mib"}) {
+      if (record.contains(metric)) {
+        found->metrics[metric].push_back(record[metric]);
+      }
+    }
+  }
+  return measurements;
+}
+
+std::vector<Ratio> ratios_of(const std::vector<Measurement>& measurements) {
+  std::set<std::string> works;
+  for (const Measurement& m : measurements) {
+    works.insert(m.work);
+  }
+  std::vector<Ratio> ratios;
+  for (const Target& target : targets()) {
+    const bool measured = works.contains(target.ours.work) && (!target.theirs || works.contains(target.theirs->work));
+    if (Ratio ratio = ratio_of(measurements, target); measured && !(target.optional && ratio.values.empty())) {
+      ratios.push_back(std::move(ratio));
+    }
+  }
+  return ratios;
+}
+
+std::vector<std::string> names_of_ratios() {
+  std::vector<std::string> names;
+  for (const Target& target : targets()) {
+    if (!target.optional) {
+      names.emplace_back(target.name);
+    }
+  }
+  return names;
+}
+
+std::vector<double> costs_of(const ordered_json& measurement, unsigned cores) {
+  const ordered_json& metrics = measurement.at("metrics");
+  if (!metrics.contains("client_cpu") || !metrics.contains("server_cpu")) {
+    return {};
+  }
+  const auto each = [&](const char* metric) {
+    return metrics.at(metric).at("median").get<double>() / metrics.at("count").at("median").get<double>();
+  };
+  const double client = each("client_cpu"), servers = each("server_cpu");
+  return {client, servers, std::max(0.0, each("seconds") * cores - client - servers)};
+}
+
+ordered_json to_json(const std::vector<Measurement>& measurements) {
+  ordered_json result = ordered_json::array();
+  for (const Measurement& m : measurements) {
+    ordered_json metrics;
+    for (const auto& [name, values] : m.metrics) {
+      metrics[name] = spread(values);
+      metrics[name]["runs"] = values;
+    }
+    result.push_back({{"work", m.work}, {"variant", m.variant}, {"by", m.by}, {"metrics", metrics}});
+  }
+  return result;
+}
+
+ordered_json to_json(const std::vector<Ratio>& ratios) {
+  ordered_json result = ordered_json::array();
+  for (const Ratio& ratio : ratios) {
+    ordered_json entry = {{"name", ratio.name}};
+    if (!ratio.values.empty()) {
+      entry.update(spread(ratio.values));
+    }
+    if (!ratio.goal.empty()) {
+      entry["goal"] = ratio.goal;
+    }
+    if (ratio.reached) {
+      entry["reached"] = *ratio.reached;
+    }
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+}  // namespace looseleaf::bench

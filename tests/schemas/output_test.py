@@ -1,0 +1,291 @@
+#!/usr/bin/python3
+"""Runs every command with --output json on a sandbox and checks each line against schemas/output.
+usage: output_test.py PROGRAM"""
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import schema_files
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+import sandbox
+
+PROGRAM = os.path.realpath(sys.argv[1])
+SEEN = set()  # (command, definition)
+SLOW = 20  # seconds that a step may take on a busy machine
+
+
+class Box(sandbox.Sandbox):
+    """Runs commands whose output is judged."""
+
+    def command(self, command, *arguments):
+        cluster = ["--cluster", self.cluster] if self.cluster and command != "sandbox" else []
+        return [PROGRAM, *cluster, command, *arguments, "--output", "json"]
+
+    def run(self, *arguments, stdin="", status=0, lines=()):
+        """Runs a command; its lines must be of these definitions (one that ends in * may be there once or more)."""
+        done = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=120)
+        what = f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == status, what
+        return judge(arguments[0], done.stdout.split("\n")[:-1], lines, what)
+
+    def servers(self):
+        return self.run("sandbox", "status", "--dir", self.box, lines=["server", "server", "status"])
+
+
+def judge(command, lines, definitions, what):
+    """The lines as values, once each is known to be of its definition."""
+    order = "".join(f"(?:{name[:-1]} )+" if name.endswith("*") else f"{name} " for name in definitions)
+    values = [json.loads(line) for line in lines]
+    wanted = {name.rstrip("*") for name in definitions}
+    found = []
+    for value in values:
+        fits = [name for name in wanted if schema_files.validator(f"output/{command}.schema.json", name).is_valid(value)]
+        if not fits and wanted:
+            name = sorted(wanted)[-1]
+            schema_files.validator(f"output/{command}.schema.json", name).validate(value)
+        fits = [name for name in fits if name != "entity"] or fits  # every object could be an entity
+        assert len(fits) == 1, f"{fits} describe {value}\n{what}"
+        assert schema_files.validator(f"output/{command}.schema.json").is_valid(value), value
+        SEEN.add((command, fits[0]))
+        found.append(fits[0])
+    assert re.fullmatch(order, "".join(f"{name} " for name in found)), f"{found} came, not {definitions}: {what}"
+    return values
+
+
+def uuid_of(number):
+    return f"{number:032x}"
+
+
+def entity(number, **members):
+    return json.dumps({"id": uuid_of(number), **members}) + "\n"
+
+
+def definition(box, table, **keys):
+    properties = [{"name": "n", "type": "int"}]
+    return box.write(f"{table}.json", json.dumps({"table": table, "properties": properties, **keys}))
+
+
+def version_and_servers(box):
+    done = subprocess.run([PROGRAM, "--version", "--output", "json"], capture_output=True, text=True, check=True)
+    judge("version", done.stdout.split("\n")[:-1], ["summary"], done.stdout)
+    started = box.run("sandbox", "start", "--shards", "2", "--dir", box.box, lines=["started"])
+    box.cluster = started[0]["cluster_file"]
+    box.servers()
+    box.run("sandbox", "status", "--dir", box.folder + "/nothing", status=2)
+
+
+def before_and_after_init(box):
+    refused = box.run("status", status=2, lines=["shard", "shard", "summary"])
+    assert refused[0]["error"]["hint"] and refused[2] == {**refused[2], "refused": 2, "down": 0, "cluster_id": None}
+    box.run("put", stdin=entity(1), status=2)
+    assert box.run("init", lines=["summary"])[0]["created"]
+    assert not box.run("init", lines=["summary"])[0]["created"]
+    box.run("init", "--accept-empty-shard", "7", status=2)
+    box.run("init", "--cluster", box.write("bad.json", "{}"), status=2)
+
+
+def putting(box):
+    results = box.run("put", stdin=entity(1, n=1) + '{"n": 2}\n{"id": 7}\n{"n":,}\n', status=1,
+                          lines=["result"] * 4 + ["summary"])
+    assert [result["status"] for result in results[:4]] == ["stored", "stored", "rejected", "rejected"]
+    assert (results[2]["id"], results[2]["line"], results[3]["line"]) == (None, 3, 4)
+    assert results[4] == {"schema_version": 1, "stored": 2, "rejected": 2, "failed": 0, "unknown": 0}
+    box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
+    box.run("put", "/nonexistent.jsonl", status=3, lines=["summary"])
+    box.run("put", "--no-such-option", status=2)
+    named = box.run("put", box.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
+    assert named[0]["file"].endswith("bad.jsonl")
+
+
+def getting(box):
+    box.run("get", uuid_of(1), lines=["entity", "summary"])
+    end = box.run("get", "-", stdin=f"{uuid_of(2)}\nx\n{uuid_of(99)}\n", status=1, lines=["entity", "summary"])[1]
+    assert end == {"schema_version": 1, "found": 1, "missing": 1, "rejected": 1, "failed": 0}
+    box.run("put", "--quiet", stdin=entity(4), lines=["summary"])
+    box.sql(0, f"UPDATE entities SET body = 'damaged' WHERE id = X'{uuid_of(4)}'")
+    assert box.run("get", uuid_of(4), status=3, lines=["summary"])[0]["failed"] == 1
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
+    assert (found[0]["kind"], found[0]["index"], found[0]["entity_id"]) == ("unreadable", None, uuid_of(4))
+    box.run("get", "x", status=2)
+    deleted = box.run("delete", "-", stdin=f"{uuid_of(4)}\nx\n{uuid_of(99)}\n", status=1,
+                          lines=["result"] * 3 + ["summary"])
+    assert sorted(result["status"] for result in deleted[:3]) == ["deleted", "not_found", "rejected"]
+    assert deleted[3] == {"schema_version": 1, "deleted": 1, "not_found": 1, "rejected": 1, "failed": 0, "unknown": 0}
+    box.run("delete", uuid_of(99), "--quiet", status=1, lines=["summary"])
+
+
+def indexes(box):
+    by_n = definition(box, "by_n", shard_on="n", where={"hidden": None})
+    plain = definition(box, "plain", immutable=True)
+    assert box.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
+    created = box.run("create-index", plain, by_n, lines=["index", "index", "summary"])
+    assert created[2]["building"] == ["plain", "by_n"]
+    box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])
+    box.run("query", "plain", status=2)
+    definition(box, "by_n")
+    filled = box.run("create-index", plain, by_n, "--backfill", lines=["index", "index", "progress*", "summary"])
+    assert sorted(filled[-1]["ready"]) == ["by_n", "plain"] and filled[-1]["building"] == []
+    assert box.run("backfill", lines=["summary"])[0]["ready"] == []
+    definition(box, "by_n", immutable=True)
+    box.run("create-index", by_n, status=2)
+    definition(box, "by_n")
+    refused = box.run("put", stdin=entity(1, n=9), status=1, lines=["result", "summary"])[0]
+    assert (refused["status"], refused["id"], refused["index"]) == ("rejected", uuid_of(1), "plain")
+    box.run("drop-index", "plain", "--yes", lines=["index", "summary"])
+    box.run("drop-index", "plain", "--yes", status=2)
+    box.run("drop-index", "by_n", status=2)
+    answered_no(box)
+
+
+def answered_no(box):
+    terminal, program_side = pty.openpty()
+    asking = subprocess.Popen(box.command("drop-index", "by_n"), stdin=program_side, stderr=program_side,
+                              stdout=subprocess.PIPE, text=True)
+    os.close(program_side)
+    os.write(terminal, b"n\n")
+    out = asking.communicate(timeout=SLOW)[0]
+    os.close(terminal)
+    assert asking.returncode == 1
+    assert judge("drop-index", out.split("\n")[:-1], ["summary"], out)[0]["indexes"] == 0
+
+
+def queries(box):
+    box.run("put", "--quiet", stdin="".join(entity(number, n=number) for number in range(10, 20)), lines=["summary"])
+    page = box.run("query", "by_n", "n>=10", "--limit", "3", lines=["entity"] * 3 + ["summary"])[3]
+    box.run("query", "by_n", "n>=10", "--after", page["next"], "--limit", "3", lines=["entity"] * 3 + ["summary"])
+    assert box.run("query", "by_n", "n=77", lines=["summary"])[0]["next"] is None
+    box.run("query", "by_n", "n>17", "--ids", lines=["id", "id", "summary"])
+    box.run("query", "by_n", "n>17", "--count", lines=["count"])
+    explained = box.run("query", "by_n", "n>17", "--where", "n=19", "--explain", lines=["explanation"])[0]
+    assert (explained["entities"], explained["filtered"], len(explained["shards"])) == (1, 1, 2)
+    box.run("query", "by_m", status=2)
+    box.run("query", "by_n", "m=1", status=2)
+
+
+def verification(box):
+    assert box.run("verify", "--grace", "0", lines=["summary"])[0]["consistent"]
+    box.sql(0, "DELETE FROM by_n WHERE n = 10")
+    box.sql(0, f"INSERT INTO by_n VALUES (12, X'{uuid_of(98)}'), (99, X'{uuid_of(14)}')")
+    box.sql(1, f"INSERT INTO by_n VALUES (16, X'{uuid_of(16)}')")
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding"] * 4 + ["summary"])
+    kinds = ["misplaced", "missing", "orphan", "stale"]
+    assert sorted(finding["kind"] for finding in found[:4]) == kinds and found[4]["findings"] == 4
+    folder = os.path.join(box.folder, "definitions")
+    os.mkdir(folder)
+    shutil.copy(definition(box, "other"), folder)
+    found = box.run("verify", "--definitions", folder, "--grace", "0", status=1, lines=["finding*", "summary"])
+    undeclared = [finding for finding in found if finding.get("kind") == "undeclared"]
+    assert {finding["index"] for finding in undeclared} == {"by_n", "other"}
+    assert [finding["file"] for finding in undeclared if finding["index"] == "other"]
+    repaired = box.run("verify", "--repair", "--grace", "0", lines=["summary"])[0]
+    assert repaired["consistent"] and repaired["repaired"] > 0
+    box.sql(1, "ALTER TABLE by_n ADD COLUMN more INT")
+    found = box.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
+    assert (found[0]["kind"], found[0]["entity_id"]) == ("table_differs", None)
+    box.sql(1, "ALTER TABLE by_n DROP COLUMN more")
+    box.run("verify", "nothing", status=2)
+
+
+def cleaning(box):
+    assert box.run("clean", "--full", lines=["summary"])[0]["mended"] == {}
+    box.sql(0, f"INSERT INTO by_n VALUES (77, X'{uuid_of(12)}')")
+    box.run("put", "--quiet", stdin=entity(12, n=12), lines=["summary"])  # so that clean looks at it
+    cleaner = subprocess.Popen(box.command("clean", "--follow"), stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    first = cleaner.stdout.readline()
+    box.run("clean", status=3)  # the other one holds the job
+    cleaner.send_signal(signal.SIGTERM)
+    rest = cleaner.communicate(timeout=SLOW)[0]
+    assert cleaner.returncode == 143
+    assert judge("clean", [first, *rest.split("\n")[:-1]], ["pass*"], first)[0]["mended"] == {"stale": 1}
+
+
+def jobs(box):
+    pause = box.write("pause", "")
+    late = definition(box, "late")
+    box.run("create-index", late, lines=["index", "summary"])
+    job = subprocess.Popen(box.command("backfill", "--pause-file", pause), stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+    first = job.stdout.readline()
+    shards = box.run("status", lines=["shard", "shard", "summary"])
+    running = [one for shard in shards[:2] for one in shard["jobs"] if one["job"] == "backfill"]
+    assert running and all(one["holder"] for one in running), shards
+    os.remove(pause)
+    rest = job.communicate(timeout=60)[0]
+    values = judge("backfill", [first, *rest.split("\n")[:-1]], ["progress*", "summary"], first + rest)
+    assert values[0]["waiting"] and values[-1]["ready"] == ["late"]
+
+
+def shard_down(box):
+    server = box.servers()[1]
+    os.kill(server["pid"], signal.SIGKILL)
+    deadline = time.monotonic() + SLOW
+    while sandbox_status(box)[1]["running"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    short = ("--timeout", "1")
+    down = box.run("status", *short, status=3, lines=["shard", "shard", "summary"])
+    assert (down[1]["state"], down[2]["down"]) == ("down", 1) and down[1]["error"]["what"]
+    results = box.run("put", *short, stdin=entity(20) + entity(21), status=3, lines=["result", "result", "summary"])
+    assert [result["status"] for result in results[:2]] == ["stored", "failed"]
+    assert results[1]["shard"] == 1 and isinstance(results[1]["code"], int)
+    failed = box.run("delete", uuid_of(11), *short, status=3, lines=["result", "summary"])
+    assert failed[0]["status"] == "failed" and failed[1]["failed"] == 1
+    part = box.run("query", "by_n", "--partial", "--ids", *short, status=3, lines=["id*", "summary"])[-1]
+    assert part["unavailable"] == [1]
+    for command in ("verify", "clean", "init", "backfill"):
+        box.run(command, *short, status=3)
+    box.run("query", "by_n", "--count", *short, status=3)
+
+
+def sandbox_status(box):
+    done = subprocess.run(box.command("sandbox", "status", "--dir", box.box), capture_output=True, text=True)
+    return judge("sandbox", done.stdout.split("\n")[:-1], ["server", "server", "status"], done.stdout)
+
+
+def the_end(box):
+    assert box.run("sandbox", "stop", "--dir", box.box, lines=["stopped"])[0]["stopped"] == 1
+    box.run("sandbox", "delete", "--dir", box.box, lines=["stopped"])
+
+
+def check_documentation():
+    """docs/json.md has a section on every command, and links to its schema."""
+    text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z-]+)  ", text.split("commands:\n")[1].split("\n\n")[0], re.M)
+    page = (schema_files.FOLDER.parent / "docs/json.md").read_text()
+    assert len(commands) > 5
+    for command in commands:
+        assert f"output/{command}.schema.json" in schema_files.names(), f"no schema of the output of {command}"
+        assert f"[{command}](../schemas/output/{command}.schema.json)" in page, f"docs/json.md says nothing on {command}"
+
+
+def check_coverage():
+    """Every definition in the schemas was seen to come out."""
+    for name in schema_files.names():
+        schema = schema_files.SCHEMAS[schema_files.BASE + name]
+        command = name.removeprefix("output/").removesuffix(".schema.json")
+        if name.startswith("output/") and command != "common":
+            unseen = [one for one in schema["$defs"] if (command, one) not in SEEN]
+            assert not unseen, f"{name} describes what did not come: {unseen}"
+
+
+def main():
+    sandbox.skip_without_server(PROGRAM)
+    check_documentation()
+    assert schema_files.check_examples() > 10
+    with Box(PROGRAM) as box:
+        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, queries, verification,
+                     cleaning, jobs, shard_down, the_end):
+            part(box)
+    check_coverage()
+    print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")
+
+
+main()

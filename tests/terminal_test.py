@@ -1,0 +1,216 @@
+#!/usr/bin/python3
+"""What the program does on a terminal, and when its reader leaves: colours, tables that fit, nothing that could control
+the terminal, and progress lines in a window that changes its size.
+usage: terminal_test.py PROGRAM"""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unicodedata
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+import sandbox
+
+PROGRAM = os.path.realpath(sys.argv[1])
+WAIT = 30  # seconds for what takes no time on an idle machine
+EVIL = "a\u202eb\u2066c\u200fd\u009be\u061c"
+
+
+def on_terminal(arguments, columns=80, both=True, **environment):
+    """(status, what a terminal of that width receives). Not `both`: standard error is not the terminal's."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    given = {name: value for name, value in {**os.environ, "TERM": "xterm", **environment}.items() if value is not None}
+    given.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
+    child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, env=given,
+                             stderr=theirs if both else subprocess.DEVNULL)
+    os.close(theirs)
+    received = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # how Linux says that nobody has the other side any more
+            part = b""
+        if not part:
+            break
+        received += part
+    os.close(ours)
+    return child.wait(), received.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+
+
+def check_colours():
+    failing = ["status", "--cluster", "/nonexistent"]
+    for arguments, environment, coloured in (
+            (failing, {}, True),
+            (["no-such-command"], {}, True),
+            (failing, {"NO_COLOR": "1"}, False),
+            (failing, {"NO_COLOR": ""}, True),
+            (failing, {"TERM": "dumb"}, False),
+            (failing, {"TERM": None}, False),
+            ([*failing, "--color", "never"], {}, False),
+            ([*failing, "--color", "auto"], {"NO_COLOR": "1"}, False),
+            ([*failing, "--color", "always"], {"NO_COLOR": "1"}, True),
+            ([*failing, "--color", "always"], {"TERM": "dumb"}, True)):
+        status, text = on_terminal(arguments, **environment)
+        assert status == 2 and "error" in text, text
+        assert ("\033[" in text) == coloured, f"{arguments} {environment}: {text!r}"
+    piped = subprocess.run([PROGRAM, *failing], capture_output=True, text=True)
+    assert piped.stderr.startswith("looseleaf: error: the file"), piped.stderr
+
+
+def check_tables(box):
+    piped = subprocess.run([PROGRAM, "status"], capture_output=True, text=True, check=True).stdout
+    longest = max(map(len, piped.splitlines()))
+    assert longest > 80, piped
+    wide = on_terminal(["status"], columns=longest, both=False)[1]
+    assert wide == piped
+    for columns in (longest - 1, 80, 66):
+        narrow = on_terminal(["status"], columns=columns, both=False)[1]
+        assert max(map(len, narrow.splitlines())) <= columns, narrow
+        assert re.sub(r"\s", "", narrow) != re.sub(r"\s", "", piped) or columns == longest - 1, "nothing was broken"
+        assert sorted(re.sub(r"\s", "", narrow)) == sorted(re.sub(r"\s", "", piped)), "something is lost"
+    assert subprocess.run([PROGRAM, "status"], capture_output=True, text=True, env={**os.environ, "COLUMNS": "40"},
+                          check=True).stdout == piped
+
+
+def is_harmless(text):
+    return not any(character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
+                   for character in text)
+
+
+def check_escapes(box):
+    entity = json.dumps({"id": "0" * 31 + "1", "n": 1, "text": EVIL}, ensure_ascii=False)
+    subprocess.run([PROGRAM, "put"], input=entity, text=True, check=True, capture_output=True)
+    for arguments in (["get", "0" * 31 + "1"], ["query", "by_n", "n=1"]):
+        piped = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=True).stdout
+        assert piped == entity + "\n", "a pipe gets an entity byte for byte"
+        status, shown = on_terminal(arguments, both=False)
+        assert status == 0 and is_harmless(shown), ascii(shown)
+        assert json.loads(shown) == json.loads(entity)
+    shards = [{"socket": f"{box.box}/s0.sock", "database": "x\u202ey"}]
+    cluster = box.write("evil.json", json.dumps({"shards": shards, "user": "root", "defaults_file": box.write("e.cnf", "")}))
+    for arguments in (["status", "--cluster", cluster], ["get", EVIL], ["query", EVIL], ["drop-index", EVIL, "--yes"],
+                      [EVIL], ["get", f"--{EVIL}"], ["put", f"/{EVIL}"], ["create-index", EVIL]):
+        status, shown = on_terminal([*arguments, "--color", "never"], columns=500)
+        assert status in (2, 3) and "\\u202e" in shown and is_harmless(shown), ascii(shown)
+
+
+def check_reader_leaves(box):
+    many = "".join(json.dumps({"id": f"{number:032x}", "n": number}) + "\n" for number in range(100, 3100))
+    subprocess.run([PROGRAM, "put", "--quiet"], input=many, text=True, check=True)
+    ids = "".join(f"{number:032x}\n" for number in range(100, 3100))
+    plan = box.write("plan.json", json.dumps({"table": "plan", "properties": [{"name": "p", "type": "int"}]}))
+    for arguments, given in ((["--help"], ""), (["--version"], ""), (["query", "--help"], ""), (["status"], ""),
+                             (["query", "by_n"], ""), (["query", "by_n", "--ids"], ""), (["query", "by_n", "--count"], ""),
+                             (["query", "by_n", "--explain"], ""), (["get", "-"], ids),
+                             (["create-index", "--dry-run", plan], ""), (["verify", "--quiet"], ""),
+                             (["init", "--quiet"], ""), (["sandbox", "status", "--dir", box.box], ""),
+                             (["clean", "--quiet", "--output", "json"], ""), (["status", "--output", "json"], "")):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([PROGRAM, *arguments], input=given, stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, ""), f"{arguments}: {done}"
+    head = subprocess.run(["bash", "-c", '"$0" query by_n 2>&1 | head -n 1; exit ${PIPESTATUS[0]}', PROGRAM],
+                          capture_output=True, text=True)
+    assert (head.returncode, head.stderr, head.stdout.count("\n")) == (0, "", 1), head
+
+
+class Window:
+    """A window of tmux, whose server ends with the object."""
+
+    def __init__(self, box):
+        self.socket = os.path.join(box.folder, "tmux")
+        self.environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
+
+    def tmux(self, *arguments):
+        call = ["tmux", "-u", "-S", self.socket, "-f", "/dev/null", *arguments]
+        return subprocess.run(call, capture_output=True, text=True, check=True, env=self.environment).stdout
+
+    def start(self, command, columns):
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", "20", command)
+
+    def resize(self, columns, pid):
+        """The program sleeps meanwhile: tmux breaks lines some time before it tells the new size, and what is drawn in
+        between is drawn by the old one."""
+        os.kill(pid, signal.SIGSTOP)
+        self.tmux("resize-window", "-x", str(columns), "-y", "20")
+        with open(self.tmux("display-message", "-p", "#{pane_tty}").strip(), "rb", buffering=0) as terminal:
+            deadline = time.monotonic() + WAIT
+            while os.get_terminal_size(terminal.fileno()).columns != columns:
+                assert time.monotonic() < deadline, "tmux does not change the size"
+                time.sleep(0.05)
+        os.kill(pid, signal.SIGCONT)
+
+    def lines(self):
+        return [line for line in self.tmux("capture-pane", "-p").splitlines() if line.strip()]
+
+    def wait_for(self, what, holds):
+        deadline = time.monotonic() + WAIT
+        while not holds(self.lines()):
+            assert time.monotonic() < deadline, what + ":\n" + "\n".join(self.lines())
+            time.sleep(0.1)
+
+
+def check_resizing(box):
+    pause = box.write("a-file-whose-name-is-so-long-that-the-line-that-has-it-" + "must-be-cut-" * 5, "")
+    late = box.write("late.json", json.dumps({"table": "late", "properties": [{"name": "n", "type": "int"}]}))
+    subprocess.run([PROGRAM, "create-index", "--quiet", late], check=True)
+    # A full window: in one that is not, tmux itself hides what is above the line that it breaks.
+    pid_file = os.path.join(box.folder, "pid")
+    job = f"""seq -f 'line %g' 40
+        sh -c 'echo $$ > "{pid_file}"; exec "{PROGRAM}" backfill --pause-file "{pause}"' 2>&1 >/dev/null
+        echo status $?; cat"""
+    with Window(box) as window:
+        window.start(job, 120)
+        window.wait_for("progress is drawn", lambda lines: is_drawn(lines, 120))
+        for columns in (30, 17, 120, 24, 60):
+            window.resize(columns, int(pathlib.Path(pid_file).read_text()))
+            window.wait_for(f"progress fits {columns} columns", lambda lines: is_drawn(lines, columns))
+        os.remove(pause)
+        window.wait_for("progress is gone at the end", lambda lines: "status 0" in lines)
+        lines = window.lines()
+        assert lines[lines.index("line 40") + 1].startswith("looseleaf: read"), lines
+
+
+def is_drawn(lines, columns):
+    """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
+    last = lines[-3:]
+    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 2 <= len(last[2]) < columns
+            and last[0].startswith("shard 0: ") and last[1].startswith("shard 1: ") and last[2].startswith("backfill: "))
+
+
+def main():
+    sandbox.skip_without_server(PROGRAM)
+    if shutil.which("tmux") is None:
+        print("skipped: there is no tmux")
+        sys.exit(77)
+    check_colours()
+    with sandbox.Sandbox(PROGRAM) as box:
+        started = [PROGRAM, "sandbox", "start", "--quiet", "--shards", "2", "--dir", box.box]
+        os.environ["LOOSELEAF_CLUSTER"] = subprocess.run(started, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
+        for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
+            subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
+        for check in (check_tables, check_escapes, check_reader_leaves, check_resizing):
+            check(box)
+    print("terminal_test: all is well on a terminal")
+
+
+main()
