@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 
 namespace looseleaf::model {
 namespace {
