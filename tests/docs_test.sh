@@ -49,7 +49,7 @@ for command in $commands; do
 done
 
 pages=(README.md docs/*.md examples/*/README.md)
-for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md; do
+for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md SECURITY.md; do
   check_links "$page"
 done
 while read -r command rest; do

@@ -17,11 +17,15 @@ foreach(component package IN ZIP_LISTS deb_components deb_packages)
     DESTINATION "share/doc/${package}" COMPONENT ${component})
 endforeach()
 install(FILES README.md SECURITY.md DESTINATION share/doc/looseleaf COMPONENT runtime)
-install(DIRECTORY docs/ DESTINATION share/doc/looseleaf/docs COMPONENT runtime FILES_MATCHING PATTERN "*.md" PATTERN proof EXCLUDE PATTERN man EXCLUDE)
+install(DIRECTORY docs/ DESTINATION share/doc/looseleaf/docs COMPONENT runtime FILES_MATCHING PATTERN "*.md"
+  PATTERN proof EXCLUDE PATTERN man EXCLUDE)
 install(DIRECTORY schemas DESTINATION share/looseleaf COMPONENT runtime FILES_MATCHING PATTERN "*.schema.json"
   PATTERN debian EXCLUDE PATTERN friendfeed EXCLUDE)  # definitions for the examples
 install(DIRECTORY packaging/systemd/ DESTINATION lib/systemd/system COMPONENT runtime)
 install(FILES packaging/deb/sysusers.conf DESTINATION lib/sysusers.d RENAME looseleaf.conf COMPONENT runtime)
+install(CODE [[
+  file(GLOB_RECURSE pages "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/man/*.[1-8]")
+  execute_process(COMMAND gzip -9nf ${pages} COMMAND_ERROR_IS_FATAL ANY)]] COMPONENT runtime)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

@@ -91,6 +91,10 @@ std::size_t utf8_length(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
 }
 
+bool beyond_bmp(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xF0; });
+}
+
 std::string read_at_most(std::istream& in, std::size_t bytes) {
   std::string text;
   for (std::istreambuf_iterator<char> next(in), end; next != end && text.size() < bytes; ++next) {

@@ -22,6 +22,9 @@ namespace looseleaf::base {
 // Code points of a valid UTF-8 text.
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 
+// Has a valid UTF-8 text a character beyond U+FFFF? Names on a server must not.
+[[nodiscard]] bool beyond_bmp(std::string_view text);
+
 // The smallest text greater than every text that starts with this one, by code points; absent if there is none.
 [[nodiscard]] std::optional<std::string> utf8_successor(std::string_view text);
 

@@ -84,11 +84,14 @@ Address parse_host_and_port(std::string_view text, const Place& place) {
 void check_database(const std::string& name, const Place& place) {
   const bool has_control =
       std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
-  if (name.empty() || base::utf8_length(name) > max_database_length || name.back() == ' ' || has_control) {
-    place.fail("not a database name",
-               fmt::format("a database name has 1 to {} characters, none of them a control character, and does not end "
-                           "in a space",
-                           max_database_length));
+  if (name.empty() || base::utf8_length(name) > max_database_length || name.back() == ' ' || has_control ||
+      base::beyond_bmp(name)) {
+    place.fail(
+        "not a database name",
+        fmt::format(
+            "a database name has 1 to {} characters, none of them a control character or beyond U+FFFF, and does "
+            "not end in a space",
+            max_database_length));
   }
 }
 

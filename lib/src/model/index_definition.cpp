@@ -60,10 +60,6 @@ bool is_path(std::string_view path) {
 }
 
 // Four-byte sequences begin with 0xF0 or more: characters that no MySQL identifier may have.
-bool beyond_bmp(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xF0; });
-}
-
 std::string parse_property_name(const JsonObject& object) {
   const std::optional<std::string> name = object.string("name");
   if (!name) {
@@ -77,7 +73,7 @@ std::string parse_property_name(const JsonObject& object) {
     object.fail_at_value("name", "a property path too long for a column name",
                          fmt::format("shorten it by {} characters", base::utf8_length(*name) - max_name_length));
   }
-  if (beyond_bmp(*name) || name->back() == ' ') {
+  if (base::beyond_bmp(*name) || name->back() == ' ') {
     object.fail_at_value("name", "a property path that cannot be a column name",
                          "column names have no characters beyond U+FFFF and do not end in a space");
   }

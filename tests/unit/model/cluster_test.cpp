@@ -208,6 +208,7 @@ TEST_CASE("of a file that is not JSON it is said what to write instead, if that 
 
 TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
   CHECK(complaint_about(R"({"shards": ["a/)" + std::string(64, 'x') + R"("]})") == "accepted");
+  CHECK(complaint_about("{\"shards\": [\"a/\U0001F600\"]}") == "1:13 -: not a database name");
   const auto shards = [](int count) {
     std::string list;
     for (int i = 0; i < count; ++i) {
