@@ -111,13 +111,16 @@ void print_costs(const ordered_json& measurements, unsigned cores) {
 }
 
 void print_latencies(const ordered_json& measurements) {
-  fmt::print("\n| work | by | a second | p50 ms | p99 ms |\n|---|---|---|---|---|\n");
+  std::string rows;
   for (const ordered_json& m : measurements) {
     const ordered_json& metrics = m["metrics"];
     if (metrics.contains("p50_ms")) {
-      fmt::print("| {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0), cell(metrics, "p50_ms", 1, 2),
-                 cell(metrics, "p99_ms", 1, 2));
+      rows += fmt::format("| {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0),
+                          cell(metrics, "p50_ms", 1, 2), cell(metrics, "p99_ms", 1, 2));
     }
+  }
+  if (!rows.empty()) {
+    fmt::print("\n| work | by | a second | p50 ms | p99 ms |\n|---|---|---|---|---|\n{}", rows);
   }
 }
 
@@ -209,6 +212,7 @@ void plots(const ordered_json& report, const std::string& dir) {
                            Plot{"single-put", "single put", "p50_ms", "single put, p50 in ms"},
                            Plot{"query", "query", "p50_ms", "query, p50 in ms"},
                            Plot{"process", "process", "p50_ms", "whole processes, p50 in ms"},
+                           Plot{"growth", "growth", "rate", "entities a second as the store grows"},
                            Plot{"memory", "memory", "max_rss_mib", "peak memory in MiB"}}) {
     plot_metric(measurements, dir, plot);
   }

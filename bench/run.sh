@@ -5,7 +5,8 @@
 #   --entities N    how many (1000000)
 #   --runs N        how often each work is measured (5)
 #   --pool SIZE     each server's buffer pool (512M)
-#   --only WORK     put, point, scan, latency, process or memory; may be repeated
+#   --only WORK     put, point, scan, latency, process or memory, or growth, which is not part of a whole run; may be
+#                   repeated
 #   --debian        measure put of this machine's whole Debian package list too
 #   --out FILE      all results as JSON (build/bench.json)
 #   --plots DIR     draw what was measured there, as SVG; needs gnuplot
