@@ -6,11 +6,13 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libcli11-dev libdeflate-dev libfmt-dev libmysqlcppconn-dev libsimdjson-dev
           nlohmann-json3-dev)
+tests=(clang debootstrap doctest-dev dpkg-dev fish gnuplot-nox libclang-rt-dev lintian mandoc openssl python3-jsonschema
+       python3-yaml scdoc spin tmux zlib1g-dev zsh)
 servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do
   case $option in
-    --tests) packages+=(doctest-dev clang libclang-rt-dev python3-jsonschema spin zlib1g-dev zsh fish scdoc mandoc gnuplot-nox python3-yaml tmux dpkg-dev lintian debootstrap openssl "${servers[@]}") ;;
+    --tests) packages+=("${tests[@]}" "${servers[@]}") ;;
     --servers) packages+=("${servers[@]}") ;;
     --list) list=yes ;;
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
