@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failpoint.hpp"
 #include "tests/cli/expectations.hpp"
 
 namespace looseleaf::test {
@@ -199,7 +200,8 @@ class StoppedPut {
   cli::Process process_;
 };
 
-TEST_CASE("a running program shows no password among its arguments and variables") {
+TEST_CASE("a running program shows no password among its arguments and variables" *
+          doctest::skip(!base::failpoints_enabled)) {
   const WithCanary setup;
   const TemporaryDirectory directory;
   StoppedPut put(setup, directory.path());
@@ -210,7 +212,7 @@ TEST_CASE("a running program shows no password among its arguments and variables
   CHECK(contains(put.shown("limits"), "Max core file size        1 "));
 }
 
-TEST_CASE("a program that crashes leaves no core file") {
+TEST_CASE("a program that crashes leaves no core file" * doctest::skip(!base::failpoints_enabled)) {
   const WithCanary setup;
   const TemporaryDirectory directory;
   StoppedPut put(setup, directory.path());
