@@ -375,5 +375,18 @@ TEST_CASE("a commit in doubt never undoes what another writer was told is stored
   CHECK(fixture.findings().empty());
 }
 
+TEST_CASE("a store that knows the shards asks none that it has nothing to write on") {
+  StoreFixture fixture;
+  const std::string on_shard_1 = R"({"id": "00000000000000000000000000000011"})";
+  REQUIRE(put_one(fixture.datastore, on_shard_1) == WriteStatus::stored);
+  const auto selects = [&] {
+    const std::string line = fixture.cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_select'");
+    return std::stoull(line.substr(line.find('\t')));
+  };
+  const std::uint64_t before = selects(), asking = selects() - before;  // MySQL counts that as well
+  REQUIRE(put_one(fixture.datastore, on_shard_1) == WriteStatus::stored);
+  CHECK(selects() == before + 2 * asking);
+}
+
 }  // namespace
 }  // namespace looseleaf::test

@@ -50,7 +50,7 @@ class WriteStream::Impl {
  public:
   Impl(std::shared_ptr<store::Shards> shards, std::function<void(WriteResult)> on_result)
       : shards_(std::move(shards)), on_result_(std::move(on_result)), queues_(shards_->count()) {
-    shards_->check_identities();
+    shards_->check_identities(store::Shards::Known::trust);
     try {
       start_threads();
     } catch (const std::exception& error) {

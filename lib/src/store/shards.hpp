@@ -80,8 +80,10 @@ class Shards {
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_replica(std::uint32_t shard, std::size_t n) const;
 
   // Connects to every shard that can be reached, so that a cluster file that mixes clusters is refused before
-  // anything is written, and loads their catalogs. A shard that is down is no error here.
-  void check_identities();
+  // anything is written, and loads their catalogs. A shard that is down is no error here. One whose catalog was loaded
+  // before may be trusted to be the same still: then its catalog is not loaded again either.
+  enum class Known { check_again, trust };
+  void check_identities(Known known = Known::check_again);
 
   // The catalog of an entity shard as last loaded; loads it if it never was.
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
