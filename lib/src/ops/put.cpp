@@ -606,6 +606,13 @@ class BatchWriter {
 
 }  // namespace
 
+Error out_of_something(const std::exception& error) {
+  return {ErrorCode::io,
+          "this process ran out of memory or threads",
+          {{"reason", error.what()}},
+          "give it more, or put fewer and smaller entities at once"};
+}
+
 std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
                                       const std::vector<Write>& writes, const base::Deadline& deadline) {
   std::vector<WriteOutcome> outcomes(writes.size());
@@ -614,7 +621,12 @@ std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entit
     items[i].write = &writes[i];
     items[i].outcome = &outcomes[i];
   }
-  BatchWriter(shards, entity_shard, deadline).run(items);
+  try {
+    BatchWriter(shards, entity_shard, deadline).run(items);
+  } catch (const std::exception& error) {
+    // No memory, or no thread: whether something was committed is not known any more.
+    outcomes.assign(writes.size(), {WriteStatus::unknown, out_of_something(error)});
+  }
   return outcomes;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <looseleaf/datastore.hpp>
 #include <optional>
 #include <string>
@@ -35,5 +36,8 @@ struct WriteOutcome {
 // for each, in the same order. Never throws for what a server does: that is part of the outcomes.
 std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
                                       const std::vector<Write>& writes, const base::Deadline& deadline);
+
+// For what is no Error: memory or threads ran out.
+[[nodiscard]] Error out_of_something(const std::exception& error);
 
 }  // namespace looseleaf::ops

@@ -8,10 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "codec/body.hpp"
-#include "model/entity.hpp"
+#include "ops/encode.hpp"
 #include "ops/put.hpp"
-#include "ops/rows.hpp"
 #include "store/placement.hpp"
 
 namespace looseleaf {
@@ -36,14 +34,6 @@ struct Slot {
   ops::Write write;
 };
 
-// For what is no Error: memory or threads ran out.
-Error out_of_something(const std::exception& error) {
-  return {ErrorCode::io,
-          "this process ran out of memory or threads",
-          {{"reason", error.what()}},
-          "give it more, or put fewer and smaller entities at once"};
-}
-
 }  // namespace
 
 class WriteStream::Impl {
@@ -55,7 +45,7 @@ class WriteStream::Impl {
       start_threads();
     } catch (const std::exception& error) {
       end_threads();
-      throw out_of_something(error);
+      throw ops::out_of_something(error);
     }
   }
 
@@ -193,7 +183,9 @@ class WriteStream::Impl {
       lock.unlock();
       for (Slot* slot : taken) {
         if (slot->is_put) {
-          encode(*slot);
+          auto write = ops::encode_put(*shards_, slot->result);
+          slot->final_already = !write;
+          slot->write = std::move(write).value_or(ops::Write());
         }
       }
       lock.lock();
@@ -204,30 +196,6 @@ class WriteStream::Impl {
         bytes_ += rows * row_cost;
       }
       dispatch();
-    }
-  }
-
-  void encode(Slot& slot) {
-    try {
-      const model::ParsedEntity parsed = model::parse_entity(slot.result.text, slot.result.position);
-      slot.result.id = parsed.id;
-      slot.write.id = parsed.id;
-      slot.write.body = codec::encode_body(parsed.text);
-      // While the parsed body is at hand, and before any lock is held. A catalog that is not known yet, or is not the
-      // one in force any more, costs the writer a second parse.
-      const std::uint32_t shard = store::shard_of(parsed.id, shards_->count());
-      if (const auto catalog = shards_->cached_catalog(shard)) {
-        slot.write.expected = ops::ExpectedRows{
-            catalog->epoch, ops::placed_rows(*catalog, parsed.id, &parsed.json, shard, shards_->count())};
-      }
-    } catch (const Error& error) {
-      slot.result.status = WriteStatus::rejected;
-      slot.result.error = error;
-      slot.final_already = true;
-    } catch (const std::exception& error) {
-      slot.result.status = WriteStatus::failed;
-      slot.result.error = out_of_something(error);
-      slot.final_already = true;
     }
   }
 
@@ -281,13 +249,7 @@ class WriteStream::Impl {
       writes.push_back(std::move(slot->write));
     }
     const base::Deadline deadline = shards_->deadline();
-    std::vector<ops::WriteOutcome> outcomes;
-    try {
-      outcomes = ops::write_batch(*shards_, shard, writes, deadline);
-    } catch (const std::exception& error) {
-      // No memory, or no thread: whether something was committed is not known any more.
-      outcomes.assign(batch.size(), {WriteStatus::unknown, out_of_something(error)});
-    }
+    std::vector<ops::WriteOutcome> outcomes = ops::write_batch(*shards_, shard, writes, deadline);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i]->result.status = outcomes[i].status;
       batch[i]->result.error = std::move(outcomes[i].error);

@@ -1,0 +1,34 @@
+// From an entity's text to its body and its expected rows.
+#include "ops/encode.hpp"
+
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "ops/rows.hpp"
+#include "store/placement.hpp"
+
+namespace looseleaf::ops {
+
+std::optional<Write> encode_put(store::Shards& shards, WriteResult& result) {
+  try {
+    const model::ParsedEntity parsed = model::parse_entity(result.text, result.position);
+    result.id = parsed.id;
+    Write write{parsed.id, codec::encode_body(parsed.text), std::nullopt};
+    // While the parsed body is at hand. A catalog that is not known yet, or is not the one in force any more, costs the
+    // writer a second parse.
+    const std::uint32_t shard = store::shard_of(parsed.id, shards.count());
+    if (const auto catalog = shards.cached_catalog(shard)) {
+      write.expected =
+          ExpectedRows{catalog->epoch, placed_rows(*catalog, parsed.id, &parsed.json, shard, shards.count())};
+    }
+    return write;
+  } catch (const Error& error) {
+    result.status = WriteStatus::rejected;
+    result.error = error;
+  } catch (const std::exception& error) {
+    result.status = WriteStatus::failed;
+    result.error = out_of_something(error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace looseleaf::ops

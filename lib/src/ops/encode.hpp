@@ -1,0 +1,16 @@
+// An entity's text made ready to be written, before any lock is held.
+#pragma once
+
+#include <looseleaf/datastore.hpp>
+#include <optional>
+
+#include "ops/put.hpp"
+#include "store/shards.hpp"
+
+namespace looseleaf::ops {
+
+// Parses and compresses `result.text`, which began at `result.position`, and sets `result.id`. Absent if the result is
+// final: the text is no entity, or could not be encoded.
+[[nodiscard]] std::optional<Write> encode_put(store::Shards& shards, WriteResult& result);
+
+}  // namespace looseleaf::ops
