@@ -75,9 +75,11 @@ find_mirror() {
 try_in_fresh_debian() {
   [ "$(id -u)" = 0 ] || skip "a fresh Debian needs root; everything before that passed"
   command -v debootstrap > /dev/null || skip "debootstrap is not installed; everything before that passed"
+  unshare --mount --pid --fork true 2> /dev/null || skip "this system lets nobody have a name space of their own; everything before that passed"
   find_mirror
   local root=$work/root
-  debootstrap --variant=minbase --exclude=e2fsprogs "$codename" "$root" "$mirror" > "$work/log" 2>&1 || { tail -20 "$work/log"; exit 1; }
+  debootstrap --variant=minbase --exclude=e2fsprogs "$codename" "$root" "$mirror" > "$work/log" 2>&1 ||
+    { tail -20 "$work/log"; skip "debootstrap could not set up a Debian here, see above; everything before that passed"; }
   cp "${packages[@]}" "$source/packaging/deb/smoke.sh" "$root/root"
   # A process name space of its own: whatever was started in it ends with it.
   unshare --mount --pid --fork --kill-child chroot "$root" /bin/sh /root/smoke.sh
