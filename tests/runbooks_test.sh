@@ -11,7 +11,6 @@ if ! command -v mariadb-dump > /dev/null; then
   echo "skipped: mariadb-dump is not installed"
   exit 77
 fi
-# The fence of JSON in the preface is no heading, and every heading is a runbook.
 names=$(sed -n 's/^## //p' docs/runbooks.md | tr 'A-Z ' 'a-z_')
 diff <(sort <<< "$names") <(cd tests/runbooks && printf '%s\n' *.sh | grep -vx lib.sh | sed 's/\.sh$//' | sort) ||
   { echo "runbooks_test: each section of docs/runbooks.md has one script in tests/runbooks, and the reverse" >&2; exit 1; }
@@ -20,7 +19,7 @@ failures=0
 for name in $names; do
   echo "== $name"
   status=0
-  timeout 60 "tests/runbooks/$name.sh" 2>&1 || status=$?
+  timeout 120 "tests/runbooks/$name.sh" 2>&1 || status=$?
   case $status in
     0 | 77) ;;
     *) echo "runbooks_test: $name ended with status $status" >&2; failures=$((failures + 1)) ;;
