@@ -61,7 +61,7 @@ while read -r command rest; do
     grep -qxF -e "$option" <<< "${options[$command]}" || fail "the documentation gives $command the option $option"
   done
 done < <(calls "${pages[@]}")
-for option in $(grep -hvE 'cmake|pkg-config|tests/|bench/' "${pages[@]}" | options_in); do
+for option in $(grep -hvE 'cmake|pkg-config|mariadb-dump|tests/|bench/' "${pages[@]}" | options_in); do
   grep -qxF -e "$option" <<< "$all_options" || fail "the documentation names an option $option"
 done
 

@@ -1,0 +1,18 @@
+#!/bin/bash
+# shellcheck source=tests/runbooks/lib.sh
+. "$(dirname "$0")/lib.sh"
+start_cluster db1/looseleaf_0 db2/looseleaf_1
+entities 41 60 > entries.jsonl
+kill_server db2
+
+runbook "A shard is down"
+follow 3
+says " down"
+follow 3
+follow 3
+says "failed"
+[ -s again.jsonl ] || fail "nothing was rejected"
+follow
+says "consistent"
+cat first.jsonl entries.jsonl > all.jsonl
+all_is_there all.jsonl

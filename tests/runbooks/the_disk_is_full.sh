@@ -1,0 +1,20 @@
+#!/bin/bash
+# shellcheck source=tests/runbooks/lib.sh
+. "$(dirname "$0")/lib.sh"
+mount -t tmpfs -o size=600m tmpfs "$disk" 2> /dev/null || skip "mounting a file system is not permitted here"
+start_cluster db1/looseleaf_0 db2/looseleaf_1
+free=$(df --output=avail -B 1 "$disk" | tail -n 1)
+head -c $((free - (1 << 20))) /dev/zero > "$disk/ballast"
+for n in {41..100}; do
+  fill=$(head -c 60000 /dev/urandom | base64 -w 0)
+  entities "$n" "$n" | sed "s|}|, \"fill\": \"$fill\"}|"
+done > entries.jsonl
+
+runbook "The disk is full"
+follow 3
+[ -s again.jsonl ] || fail "nothing was rejected"
+rm "$disk/ballast"
+follow
+says "consistent"
+cat first.jsonl entries.jsonl > all.jsonl
+all_is_there all.jsonl
