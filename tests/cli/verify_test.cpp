@@ -149,8 +149,12 @@ TEST_CASE(
 
 TEST_CASE("a report that cannot be written, or is of no known kind, is an error") {
   const TestCluster cluster = with_entities();
-  check_status(cluster.looseleaf({"verify", "--report", "junit=/nowhere/at/all.xml"}), 3,
-               {"error: a file cannot be written\n", "file: /nowhere/at/all.xml\n"});
+  for (const std::string& file : {std::string("/nowhere/at/all.xml"), cluster.directory().path()}) {
+    CAPTURE(file);  // said before the work, not after it
+    check_run(cluster.looseleaf({"verify", "--report", "junit=" + file}), 3, "",
+              {"error: a file cannot be written\n", "file: " + file + "\n", "reason: "});
+    CHECK(!fs::exists(file + ".new"));
+  }
   for (const std::string value : {"junit", "junit=", "html=x", "x"}) {
     CAPTURE(value);
     check_run(cluster.looseleaf({"verify", "--report", value}), 2, "",
