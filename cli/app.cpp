@@ -35,10 +35,16 @@ std::string in_backticks(std::string_view text) {
   return fmt::format("did you mean `{}`?", text);
 }
 
+// Of the command's own help, if one was named.
+std::string see_help(std::string_view command) {
+  return command.empty() ? "see `looseleaf --help`" : fmt::format("see `looseleaf {} --help`", command);
+}
+
 void check_choice(const Parameter& parameter, const std::string& text) {
   const auto& choices = parameter.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
-    throw Error(ErrorCode::usage, "not a possible value", {{"option", parameter.name}, {"value", text}},
+    throw Error(ErrorCode::usage, "not a possible value",
+                {{parameter.is_option() ? "option" : "argument", parameter.name}, {"value", text}},
                 fmt::format("choose one of {}", fmt::join(choices, ", ")));
   }
 }
@@ -77,13 +83,13 @@ void check_required(const Command& command) {
     const auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target);
     const auto* const* text = std::get_if<std::string*>(&parameter.target);
     if (parameter.required && ((list != nullptr && (*list)->empty()) || (text != nullptr && (*text)->empty()))) {
-      throw Error(ErrorCode::usage, "an argument is missing", {{"argument", parameter.name}},
-                  fmt::format("see `looseleaf {} --help`", command.name));
+      throw Error(ErrorCode::usage, "an argument is missing", {{"argument", parameter.name}}, see_help(command.name));
     }
   }
 }
 
-[[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known) {
+[[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known,
+                                        std::string_view command) {
   const std::string name = given.substr(0, given.find('='));
   std::vector<std::string_view> names{"--help", "--version"};
   for (const auto& parameter : known) {
@@ -96,7 +102,7 @@ void check_required(const Command& command) {
     throw Error(ErrorCode::usage, "a password on the command line", {},
                 "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
   }
-  throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : "");
+  throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : see_help(command));
 }
 
 [[noreturn]] void refuse_unknown_command(const std::string& given, const Registry& registry) {
@@ -104,7 +110,10 @@ void check_required(const Command& command) {
   for (const auto& command : registry) {
     names.push_back(command.name);
   }
-  const auto match = base::nearest(given, names);
+  auto match = base::nearest(given, names);
+  if (given == "help" || given == "version") {
+    match = given == "help" ? "looseleaf COMMAND --help" : "looseleaf --version";
+  }
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
               match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
 }
@@ -114,7 +123,9 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   const auto is_option = [](const std::string& text) { return text.size() > 1 && text.front() == '-' && text != "--"; };
   const auto is_argument = [&](const std::string& text) { return !is_option(text) && text != "--"; };
   const auto argument = std::find_if(extras.begin(), extras.end(), is_argument);
-  if (parsed.command == nullptr && argument != extras.end()) {
+  const std::vector<std::string> before_command = app.remaining(false);
+  if (argument != extras.end() &&
+      (parsed.command == nullptr || (!before_command.empty() && is_argument(before_command.front())))) {
     refuse_unknown_command(*argument, registry);
   }
   if (parsed.command != nullptr) {
@@ -122,24 +133,25 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
   const auto option = std::find_if(extras.begin(), extras.end(), is_option);
   if (option != extras.end()) {
-    refuse_unknown_option(*option, known);
+    refuse_unknown_option(*option, known, parsed.command == nullptr ? "" : parsed.command->name);
   }
   if (argument != extras.end()) {
-    throw Error(ErrorCode::usage, "one argument too many", {{"argument", *argument}},
-                fmt::format("see `looseleaf {} --help`", parsed.command->name));
+    throw Error(ErrorCode::usage, "one argument too many", {{"argument", *argument}}, see_help(parsed.command->name));
   }
 }
 
 void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
+  const auto hint = [&app] {
+    const auto named = app.get_subcommands();
+    return see_help(named.empty() ? "" : named.front()->get_name());
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
-    throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}},
-                "see `looseleaf COMMAND --help`");
+    throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}}, hint());
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorCode::usage, "the command line cannot be understood", {{"reason", error.what()}},
-                "see `looseleaf COMMAND --help`");
+    throw Error(ErrorCode::usage, "the command line cannot be understood", {{"reason", error.what()}}, hint());
   }
 }
 

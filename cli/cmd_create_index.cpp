@@ -77,8 +77,8 @@ void print_report(const CreateReport& report, bool to_be_filled, const Globals& 
     return;
   }
   const bool hint = report.state == IndexState::building && !to_be_filled;
-  print_note(fmt::format("{} {}: {}{}", report.created ? "created" : "in force already", report.table,
-                         to_string(report.state),
+  const auto done = report.created ? "created " + report.table : report.table + " is in force already";
+  print_note(fmt::format("{}: {}{}", done, to_string(report.state),
                          hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
 }
 

@@ -23,7 +23,8 @@ struct Options {
 
 std::uint32_t number_of(const char* option, const std::optional<std::uint64_t>& number) {
   if (number && (*number == 0 || *number > std::numeric_limits<std::uint16_t>::max())) {
-    throw Error(ErrorCode::usage, "not a possible number", {{"option", option}, {"value", std::to_string(*number)}});
+    throw Error(ErrorCode::usage, "not a possible number", {{"option", option}, {"value", std::to_string(*number)}},
+                fmt::format("give a number from 1 to {}", std::numeric_limits<std::uint16_t>::max()));
   }
   return static_cast<std::uint32_t>(number.value_or(0));
 }

@@ -92,6 +92,9 @@ VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& g
 
 ExitStatus run(const Options& options, const Globals& globals) {
   const std::string junit = junit_file(options);
+  if (!junit.empty()) {
+    check_replaceable(junit);
+  }
   Declared declared = load_definitions(options);
   VerifyOutput output(globals, options.all, options.repair, std::move(declared.files));
   VerifyOptions how;

@@ -38,7 +38,7 @@ Input::Input(const std::string& name)
     : name_(name == "-" ? "standard input" : name),
       fd_(name == "-" ? STDIN_FILENO : ::open(name.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (fd_ < 0) {
-    throw Error(ErrorCode::io, "cannot open a file", {{"file", name_}, {"reason", std::strerror(errno)}});
+    throw Error(ErrorCode::io, "the file cannot be read", {{"file", name_}, {"reason", std::strerror(errno)}});
   }
 }
 
@@ -55,7 +55,7 @@ std::size_t Input::read(char* buffer, std::size_t size) {
       return static_cast<std::size_t>(got);
     }
     if (errno != EINTR && errno != EAGAIN) {
-      throw Error(ErrorCode::io, "cannot read a file", {{"file", name_}, {"reason", std::strerror(errno)}});
+      throw Error(ErrorCode::io, "the file cannot be read", {{"file", name_}, {"reason", std::strerror(errno)}});
     }
   }
   return 0;

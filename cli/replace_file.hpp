@@ -11,6 +11,9 @@ namespace looseleaf::cli {
 // Error(io).
 void replace_file(const std::string& path, std::string_view contents, std::filesystem::perms mode);
 
+// Throws Error(io) as replace_file would if nothing can be written there: for a file that is due only after long work.
+void check_replaceable(const std::string& path);
+
 // Of a file for everybody to read, and of one for its owner alone.
 inline constexpr auto public_file = std::filesystem::perms{0644};
 inline constexpr auto private_file = std::filesystem::perms{0600};

@@ -18,7 +18,8 @@ constexpr FindingKind row_kinds[] = {FindingKind::missing, FindingKind::stale, F
                                      FindingKind::misplaced, FindingKind::duplicate};
 
 bool is_about_table(FindingKind kind) {
-  return kind == FindingKind::table_differs || kind == FindingKind::catalog_differs || kind == FindingKind::undeclared;
+  return kind == FindingKind::table_differs || kind == FindingKind::catalog_differs ||
+         kind == FindingKind::definition_differs;
 }
 
 std::uint64_t count_of(const VerifyReport::Count& count, FindingKind kind) {
@@ -102,7 +103,10 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
     line += ' ' + finding.values;
   }
   const auto file = files_.find(finding.index);
-  return finding.kind == FindingKind::undeclared && file != files_.end() ? line + " (" + file->second + ")" : line;
+  if (finding.kind == FindingKind::definition_differs && file != files_.end()) {
+    line += " (" + file->second + ")";
+  }
+  return line;
 }
 
 void VerifyOutput::finish(const VerifyReport& report) {

@@ -128,7 +128,7 @@ def check_verify(box, script, environment):
     extra = pathlib.Path(box.folder, "checkout/schemas/extra.json")
     extra.write_text('{"table": "extra", "properties": [{"name": "n", "type": "int"}]}')
     done, suite = run_job(box, script, environment)
-    assert done.returncode == 1 and suite.get("failures") != "0" and "undeclared extra" in done.stdout, done
+    assert done.returncode == 1 and suite.get("failures") != "0" and "definition_differs extra" in done.stdout, done
     extra.unlink()
     done, suite = run_job(box, script, {**environment, "LOOSELEAF_CLUSTER": "/nonexistent"})
     assert done.returncode == 2, done

@@ -76,7 +76,7 @@ TEST_CASE("a file that cannot be opened does not keep the others from being stor
   const TestCluster cluster = initialised();
   const std::string good = cluster.directory().write("good.jsonl", entity(1));
   check_run(cluster.looseleaf({"put", "/nonexistent.jsonl", good}), 3, id_of(1) + "\n",
-            {"looseleaf: error: cannot open a file\n", "file: /nonexistent.jsonl\n"});
+            {"looseleaf: error: the file cannot be read\n", "file: /nonexistent.jsonl\n"});
 }
 
 TEST_CASE("every occurrence of an id takes effect in input order and is printed") {

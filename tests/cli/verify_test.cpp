@@ -149,8 +149,12 @@ TEST_CASE(
 
 TEST_CASE("a report that cannot be written, or is of no known kind, is an error") {
   const TestCluster cluster = with_entities();
-  check_status(cluster.looseleaf({"verify", "--report", "junit=/nowhere/at/all.xml"}), 3,
-               {"error: a file cannot be written\n", "file: /nowhere/at/all.xml\n"});
+  for (const std::string& file : {std::string("/nowhere/at/all.xml"), cluster.directory().path()}) {
+    CAPTURE(file);  // said before the work, not after it
+    check_run(cluster.looseleaf({"verify", "--report", "junit=" + file}), 3, "",
+              {"error: a file cannot be written\n", "file: " + file + "\n", "reason: "});
+    CHECK(!fs::exists(file + ".new"));
+  }
   for (const std::string value : {"junit", "junit=", "html=x", "x"}) {
     CAPTURE(value);
     check_run(cluster.looseleaf({"verify", "--report", value}), 2, "",
@@ -176,16 +180,16 @@ TEST_CASE("definitions in a folder are compared with what is in force") {
   const cli::ProcessResult found = cluster.looseleaf({"verify", "--definitions", differ.path()});
   check_status(found, 1, {"3 findings\n"});
   for (const std::string& line :
-       {"undeclared by_n shard 0 /properties/0/type: \"int\" in force, \"double\" given (" + differ.path() +
+       {"definition_differs by_n shard 0 /properties/0/type: \"int\" in force, \"double\" given (" + differ.path() +
             "/n.json)\n",
-        "undeclared by_m shard 0 it is declared, but there is no such index (" + differ.path() + "/m.json)\n",
-        std::string("undeclared by_owner shard 0 it is in force, but no definition declares it\n")}) {
+        "definition_differs by_m shard 0 it is declared, but there is no such index (" + differ.path() + "/m.json)\n",
+        std::string("definition_differs by_owner shard 0 it is in force, but no definition declares it\n")}) {
     CAPTURE(line);
     CHECK(times(line, found.out) == 1);
   }
   const cli::ProcessResult json = cluster.looseleaf({"verify", "--definitions", differ.path(), "--output", "json"});
-  CHECK(holds_in_order(
-      json.out, {"\"kind\":\"undeclared\",\"index\":\"by_n\"", "\"entity_id\":null", "\"file\":\"" + differ.path()}));
+  CHECK(holds_in_order(json.out, {"\"kind\":\"definition_differs\",\"index\":\"by_n\"", "\"entity_id\":null",
+                                  "\"file\":\"" + differ.path()}));
   check_status(cluster.looseleaf({"verify", "by_n", "--definitions", differ.path()}), 1, {"1 finding\n"});
   check_status(cluster.looseleaf({"verify", "by_owner", "--definitions", agree.path()}), 0, {"consistent\n"});
 }

@@ -72,7 +72,8 @@ TEST_CASE("input that fails midway is reported, and the entities before are stor
     const TestCluster cluster = initialised();
     const auto result = run_with_faults(cluster, {fmt::format("FAULTY_READ=0:{}", reading)}, {"put"}, input);
     const std::uint64_t whole = (reading - 1) * 65536 / (entity(0, R"("n":1)").size() + 1);
-    check_status(result, 3, {"error: cannot read a file\n", "file: standard input\n", "reason: Input/output error\n"});
+    check_status(result, 3,
+                 {"error: the file cannot be read\n", "file: standard input\n", "reason: Input/output error\n"});
     CHECK(times("error: ", result.err) == 1);
     CHECK(result.out == ids(whole));
     CHECK(rows_of(cluster, "entities") == whole);
@@ -88,7 +89,7 @@ TEST_CASE("ids that cannot be read to their end are reported") {
   for (const std::string command : {"get", "delete"}) {
     CAPTURE(command);
     const auto result = run_with_faults(cluster, {"FAULTY_READ=0:1"}, {command, "-"}, ids(2));
-    check_status(result, 3, {"error: cannot read a file\n", "reason: Input/output error\n"});
+    check_status(result, 3, {"error: the file cannot be read\n", "reason: Input/output error\n"});
     CHECK(result.out.empty());
   }
 }
@@ -107,7 +108,7 @@ TEST_CASE("a directory, or nothing, as standard input is reported") {
           shell(cluster,
                 fmt::format(R"sh(cd "$(dirname "$0")"; "$LOOSELEAF_BIN" --cluster "$0" "$@" {})sh", input.redirection),
                 arguments),
-          3, "", {"error: cannot read a file\n", "file: standard input\n", input.reason});
+          3, "", {"error: the file cannot be read\n", "file: standard input\n", input.reason});
     }
   }
 }

@@ -85,17 +85,17 @@ struct BackfillReport {
 };
 
 enum class FindingKind {
-  missing,          // an expected row is absent
-  stale,            // a row its entity does not call for
-  orphan,           // a row whose entity does not exist
-  misplaced,        // a row on the wrong shard
-  duplicate,        // in an immutable index, a row with other values beside the one that its entity calls for
-  unreadable,       // an entity's body cannot be decoded
-  wrong_id,         // an entity's body has another id than its row
-  wrong_shard,      // an entity's row is on the wrong shard
-  table_differs,    // an index table is not as its definition declares
-  catalog_differs,  // shards disagree about an index
-  undeclared,       // what is in force is not what VerifyOptions::definitions declare
+  missing,             // an expected row is absent
+  stale,               // a row its entity does not call for
+  orphan,              // a row whose entity does not exist
+  misplaced,           // a row on the wrong shard
+  duplicate,           // in an immutable index, a row with other values beside the one that its entity calls for
+  unreadable,          // an entity's body cannot be decoded
+  wrong_id,            // an entity's body has another id than its row
+  wrong_shard,         // an entity's row is on the wrong shard
+  table_differs,       // an index table is not as its definition declares
+  catalog_differs,     // shards disagree about an index
+  definition_differs,  // what is in force is not what VerifyOptions::definitions declare
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(FindingKind kind);
@@ -104,7 +104,7 @@ struct Finding {
   FindingKind kind = FindingKind::missing;
   std::string index;        // empty for findings about entities alone
   std::uint32_t shard = 0;  // where the row is, or should be
-  Uuid entity_id;           // all zero for table_differs, catalog_differs and undeclared
+  Uuid entity_id;           // all zero for table_differs, catalog_differs and definition_differs
   std::string values;       // the row's values as a JSON array; or a sentence for the other kinds
 };
 

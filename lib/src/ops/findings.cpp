@@ -25,8 +25,8 @@ std::string to_string(FindingKind kind) {
       return "table_differs";
     case FindingKind::catalog_differs:
       return "catalog_differs";
-    case FindingKind::undeclared:
-      return "undeclared";
+    case FindingKind::definition_differs:
+      return "definition_differs";
   }
   return {};
 }

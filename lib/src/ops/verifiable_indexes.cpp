@@ -68,8 +68,8 @@ class Choice {
     });
   }
 
-  void undeclared(const std::string& table, std::uint32_t shard, const std::string& what) {
-    findings_.add({FindingKind::undeclared, table, shard, {}, what});
+  void definition_differs(const std::string& table, std::uint32_t shard, const std::string& what) {
+    findings_.add({FindingKind::definition_differs, table, shard, {}, what});
   }
 
   void check_declaration(const std::string& table, const IndexEverywhere& everywhere) {
@@ -79,7 +79,7 @@ class Choice {
     in_force_.insert(table);
     const IndexDefinition* const declaration = declared(table);
     if (declaration != nullptr && is_going(everywhere)) {
-      undeclared(table, 0, "it is declared, but being dropped");
+      definition_differs(table, 0, "it is declared, but being dropped");
       return;
     }
     const auto first = std::find_if(everywhere.on_shard.begin(), everywhere.on_shard.end(),
@@ -87,12 +87,12 @@ class Choice {
     const auto shard = static_cast<std::uint32_t>(first - everywhere.on_shard.begin());
     if (declaration == nullptr) {
       if (!is_going(everywhere)) {
-        undeclared(table, shard, "it is in force, but no definition declares it");
+        definition_differs(table, shard, "it is in force, but no definition declares it");
       }
       return;
     }
     for (const std::string& difference : definition_differences((*first)->definition, *declaration)) {
-      undeclared(table, shard, difference);
+      definition_differs(table, shard, difference);
     }
   }
 
@@ -105,7 +105,7 @@ class Choice {
       const bool asked_for =
           tables.empty() || std::find(tables.begin(), tables.end(), definition.table) != tables.end();
       if (asked_for && !in_force_.contains(definition.table)) {
-        undeclared(definition.table, 0, "it is declared, but there is no such index");
+        definition_differs(definition.table, 0, "it is declared, but there is no such index");
       }
     }
   }
