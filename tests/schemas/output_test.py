@@ -182,9 +182,9 @@ def verification(box):
     os.mkdir(folder)
     shutil.copy(definition(box, "other"), folder)
     found = box.run("verify", "--definitions", folder, "--grace", "0", status=1, lines=["finding*", "summary"])
-    undeclared = [finding for finding in found if finding.get("kind") == "definition_differs"]
-    assert {finding["index"] for finding in undeclared} == {"by_n", "other"}
-    assert [finding["file"] for finding in undeclared if finding["index"] == "other"]
+    differing = [finding for finding in found if finding.get("kind") == "definition_differs"]
+    assert {finding["index"] for finding in differing} == {"by_n", "other"}
+    assert [finding["file"] for finding in differing if finding["index"] == "other"]
     repaired = box.run("verify", "--repair", "--grace", "0", lines=["summary"])[0]
     assert repaired["consistent"] and repaired["repaired"] > 0
     box.sql(1, "ALTER TABLE by_n ADD COLUMN more INT")

@@ -35,6 +35,8 @@ inline std::vector<BadClusterFile> bad_cluster_files() {
       {"the same shard twice", "{\"shards\": [\"h:1/a\", \"h:1/a\"]}", "the same database twice",
        "line: 1\n  column: 22\n", "database"},
       {"port out of range", "{\"shards\": [\"h:65536\"]}", "not a port number", "line: 1\n  column: 13\n", "65535"},
+      {"database name beyond U+FFFF", "{\"shards\": [\"h/\xf0\x9f\x98\x80\"]}", "not a database name",
+       "line: 1\n  column: 13\n", "beyond U+FFFF"},
       {"socket beside host", "{\"shards\": [{\"socket\": \"/s\", \"host\": \"h\"}]}",
        "a socket that is empty or stands", "line: 1\n", "either"},
       {"ssl_mode", "{\"shards\": [\"h\"], \"ssl_mode\": \"REQUIRED\"}", "unknown ssl_mode", "line: 1\n", "verify-ca"},
