@@ -187,7 +187,7 @@ class RandomTraffic {
  private:
   using Random = std::mt19937_64;
 
-  static constexpr unsigned writers = 3, readers = 2;
+  static constexpr unsigned writers = 4, readers = 1;
   static constexpr int family_size = 6;
   static constexpr long long family_time = 2'000'000'000;
 
