@@ -559,7 +559,7 @@ TEST_CASE("a planned failover to a replica in the middle of a put costs nothing 
   Replicated replicated;
   check_status(replicated.looseleaf({"init", "--quiet"}), 0);
   check_status(replicated.looseleaf({"create-index", replicated.write("by_n.json", by_n), "--quiet"}), 0);
-  constexpr std::uint64_t count = 2000;
+  constexpr std::uint64_t count = 20'000;
   check_run(replicated.looseleaf({"put"}, entities(count, 0)), 0, ids(count));
   cli::Process put = replicated.start({"put"}, entities(count, 1));  // moves every index row to the other shard
   for (int i = 0; i < 500 && put.out().empty(); ++i) {
