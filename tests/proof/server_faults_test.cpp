@@ -152,7 +152,7 @@ std::string ids(std::uint64_t count) {
 // Puts entities, then changes the indexed values of all, while `disturb` does its worst 20 times; true if it did
 // something. All of them must be acknowledged and right.
 void check_unimpressed_by(const Store& store, const std::function<int()>& disturb) {
-  constexpr std::uint64_t count = 1500;
+  constexpr std::uint64_t count = 6000;
   int done = 0;
   for (const std::uint64_t added : {0U, 1U}) {
     cli::Process put = store.start({"put"}, entities(count, added));
