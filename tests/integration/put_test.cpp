@@ -10,6 +10,7 @@
 
 #include "base/stamp.hpp"
 #include "sql/transaction.hpp"
+#include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "tests/integration/store_fixture.hpp"
 
@@ -105,6 +106,37 @@ TEST_CASE("what is written together may be more than one list of ids takes") {
   put_all(R"("color":"green","owner":2)", WriteStatus::rejected);
   CHECK(fixture.query("index_color", {"color=blue"}).size() == 2500);
   CHECK(fixture.query("index_color", {"color=red"}).empty());
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("ids that are taken for new ones because the last ones were, but are not") {
+  StoreFixture fixture;
+  fixture.create_index(index_color);
+  fixture.create_index(index_owner);
+  Datastore other = fixture.open();
+  std::vector<std::string> texts;
+  for (int i = 2; i < 50; ++i) {
+    texts.push_back(entity(fmt::format("{:031x}0", i), R"("color":"blue","owner":1)"));
+  }
+  REQUIRE(put_one(other, entity(even, R"("color":"red","owner":1)")) == WriteStatus::stored);
+  int n = 100;
+  const auto after_a_new_one = [&]() -> Datastore& {
+    REQUIRE(put_one(fixture.datastore, entity(fmt::format("{:031x}0", n++), R"("n":1)")) == WriteStatus::stored);
+    return fixture.datastore;
+  };
+  texts.push_back(entity(even, R"("color":"blue","owner":1)"));
+  for (const WriteResult& result : after_a_new_one().put(texts)) {
+    CHECK(result.status == WriteStatus::stored);
+  }
+  CHECK(fixture.query("index_color", {"color=red"}).empty());
+  CHECK(fixture.query("index_color", {"color=blue"}).size() == texts.size());
+  CHECK(put_one(after_a_new_one(), entity(even, R"("color":"green","owner":2)")) == WriteStatus::rejected);
+  CHECK(fixture.query("index_color", {"color=blue"}).size() == texts.size());
+  CHECK(other.remove({*Uuid::parse(even)}).front().status == WriteStatus::stored);
+  const std::string before = stamp_of(fixture, 0, even);
+  CHECK(put_one(after_a_new_one(), entity(even, R"("color":"green","owner":2)")) == WriteStatus::stored);
+  CHECK(stamp_of(fixture, 0, even) > before);
+  CHECK(after_a_new_one().remove({*Uuid::parse(even)}).front().status == WriteStatus::stored);
   CHECK(fixture.findings().empty());
 }
 
@@ -256,6 +288,30 @@ class LockHolder {
   sql::Transaction transaction_;
 };
 
+TEST_CASE("however many entities are locked together, no other one is") {
+  StoreFixture fixture;
+  std::vector<Uuid> ids;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string id = fmt::format("{:031x}0", i);
+    texts.push_back(entity(id, R"("n":0)"));
+    if (i != 2) {
+      ids.push_back(*Uuid::parse(id));
+    }
+  }
+  REQUIRE(fixture.datastore.put(texts).size() == texts.size());
+  store::Shards shards = fixture.shards();
+  const store::Lease lease = shards.connect(0, shards.deadline());
+  const sql::Transaction transaction(*lease);
+  CHECK(store::lock_entities(*lease, ids).size() == ids.size());
+  LockHolder other(fixture, 0, "SELECT 1");
+  const auto lock_too = [&](const std::string& id) {
+    other.execute("SELECT id FROM entities WHERE id = x'" + id + "' FOR UPDATE NOWAIT");
+  };
+  CHECK_NOTHROW(lock_too(texts[2].substr(7, 32)));
+  CHECK_THROWS_AS(lock_too(texts[3].substr(7, 32)), sql::ServerError);
+}
+
 TEST_CASE("a barrier waits for a write that holds the fence") {
   StoreFixture fixture;
   LockHolder writer(fixture, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");
@@ -373,6 +429,24 @@ TEST_CASE("a commit in doubt never undoes what another writer was told is stored
   CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == entity(even, R"("size":4)"));
   CHECK(fixture.query("index_size", {"size=4"}) == std::vector<std::string>{even});
   CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("entities that follow new ones are not looked for before they are inserted") {
+  StoreFixture fixture;
+  const auto looks = [&] {
+    const std::string line = fixture.cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_select'");
+    return std::stoull(line.substr(line.find('\t')));
+  };
+  REQUIRE(put_one(fixture.datastore, entity(odd, R"("n":0)")) == WriteStatus::stored);  // not shard 0's
+  const auto looks_of_put = [&](const std::string& id) {
+    const std::uint64_t before = looks();
+    REQUIRE(put_one(fixture.datastore, entity(id, R"("n":0)")) == WriteStatus::stored);
+    return looks() - before;
+  };
+  static_cast<void>(looks_of_put("00000000000000000000000000000020"));               // connects
+  const std::uint64_t known = looks_of_put("00000000000000000000000000000020") - 1;  // the fence was locked twice
+  CHECK(looks_of_put("00000000000000000000000000000030") == known);                  // it may not be new either
+  CHECK(looks_of_put("00000000000000000000000000000040") == known - 1);
 }
 
 TEST_CASE("a store that knows the shards asks none that it has nothing to write on") {

@@ -77,7 +77,20 @@ again:
 #ifdef NO_EPOCH
      atomic { learn_catalog };
 #endif
-     atomic { /* put.fence */ /* put.lock_entities */
+     if
+     :: atomic { /* put.fence; the id is taken for a new one, which the insert proves or disproves */
+          v != TOMB && xfence == 0 -> connect(w); old = ABSENT;
+#ifndef NO_EPOCH
+          learn_catalog;
+#endif
+#ifndef PUT_WITHOUT_FENCE
+          sfence = sfence | bit(w);
+#endif
+#ifdef STAMPS
+          st = (floor > 1 -> floor : 1);
+#endif
+          skip }
+     :: atomic { /* put.fence */ /* put.lock_entities */
        xfence == 0 && row_free -> connect(w); old = body;
 #ifndef NO_EPOCH
        learn_catalog;
@@ -104,6 +117,7 @@ again:
           goto written
        :: else
        fi }
+     fi;
      if
      :: atomic { lost(w) -> release(w); goto again }
      :: atomic { !lost(w) && row_free ->                             /* put.write_entities: an insert */

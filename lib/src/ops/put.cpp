@@ -137,7 +137,14 @@ class BatchWriter {
     if (batch.empty()) {
       return;
     }
-    switch (transact(*lease, *catalog, batch, index_leases)) {
+    const bool as_new = shards_.last_ids_were_new(entity_shard_) &&
+                        std::all_of(batch.begin(), batch.end(), [](const Item* item) { return item->write->body; });
+    Ending ending = transact(*lease, *catalog, batch, index_leases, as_new);
+    if (ending == Ending::known_ids) {
+      shards_.note_ids(entity_shard_, false);
+      ending = transact(*lease, *catalog, batch, index_leases, false);
+    }
+    switch (ending) {
       case Ending::committed:
         for (Item* item : written_) {
           decide(*item, WriteStatus::stored);
@@ -157,21 +164,30 @@ class BatchWriter {
         shards_.reload_catalog(entity_shard_, *lease);
         break;
       case Ending::rolled_back:
+      case Ending::known_ids:
         break;
     }
   }
 
-  enum class Ending { committed, in_doubt, blocked, catalog_changed, rolled_back };
+  enum class Ending { committed, in_doubt, blocked, catalog_changed, known_ids, rolled_back };
 
-  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way.
+  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way. `as_new`:
+  // takes all ids for new ones, which an INSERT proves as well as a look; known_ids if that was wrong.
   Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
-                  std::map<std::uint32_t, store::Lease>& index_leases) {
+                  std::map<std::uint32_t, store::Lease>& index_leases, bool as_new) {
     sql::Transaction transaction(connection);
     const store::Fence fence = lock_fence(connection);
     if (fence.epoch != catalog.epoch) {
       return Ending::catalog_changed;
     }
-    written_ = write_entities(connection, catalog, fence, items);
+    try {
+      written_ = write_entities(connection, catalog, fence, items, as_new);
+    } catch (const sql::ServerError& error) {
+      if (as_new && error.error_class() == sql::ErrorClass::duplicate_key) {
+        return Ending::known_ids;
+      }
+      throw;
+    }
     if (written_.empty() || !insert_index_rows(catalog, written_, index_leases)) {
       return Ending::rolled_back;
     }
@@ -263,12 +279,12 @@ class BatchWriter {
 
   // put.lock_entities and put.write_entities: locks what is there, decides what needs no write, writes the rest.
   Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
-                       const Items& items) {
-    std::vector<Uuid> ids;
-    for (const Item* item : items) {
-      ids.push_back(item->write->id);
+                       const Items& items, bool as_new) {
+    std::map<Uuid, store::EntityHead> found;
+    if (!as_new) {
+      found = lock_entities(connection, items);
+      shards_.note_ids(entity_shard_, found.empty());
     }
-    const std::map<Uuid, store::EntityHead> found = lock_entities(connection, ids);
     if (!catalog.indexes.empty()) {
       check_against_old(connection, catalog, items, found);
     }
@@ -298,8 +314,11 @@ class BatchWriter {
     return written;
   }
 
-  [[nodiscard]] std::map<Uuid, store::EntityHead> lock_entities(sql::Connection& connection,
-                                                                std::span<const Uuid> ids) const {
+  [[nodiscard]] std::map<Uuid, store::EntityHead> lock_entities(sql::Connection& connection, const Items& items) const {
+    std::vector<Uuid> ids;
+    for (const Item* item : items) {
+      ids.push_back(item->write->id);
+    }
     const Step step(steps::put_lock_entities, entity_shard_);
     std::map<Uuid, store::EntityHead> found;
     for (const store::EntityHead& head : store::lock_entities(connection, ids)) {

@@ -312,6 +312,16 @@ std::shared_ptr<const Catalog> Shards::reload_catalog(std::uint32_t shard, sql::
   return catalog;
 }
 
+bool Shards::last_ids_were_new(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  return pools_.at(shard).last_ids_were_new;
+}
+
+void Shards::note_ids(std::uint32_t shard, bool all_new) {
+  const std::lock_guard lock(mutex_);
+  pools_.at(shard).last_ids_were_new = all_new;
+}
+
 void Shards::warn(Warning warning) {
   if (!options_.on_warning) {
     return;

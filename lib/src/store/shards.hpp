@@ -92,6 +92,10 @@ class Shards {
   // Loads it anew.
   std::shared_ptr<const Catalog> reload_catalog(std::uint32_t shard, sql::Connection& connection);
 
+  // Whether the entities that were last looked for there, to be written, were all new: the next ones may be, too.
+  [[nodiscard]] bool last_ids_were_new(std::uint32_t shard);
+  void note_ids(std::uint32_t shard, bool all_new);
+
   // Passes a warning to the caller of the library, each text once.
   void warn(Warning warning);
 
@@ -103,6 +107,7 @@ class Shards {
   struct Pool {
     std::array<std::vector<std::unique_ptr<sql::Connection>>, 2> idle;  // by purpose
     std::shared_ptr<const Catalog> catalog;
+    bool last_ids_were_new = false;
     // Since when nothing but failures; absent while the shard answers.
     std::optional<std::chrono::steady_clock::time_point> failing_since;
     std::optional<sql::ServerError> given_up;  // why, once that has lasted for the whole time-out
