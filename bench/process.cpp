@@ -1,4 +1,4 @@
-// Whole processes, from start to end: one get, the help; against the server's own client program.
+// Whole processes, from start to end: one get, the help, completions; against the server's own client program.
 // usage: bench_process [--entities N] [--runs N] [--pool SIZE]
 #include <fmt/format.h>
 
@@ -38,6 +38,10 @@ void run(const Settings& settings) {
       {"get of one id", "looseleaf", databases.looseleaf({"get", first_id(file)})},
       {"select 1", "the server's client", select},
       {"--help", "looseleaf", {{test::looseleaf_program(), "--help"}}},
+      {"completion of a command", "looseleaf", {{test::looseleaf_program(), "__complete", "q"}}},
+      {"completion of an index",
+       "looseleaf",
+       {{test::looseleaf_program(), "__complete", "--cluster", databases.file(), "query", ""}}},
   };
   for (int run = 1; run <= settings.runs; ++run) {
     note(fmt::format("whole processes, run {}", run));

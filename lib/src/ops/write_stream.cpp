@@ -15,13 +15,19 @@
 namespace looseleaf {
 namespace {
 
-constexpr std::size_t window_writes = 12'000;          // in flight at most
+constexpr std::size_t window_writes = 16'000;          // in flight at most
 constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_writes = 2000;             // in a transaction
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
 constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
 constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
+
+// How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of its
+// share of the window, so that some shards write while the others gather.
+std::size_t worthwhile_batch(std::uint32_t shards) {
+  return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / shards));
+}
 
 // One write from put() or remove() until its result was delivered.
 struct Slot {
@@ -39,7 +45,10 @@ struct Slot {
 class WriteStream::Impl {
  public:
   Impl(std::shared_ptr<store::Shards> shards, std::function<void(WriteResult)> on_result)
-      : shards_(std::move(shards)), on_result_(std::move(on_result)), queues_(shards_->count()) {
+      : shards_(std::move(shards)),
+        on_result_(std::move(on_result)),
+        worthwhile_(worthwhile_batch(shards_->count())),
+        queues_(shards_->count()) {
     shards_->check_identities(store::Shards::Known::trust);
     try {
       start_threads();
@@ -146,7 +155,7 @@ class WriteStream::Impl {
   // Hands every slot that is encoded, and whose predecessors all are, to its shard's writer: so writes of one id keep
   // their order. Call with the lock held.
   void dispatch() {
-    bool any = false;
+    bool any_full = false;
     while (next_dispatch_ < first_ + window_.size()) {
       Slot& slot = *window_[next_dispatch_ - first_];
       if (!slot.encoded) {
@@ -154,12 +163,13 @@ class WriteStream::Impl {
       }
       slot.done = slot.final_already;
       if (!slot.done) {
-        queues_[store::shard_of(slot.write.id, shards_->count())].push_back(&slot);
-        any = true;
+        auto& queue = queues_[store::shard_of(slot.write.id, shards_->count())];
+        queue.push_back(&slot);
+        any_full = any_full || queue.size() == worthwhile_;
       }
       ++next_dispatch_;
     }
-    if (any) {
+    if (any_full || all_dispatched()) {
       to_write_.notify_all();
     }
     to_deliver_.notify_one();
@@ -203,7 +213,10 @@ class WriteStream::Impl {
     std::vector<Slot*> batch;
     std::unique_lock lock(mutex_);
     while (true) {
-      to_write_.wait(lock, [&] { return !queues_[shard].empty() || all_dispatched() || failure_; });
+      const auto& queue = queues_[shard];
+      to_write_.wait(lock, [&] {
+        return queue.size() >= worthwhile_ || (all_dispatched() && (!queue.empty() || finished_)) || failure_;
+      });
       if (failure_) {
         return;
       }
@@ -221,7 +234,8 @@ class WriteStream::Impl {
     }
   }
 
-  [[nodiscard]] bool all_dispatched() const { return finished_ && next_dispatch_ == first_ + window_.size(); }
+  // Nothing more is on its way to the writers, at the moment or for good.
+  [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }
 
   // As many as a transaction should have; a repeated id starts the next batch.
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue) {
@@ -289,6 +303,7 @@ class WriteStream::Impl {
 
   const std::shared_ptr<store::Shards> shards_;
   const std::function<void(WriteResult)> on_result_;
+  const std::size_t worthwhile_;  // writes
 
   std::mutex mutex_;  // guards everything below, but not what is inside a slot that a stage has taken
   std::condition_variable room_, to_encode_, to_write_, to_deliver_, flushed_;
