@@ -39,7 +39,7 @@ calls() {
 }
 
 help=$("$program" --help)
-commands=$(awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {print $1}' <<< "$help")
+commands=$(perl -0pe 's/\n {5,}/ /g' <<< "$help" | awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {print $1}')
 [ "$(wc -w <<< "$commands")" -gt 5 ] || fail "--help lists no commands any more"
 declare -A options
 all_options=$(options_in <<< "$help")
