@@ -218,10 +218,27 @@ def check_resizing(box):
         assert lines[lines.index("line 40") + 1].startswith("looseleaf: read"), lines
 
 
+def check_interrupt(box):
+    """The terminal itself shows ^C where the cursor is, at the end of the progress: nothing of that stays behind."""
+    pause = box.write("a-file-whose-name-is-so-long-that-the-line-that-has-it-" + "must-be-cut-" * 5, "")
+    later = box.write("later.json", json.dumps({"table": "later", "properties": [{"name": "n", "type": "int"}]}))
+    subprocess.run([PROGRAM, "create-index", "--quiet", later], check=True)
+    job = f"""trap : INT; seq -f 'line %g' 40
+        "{PROGRAM}" backfill --pause-file "{pause}" 2>&1 >/dev/null; echo status $?; cat"""
+    with Window(box) as window:
+        window.start(job, 80)
+        window.wait_for("progress is drawn", lambda lines: is_drawn(lines, 80))
+        window.tmux("send-keys", "C-c")
+        window.wait_for("it ends", lambda lines: "status 130" in lines)
+        lines = window.lines()
+        assert lines[lines.index("line 40") + 1:] == [
+            "looseleaf: stopped by a signal; everything is consistent", "status 130"], lines
+
+
 def is_drawn(lines, columns):
     """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
     last = lines[-3:]
-    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 2 <= len(last[2]) < columns
+    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 4 <= len(last[2]) <= columns - 3
             and last[0].startswith("shard 0: ") and last[1].startswith("shard 1: ") and last[2].startswith("backfill: "))
 
 
@@ -238,7 +255,7 @@ def main():
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_messages, check_tables, check_escapes, check_reader_leaves, check_resizing):
+        for check in (check_messages, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")
 
