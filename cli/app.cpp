@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <looseleaf/error.hpp>
@@ -189,9 +190,13 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   refuse_extras(app, parsed, registry, common);
 }
 
-void print_text(std::string text) {
-  text.pop_back();
-  print_line(text);
+// Line by line: a line break inside of one would be escaped on a terminal.
+void print_text(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    print_line(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
 }
 
 // Help is asked for anywhere on the line, however wrong the rest of it is. Absent if it is not asked for.
@@ -201,14 +206,15 @@ std::optional<std::string> wanted_help(const Registry& registry, const std::vect
   if (!in_full && std::find(words.begin(), end, "-h") == end) {
     return std::nullopt;
   }
+  const std::size_t width = help_width(STDOUT_FILENO);
   const auto is_named = [](const std::string& word, const Command& command) { return word == command.name; };
   const auto named = std::find_first_of(words.begin(), end, registry.begin(), registry.end(), is_named);
   for (const auto& command : registry) {
     if (named != end && is_named(*named, command)) {
-      return in_full ? help_text(command) : short_help(command);
+      return in_full ? help_text(command, width) : short_help(command, width);
     }
   }
-  return in_full ? help_text(registry) : short_help(registry);
+  return in_full ? help_text(registry, width) : short_help(registry, width);
 }
 
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
@@ -218,7 +224,7 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
     return ExitStatus::done;
   }
   if (parsed.command == nullptr) {
-    print_plain(short_help(registry));
+    print_plain(short_help(registry, help_width(STDERR_FILENO)));
     return ExitStatus::usage;
   }
   check_required(*parsed.command);
@@ -241,7 +247,8 @@ ExitStatus guarded(Function&& function) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& error) {
-    print_error(Error(ErrorCode::server, "an unexpected failure", {{"reason", error.what()}}));
+    print_error(Error(ErrorCode::server, "an unexpected failure", {{"reason", error.what()}},
+                      "if memory is not short, this is a bug: please report it"));
     return ExitStatus::failed;
   }
 }

@@ -84,7 +84,8 @@ void print_report(const CreateReport& report, bool to_be_filled, const Globals& 
 
 ExitStatus run(const Options& options, const Globals& globals) {
   if (options.dry_run && options.backfill) {
-    throw Error(ErrorCode::usage, "--dry-run and --backfill exclude each other");
+    throw Error(ErrorCode::usage, "--dry-run and --backfill exclude each other", {},
+                "give --dry-run first, and --backfill once the SQL is what you want");
   }
   const std::vector<IndexDefinition> definitions = load(options.files);
   Datastore store = open_store(globals);

@@ -34,7 +34,7 @@ class Getter {
   }
 
   void bad_line(const IdLine& line) {
-    print_error(Error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}}));
+    print_error(not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}}));
     ++bad_;
   }
 

@@ -132,6 +132,7 @@ ExitStatus run(Options options, const Globals& globals) {
     options.files.emplace_back("-");
   }
   for (const auto& file : options.files) {
+    check_readable(file);
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
       throw Error(ErrorCode::usage, "the rejects file is also an input", {{"file", options.rejects}},
                   "opening it would empty it: give another name");
@@ -161,8 +162,7 @@ Command put_command() {
   };
   command.details = {
       "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id "
-      "gets "
-      "one. Each id is printed as soon as its entity is durable, in input order.",
+      "gets one. Each id is printed as soon as its entity is durable, in input order.",
       "What cannot be stored is reported with its line and column; everything else is stored."};
   command.examples = {"looseleaf put entities.jsonl > ids.txt",
                       "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};

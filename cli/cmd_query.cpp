@@ -29,14 +29,15 @@ struct Options {
 
 void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
-    throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other");
+    throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other", {}, "give one of them");
   }
   if (options.after == "") {  // no `next` came, so there is no more; to begin again would never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
                 "leave --after out for the first page; there is no next page where no token was printed");
   }
   if (options.limit == 0U) {
-    throw Error(ErrorCode::usage, "a limit must be at least 1", {{"option", "--limit"}});
+    throw Error(ErrorCode::usage, "a limit must be at least 1", {{"option", "--limit"}},
+                "give a number from 1, or leave the option out for every match");
   }
 }
 

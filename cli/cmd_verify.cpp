@@ -80,7 +80,7 @@ Declared load_definitions(const Options& options) {
     const std::string& table = declared.definitions->back().table;
     if (const auto [other, is_new] = declared.files.emplace(table, file); !is_new) {
       throw Error(ErrorCode::bad_definition, "two files declare the same index",
-                  {{"index", table}, {"file", other->second}, {"file too", file}});
+                  {{"index", table}, {"file", other->second}, {"file too", file}}, "keep one of the two in the folder");
     }
   }
   return declared;

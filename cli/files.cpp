@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <looseleaf/error.hpp>
+#include <utility>
 
 #include "cli/messages.hpp"
 #include "cli/signals.hpp"
@@ -32,13 +32,17 @@ std::optional<struct stat> stat_of_input(const std::string& name) {
   return failed == 0 ? std::optional(info) : std::nullopt;
 }
 
+Error unreadable(const std::string& name, int error) {
+  return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}});
+}
+
 }  // namespace
 
 Input::Input(const std::string& name)
     : name_(name == "-" ? "standard input" : name),
       fd_(name == "-" ? STDIN_FILENO : ::open(name.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (fd_ < 0) {
-    throw Error(ErrorCode::io, "the file cannot be read", {{"file", name_}, {"reason", std::strerror(errno)}});
+    throw unreadable(name_, errno);
   }
 }
 
@@ -55,7 +59,7 @@ std::size_t Input::read(char* buffer, std::size_t size) {
       return static_cast<std::size_t>(got);
     }
     if (errno != EINTR && errno != EAGAIN) {
-      throw Error(ErrorCode::io, "the file cannot be read", {{"file", name_}, {"reason", std::strerror(errno)}});
+      throw unreadable(name_, errno);
     }
   }
   return 0;
@@ -63,6 +67,18 @@ std::size_t Input::read(char* buffer, std::size_t size) {
 
 bool Input::is_terminal() const {
   return ::isatty(fd_) == 1;
+}
+
+void check_readable(const std::string& name) {
+  if (name == "-") {
+    return;
+  }
+  if (::faccessat(AT_FDCWD, name.c_str(), R_OK, AT_EACCESS) != 0) {
+    throw unreadable(name, errno);
+  }
+  if (const auto info = stat_of_input(name); info && S_ISDIR(info->st_mode)) {
+    throw unreadable(name, EISDIR);
+  }
 }
 
 std::optional<std::uint64_t> size_of_input(const std::string& name) {
@@ -116,12 +132,17 @@ void IdReader::end_line() {
   ++line_;
 }
 
+Error not_an_id(Error::Context context) {
+  return Error(ErrorCode::usage, "not an id", std::move(context),
+               "an id has 32 hexadecimal digits, dashes are allowed");
+}
+
 std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
   std::vector<Uuid> ids;
   for (const auto& text : texts) {
     const auto id = Uuid::parse(text);
     if (!id) {
-      throw Error(ErrorCode::usage, "not an id", {{"id", text}}, "an id has 32 hexadecimal digits, dashes are allowed");
+      throw not_an_id({{"id", text}});
     }
     ids.push_back(*id);
   }

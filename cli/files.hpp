@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <looseleaf/error.hpp>
 #include <looseleaf/uuid.hpp>
 #include <optional>
 #include <string>
@@ -31,6 +32,10 @@ class Input {
   std::string name_;
   int fd_;
 };
+
+// Throws Error(io) if the file of this name ("-": standard input) is not there, is a directory or may not be read.
+// Opens nothing: a FIFO would wait for whoever writes to it.
+void check_readable(const std::string& name);
 
 // Bytes of a regular file, or of one that standard input comes from; absent for anything else. Opens nothing.
 [[nodiscard]] std::optional<std::uint64_t> size_of_input(const std::string& name);
@@ -63,6 +68,9 @@ class IdReader {
   std::uint64_t line_ = 1;
   bool ended_ = false;
 };
+
+// The complaint about a text that is none.
+[[nodiscard]] Error not_an_id(Error::Context context);
 
 // Ids given as arguments. Throws Error(usage) at the first that is none.
 [[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);

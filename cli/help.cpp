@@ -9,10 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/terminal.hpp"
+
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::size_t text_width = 100;
 constexpr std::size_t widest_term = 26;
 
 using Entry = std::pair<std::string, std::string>;
@@ -37,7 +38,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return result;
 }
 
-std::string section(std::string_view title, const std::vector<Entry>& entries) {
+std::string section(std::string_view title, const std::vector<Entry>& entries, std::size_t text_width) {
   if (entries.empty()) {
     return {};
   }
@@ -75,11 +76,11 @@ std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool opt
   return entries;
 }
 
-std::string common_options() {
+std::string common_options(std::size_t text_width) {
   Globals globals;
   std::vector<Entry> entries = entries_of(common_parameters(globals), true);
   entries.emplace_back("--help", "show this help; -h: a short one");
-  return section("common options", entries);
+  return section("common options", entries, text_width);
 }
 
 std::string examples(const std::vector<std::string>& lines) {
@@ -99,12 +100,12 @@ const std::vector<std::string>& first_steps() {
   return lines;
 }
 
-std::string commands(const Registry& registry) {
+std::string commands(const Registry& registry, std::size_t text_width) {
   std::vector<Entry> entries;
   for (const auto& command : registry) {
     entries.emplace_back(command.name, command.summary);
   }
-  return section("commands", entries);
+  return section("commands", entries, text_width);
 }
 
 std::string usage_of(const Command& command) {
@@ -117,39 +118,51 @@ std::string usage_of(const Command& command) {
 
 }  // namespace
 
-std::string short_help(const Registry& registry) {
-  return examples(first_steps()) + "\nusage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n" + commands(registry) +
-         "\n`looseleaf COMMAND -h` shows how a command is used; `looseleaf --help` and `man looseleaf` tell more.\n";
+std::size_t help_width(int fd) {
+  constexpr std::size_t narrowest = 60;
+  constexpr std::size_t widest = 120;
+  return std::clamp(terminal_size(fd).columns, narrowest, widest);
 }
 
-std::string short_help(const Command& command) {
+std::string short_help(const Registry& registry, std::size_t width) {
+  return examples(first_steps()) + "\nusage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n" +
+         commands(registry, width) + '\n' +
+         wrapped(
+             "`looseleaf COMMAND -h` shows how a command is used; `looseleaf --help` and `man looseleaf` tell more.", 0,
+             width) +
+         '\n';
+}
+
+std::string short_help(const Command& command, std::size_t width) {
+  constexpr std::string_view title = "options: ";
   std::vector<std::string> options;
   for (const auto& [term, text] : entries_of(command.parameters, true)) {
     options.push_back(term);
   }
-  const std::string listed = fmt::format("options: {}", fmt::join(options, ", "));
+  const std::string listed = wrapped(fmt::format("{}", fmt::join(options, ", ")), title.size(), width - title.size());
   return examples(command.examples) + '\n' + usage_of(command) +
-         (options.empty() ? "" : wrapped(listed, 9, text_width - 9) + '\n') +
-         fmt::format("\n`looseleaf {0} --help` and `man looseleaf-{0}` tell more.\n", command.name);
+         (options.empty() ? "" : fmt::format("{}{}\n", title, listed)) + '\n' +
+         wrapped(fmt::format("`looseleaf {0} --help` and `man looseleaf-{0}` tell more.", command.name), 0, width) +
+         '\n';
 }
 
-std::string help_text(const Registry& registry) {
-  return "usage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n\n"
-         "Stores schema-free JSON entities and their indexes on sharded MySQL or MariaDB.\n" +
-         commands(registry) + common_options() + '\n' + examples(first_steps()) +
-         "\n`looseleaf COMMAND --help` tells more; `looseleaf --version` prints the version.\n";
+std::string help_text(const Registry& registry, std::size_t width) {
+  return "usage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n\n" +
+         wrapped("Stores schema-free JSON entities and their indexes on sharded MySQL or MariaDB.", 0, width) + '\n' +
+         commands(registry, width) + common_options(width) + '\n' + examples(first_steps()) + '\n' +
+         wrapped("`looseleaf COMMAND --help` tells more; `looseleaf --version` prints the version.", 0, width) + '\n';
 }
 
-std::string help_text(const Command& command) {
+std::string help_text(const Command& command, std::size_t width) {
   std::string summary = command.summary + '.';
   summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
   std::string details;
   for (const auto& paragraph : command.details) {
-    details += '\n' + wrapped(paragraph, 0, text_width) + '\n';
+    details += '\n' + wrapped(paragraph, 0, width) + '\n';
   }
-  return usage_of(command) + '\n' + summary + '\n' + details +
-         section("arguments", entries_of(command.parameters, false)) +
-         section("options", entries_of(command.parameters, true)) + common_options() + '\n' +
+  return usage_of(command) + '\n' + wrapped(summary, 0, width) + '\n' + details +
+         section("arguments", entries_of(command.parameters, false), width) +
+         section("options", entries_of(command.parameters, true), width) + common_options(width) + '\n' +
          examples(command.examples);
 }
 

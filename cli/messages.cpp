@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view erase_line = "\r\033[K";
 constexpr std::string_view erase_line_above = "\033[A\033[K";
+constexpr std::size_t margin = 3;  // columns: a terminal echoes ^C behind the last line, which must not break that
 
 std::atomic<bool> colors{false};
 
@@ -48,7 +49,7 @@ struct Terminal {
     std::string text;
     drawn.clear();
     for (auto line = status_lines.end() - static_cast<std::ptrdiff_t>(count); line != status_lines.end(); ++line) {
-      const std::string_view shown = beginning_of_width(*line, size.columns - 1);
+      const std::string_view shown = beginning_of_width(*line, size.columns - std::min(size.columns, margin));
       text.append(drawn.empty() ? "" : "\n").append(shown);
       drawn.push_back(width_of(shown));
     }

@@ -49,9 +49,7 @@ std::string format_progress(const std::string& job, const ProgressNumbers& numbe
 }
 
 ProgressDisplay::ProgressDisplay(const Globals& globals)
-    : on_(globals.progress != "off" && !globals.quiet),
-      terminal_(redraws_messages()),
-      shown_(terminal_ ? Clock::time_point{} : started_) {}
+    : on_(globals.progress != "off" && !globals.quiet), terminal_(redraws_messages()) {}
 
 ProgressDisplay::~ProgressDisplay() {
   if (on_ && terminal_) {

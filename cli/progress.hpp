@@ -51,7 +51,7 @@ class ProgressDisplay {
   std::string job_;  // the stage that is under way
   std::map<std::uint32_t, Shard> shards_;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point shown_;
+  Clock::time_point shown_ = started_;  // what is over at once shows nothing
 };
 
 // Thread-safe. At most one event a second for each shard, on standard output:

@@ -231,7 +231,8 @@ void Sandbox::create(const SandboxOptions& options) {
   servers_ = options.servers == 0 ? shards_ : options.servers;
   if (servers_ > shards_) {
     throw Error(ErrorCode::usage, "more servers than shards",
-                {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}});
+                {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}},
+                "every server holds a shard at least: raise --shards, or lower --servers");
   }
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",

@@ -83,7 +83,8 @@ Error placed(const Error& error, Error::Context place) {
 
 RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(), "we")) {
   if (!file_) {
-    throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}});
+    throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}},
+                "name a file that may be written, in a folder that exists; nothing was stored");
   }
 }
 
@@ -220,7 +221,11 @@ void WriteReport::report_due_pieces() {
 void WriteReport::report_piece(const PutOff& late) {
   const Piece& piece = late.piece;
   if (!reporting_long_piece_) {
-    const Error error(ErrorCode::bad_entity, piece.reject, place(kind_, late.input, piece.reject_position));
+    Error::Context context = place(kind_, late.input, piece.reject_position);
+    if (!piece.reject_detail.empty()) {
+      context.emplace_back("detail", piece.reject_detail);
+    }
+    const Error error(ErrorCode::bad_entity, piece.reject, std::move(context), piece.reject_hint);
     ++counts_[WriteStatus::rejected];
     status_ = stronger(status_, ExitStatus::negative);
     if (globals_.json() && !globals_.quiet) {
@@ -238,7 +243,7 @@ void WriteReport::reject(const IdLine& line) {
   const Lock lock(mutex_);
   ++counts_[WriteStatus::rejected];
   status_ = stronger(status_, ExitStatus::negative);
-  const Error error(ErrorCode::usage, "not an id", {{"line", std::to_string(line.line)}, {"id", line.text}});
+  const Error error = not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}});
   if (globals_.json() && !globals_.quiet) {
     print_status({}, name_of(WriteStatus::rejected), &error);
   }
@@ -319,7 +324,8 @@ ExitStatus WriteReport::finish() {
     rejects_->flush();
     if (!rejects_->failure().empty()) {
       status_ = stronger(status_, ExitStatus::failed);
-      print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}}));
+      print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}},
+                        "not everything that was rejected is in it; the messages name the lines"));
     }
   }
   print_note_of_counts();

@@ -29,7 +29,8 @@ cat > "$work/feed.json" << 'FEED'
 FEED
 looseleaf init --quiet > "$work/id"
 looseleaf create-index --quiet "$source/schemas/friendfeed/index_user_id.json" "$work/feed.json"
-commands=$(looseleaf --help | awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {printf "%s%s", sep, $1; sep = " "}')
+commands=$(looseleaf --help | perl -0pe 's/\n {5,}/ /g' |
+  awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {printf "%s%s", sep, $1; sep = " "}')
 [ "$(wc -w <<< "$commands")" -gt 5 ]
 
 # What is typed before TAB, a tab, and what bash and zsh then have in the line; with a * in front, with all candidates.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Checks the documentation against itself and the program: relative links and their anchors lead somewhere, the commands
-# and long options that are named exist, and docs/operations.md names every command and every option of each.
+# Checks the documentation against itself and the program: relative links and their anchors lead somewhere; the files,
+# commands and long options that are named exist; docs/operations.md names every command and every option of each.
 # usage: docs_test.sh PROGRAM [ROOT]     ROOT is the project (default: the one this script is in)
 set -euo pipefail
 program=$(realpath "${1:?usage: docs_test.sh PROGRAM [ROOT]}")
@@ -30,6 +30,17 @@ check_links() {  # PAGE
   done < <(grep -v '^    ' "$1" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' || true)
 }
 
+all_files=$(find . -path ./build -prune -o -path ./.git -prune -o -print)
+
+# What stands in backticks and is a file of the source tree, by its whole path or the end of one. NAME stands for any.
+check_files() {  # PAGE
+  local name
+  while read -r name; do
+    grep -qE -e "/${name//\*/[^/]*}$" <<< "$all_files" || fail "$1 names a file that is not there: $name"
+  done < <(grep -v '^    ' "$1" | grep -oE '`[A-Za-z0-9_./*-]+`' | tr -d '`' | sed 's:/$::' | grep -v NAME |
+    grep -E '^(bench|cli|cmake|completions|docs|examples|lib|packaging|schemas|tests)/|\.(cpp|hpp|pml|py|sh)$' || true)
+}
+
 options_in() { grep -oE -e '(^|[^A-Za-z0-9-])--[a-z][a-z-]+' | grep -oE -e '--[a-z][a-z-]+' | sort -u || true; }
 
 # Examples and code spans that begin with the program's name, one per line, without it.
@@ -39,7 +50,7 @@ calls() {
 }
 
 help=$("$program" --help)
-commands=$(awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {print $1}' <<< "$help")
+commands=$(perl -0pe 's/\n {5,}/ /g' <<< "$help" | awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF {print $1}')
 [ "$(wc -w <<< "$commands")" -gt 5 ] || fail "--help lists no commands any more"
 declare -A options
 all_options=$(options_in <<< "$help")
@@ -51,6 +62,7 @@ done
 pages=(README.md docs/*.md examples/*/README.md)
 for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md SECURITY.md; do
   check_links "$page"
+  check_files "$page"
 done
 while read -r command rest; do
   if ! grep -qxF -e "$command" <<< "$commands"; then

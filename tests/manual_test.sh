@@ -33,8 +33,8 @@ terms() {
     sed -nE 's/^ +(--[a-z-]+( [A-Za-z=]+)?)$/\1/p' | grep -v '^--version' | LC_ALL=C sort || true
 }
 help_terms() { sed -nE 's/^  (--[a-z-]+( [^ ]+)?)( .*)?$/\1/p' | LC_ALL=C sort; }
-# Those of the commands in --help, with their summaries.
-commands_in_help() { "$program" --help | awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF'; }
+# Those of the commands in --help, with their summaries: a line each, though long ones go on in a further one there.
+commands_in_help() { "$program" --help | perl -0pe 's/\n {5,}/ /g' | awk '/^commands:/ {on = 1; next} /^[^ ]/ {on = 0} on && NF'; }
 
 # scdoc itself makes paragraph macros that do nothing, long lines and titles in lower case.
 mandoc -T lint -W style "$pages"/*.[15] > "$work/lint" || true
@@ -58,6 +58,13 @@ main=$(plain looseleaf.1)
 same "commands" "$(commands_in_help | sed -nE 's/^  ([a-z-]+) {2,}(.*)/\1 \u\2./p')" \
   "$(section COMMANDS <<< "$main" | sed -n 's/^looseleaf-\(.*\)(1)$/\1/; N; s/\n/ /p')"
 same "common options" "$("$program" --help | help_terms)" "$(terms <<< "$main")"
+
+# An example that goes on in the next line says so, or who copies it runs something else.
+for page in "$pages"/*.1; do
+  plain "$(basename "$page")" | awk '/^[^ ]/ {on = $0 == "EXAMPLES"}
+    on && /^            / && before !~ /[\\|]$/ {print before; bad = 1} {before = $0} END {exit bad}' >&2 ||
+    fail "$(basename "$page"): an example is cut in two"
+done
 
 keys_known() {  # CLUSTER-FILE: the keys that the program names when it refuses an unknown one
   printf '%s' "$1" > "$work/cluster.json"

@@ -26,14 +26,15 @@ WAIT = 30  # seconds for what takes no time on an idle machine
 EVIL = "a\u202eb\u2066c\u200fd\u009be\u061c"
 
 
-def on_terminal(arguments, columns=80, both=True, **environment):
-    """(status, what a terminal of that width receives). Not `both`: standard error is not the terminal's."""
+def on_terminal(arguments, columns=80, both=True, data=True, **environment):
+    """(status, what a terminal of that width receives). Not `both`: standard error is not the terminal's; not `data`:
+    standard output is not."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     given = {name: value for name, value in {**os.environ, "TERM": "xterm", **environment}.items() if value is not None}
     given.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
-    child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, env=given,
-                             stderr=theirs if both else subprocess.DEVNULL)
+    child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, env=given,
+                             stdout=theirs if data else subprocess.DEVNULL, stderr=theirs if both else subprocess.DEVNULL)
     os.close(theirs)
     received = b""
     while True:
@@ -66,6 +67,34 @@ def check_colours():
         assert ("\033[" in text) == coloured, f"{arguments} {environment}: {text!r}"
     piped = subprocess.run([PROGRAM, *failing], capture_output=True, text=True)
     assert piped.stderr.startswith("looseleaf: error: the file"), piped.stderr
+
+
+def check_help():
+    """As wide as the window, within what is good to read, and the same words as in a pipe, where it has 80 columns."""
+    for arguments in (["--help"], ["-h"], ["query", "--help"], ["query", "-h"], []):
+        piped = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+        longest = {}
+        for columns in (40, 60, 80, 100, 120, 300):
+            shown = on_terminal(arguments, columns=columns)[1]
+            assert shown.split() == piped.split(), shown
+            longest[columns] = max(len(line) for line in shown.partition("usage:")[2].split("examples:")[0].splitlines()[1:])
+            assert longest[columns] <= min(max(columns, 60), 120), shown
+        assert on_terminal(arguments, columns=80)[1] == piped
+        assert longest[40] == longest[60] <= 60 and longest[300] == longest[120], longest
+        assert arguments != ["--help"] or 80 < longest[100] <= 100, longest
+
+
+def check_messages(box):
+    """An error comes in one piece, and a put that is over at once shows no progress beside it."""
+    bad = box.write("bad.jsonl", '{"a":1}\n{"id":7}\n{"a":1}\n{"id":8}\n')
+    error = f"""looseleaf: error: id is not a UUID
+  file: {bad}
+  line: %d
+  column: 7
+hint: write 32 hexadecimal digits as a string, or leave the id out to get one made
+"""
+    status, shown = on_terminal(["put", "--color", "never", bad], data=False)
+    assert (status, shown) == (1, error % 2 + error % 4 + "looseleaf: stored 2 entities, rejected 2\n"), shown
 
 
 def check_tables(box):
@@ -189,10 +218,27 @@ def check_resizing(box):
         assert lines[lines.index("line 40") + 1].startswith("looseleaf: read"), lines
 
 
+def check_interrupt(box):
+    """The terminal itself shows ^C where the cursor is, at the end of the progress: nothing of that stays behind."""
+    pause = box.write("a-file-whose-name-is-so-long-that-the-line-that-has-it-" + "must-be-cut-" * 5, "")
+    later = box.write("later.json", json.dumps({"table": "later", "properties": [{"name": "n", "type": "int"}]}))
+    subprocess.run([PROGRAM, "create-index", "--quiet", later], check=True)
+    job = f"""trap : INT; seq -f 'line %g' 40
+        "{PROGRAM}" backfill --pause-file "{pause}" 2>&1 >/dev/null; echo status $?; cat"""
+    with Window(box) as window:
+        window.start(job, 80)
+        window.wait_for("progress is drawn", lambda lines: is_drawn(lines, 80))
+        window.tmux("send-keys", "C-c")
+        window.wait_for("it ends", lambda lines: "status 130" in lines)
+        lines = window.lines()
+        assert lines[lines.index("line 40") + 1:] == [
+            "looseleaf: stopped by a signal; everything is consistent", "status 130"], lines
+
+
 def is_drawn(lines, columns):
     """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
     last = lines[-3:]
-    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 2 <= len(last[2]) < columns
+    return (len(lines) > 3 and lines[-4] == "line 40" and columns - 4 <= len(last[2]) <= columns - 3
             and last[0].startswith("shard 0: ") and last[1].startswith("shard 1: ") and last[2].startswith("backfill: "))
 
 
@@ -202,13 +248,14 @@ def main():
         print("skipped: there is no tmux")
         sys.exit(77)
     check_colours()
+    check_help()
     with sandbox.Sandbox(PROGRAM) as box:
         started = [PROGRAM, "sandbox", "start", "--quiet", "--shards", "2", "--dir", box.box]
         os.environ["LOOSELEAF_CLUSTER"] = subprocess.run(started, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_tables, check_escapes, check_reader_leaves, check_resizing):
+        for check in (check_messages, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")
 

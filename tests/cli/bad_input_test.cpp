@@ -61,10 +61,10 @@ TEST_CASE("an entity that cannot be stored is reported with line and column, and
       {"Latin-1", "{\"a\":\"caf\xe9\"}", "invalid UTF-8", 11},
       {"lone high surrogate", R"({"a":"\ud800"})", "lone surrogate", 13},
       {"lone low surrogate", R"({"a":"\udc00"})", "lone surrogate", 12},
-      {"number", "17", "not a JSON object", 1},
-      {"string", R"("text")", "not a JSON object", 1},
-      {"null", "null", "not a JSON object", 1},
-      {"no JSON at all", "hello world", "text between entities", 1},
+      {"number", "17", "not a JSON object", 1, "  detail: number\nhint: an entity is an object: "},
+      {"string", R"("text")", "not a JSON object", 1, "  detail: string\nhint: "},
+      {"null", "null", "not a JSON object", 1, "  detail: null\nhint: "},
+      {"no JSON at all", "hello world", "text between entities", 1, "hint: an entity begins with {"},
       {"a value is missing", R"({"a":})", "syntax error", 6},
       {"a colon is missing", R"({"a" 1})", "syntax error", 6},
       {"a comma too many", R"({"a":1,})", "syntax error", 8},
@@ -175,7 +175,15 @@ TEST_CASE("inside an array reading stops at a syntax error and says so") {
     CHECK(times("  line: 2\n", result.err) == 1);
     CHECK(times("reading of the array stopped here\n", result.err) == 1);
     CHECK(times("error: ", result.err) == 1);
+    CHECK(times("\nhint: ", result.err) + times("\n  detail: ", result.err) > 0);
   }
+}
+
+TEST_CASE("an object that is not closed is reported with where it begins") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put"}, entity(1) + "\n{\"a\":\n\n"), 1, id_of(1) + "\n",
+            {"error: object is not closed\n", "  line: 4\n", "  detail: it begins at line 2, column 1\nhint: "});
+  check_status(cluster.looseleaf({"put", "--output", "json"}, "{\"a\":"), 1, {"hint: "});
 }
 
 TEST_CASE("a well-formed array element that is no entity is rejected alone") {

@@ -250,21 +250,46 @@ TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
 
 TEST_CASE("the help names every command, and a command's help every option of it") {
   const Registry registry = all_commands();
-  const std::string overview = help_text(registry);
+  const std::string overview = help_text(registry, 80);
   for (const auto& command : registry) {
     CHECK(overview.find("\n  " + command.name + ' ') != std::string::npos);
-    const std::string help = help_text(command);
+    const std::string help = help_text(command, 80);
     Globals globals;
     std::vector<Parameter> parameters = common_parameters(globals);
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);
     }
-    const std::string in_short = short_help(command);
+    const std::string in_short = short_help(command, 80);
     for (const auto& parameter : command.parameters) {
       CHECK(in_short.find(parameter.name) != std::string::npos);
     }
     CHECK_FALSE(command.examples.empty());
+  }
+}
+
+TEST_CASE("help keeps to its width, examples and usage aside, and uses all of it") {
+  const Registry registry = all_commands();
+  for (const std::size_t width : {60U, 80U, 120U}) {
+    std::vector<std::string> texts = {help_text(registry, width), short_help(registry, width)};
+    for (const auto& command : registry) {
+      texts.push_back(help_text(command, width));
+      texts.push_back(short_help(command, width));
+    }
+    std::size_t longest = 0;
+    for (const std::string& text : texts) {
+      std::istringstream lines(text);
+      bool example = false;
+      for (std::string line; std::getline(lines, line);) {
+        example = line == "examples:" || (example && !line.empty());
+        if (!example && !line.starts_with("usage: ")) {
+          CAPTURE(line);
+          CHECK(line.size() <= width);
+          longest = std::max(longest, line.size());
+        }
+      }
+    }
+    CHECK(longest > width - 5);
   }
 }
 

@@ -1,9 +1,12 @@
 // looseleaf put: the forms of input, what is printed, and that the servers hold the text as it was given.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <looseleaf/uuid.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/expectations.hpp"
@@ -72,11 +75,37 @@ TEST_CASE("files are read in the order given, standard input among them") {
             id_of(3) + "\n" + id_of(2) + "\n" + id_of(1) + "\n");
 }
 
-TEST_CASE("a file that cannot be opened does not keep the others from being stored") {
+TEST_CASE("a file that is not there, or cannot be read, is refused before anything is stored") {
   const TestCluster cluster = initialised();
   const std::string good = cluster.directory().write("good.jsonl", entity(1));
-  check_run(cluster.looseleaf({"put", "/nonexistent.jsonl", good}), 3, id_of(1) + "\n",
-            {"looseleaf: error: the file cannot be read\n", "file: /nonexistent.jsonl\n"});
+  const std::string rejects = cluster.directory().write("rejects", "kept");
+  for (const auto& [bad, reason] : {std::pair<std::string, std::string>{"/nonexistent.jsonl", "No such file"},
+                                    {cluster.directory().path(), "Is a directory"}}) {
+    CAPTURE(bad);
+    check_run(cluster.looseleaf({"put", good, bad, "--rejects", rejects}), 3, "",
+              {"looseleaf: error: the file cannot be read\n", "file: " + bad + "\n", "reason: " + reason});
+    CHECK(rows_of(cluster, "entities") == 0);
+    CHECK(read_text(rejects) == "kept");
+  }
+}
+
+TEST_CASE("a file that turns out to be unreadable does not keep the others from being stored") {
+  const TestCluster cluster = initialised();
+  const std::string good = cluster.directory().write("good.jsonl", entity(1));
+  const std::string socket = cluster.socket(0);
+  check_run(cluster.looseleaf({"put", socket, good}), 3, id_of(1) + "\n",
+            {"looseleaf: error: the file cannot be read\n", "file: " + socket + "\n"});
+}
+
+TEST_CASE("a FIFO is opened when its turn comes") {
+  const TestCluster cluster = initialised();
+  const std::string fifo = cluster.directory().path() + "/fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const std::string good = cluster.directory().write("good.jsonl", entity(1));
+  cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put", good, fifo});
+  wait_until("the first file is stored", [&] { return put.out() == id_of(1) + "\n"; });
+  std::ofstream(fifo) << entity(2);
+  check_run(put.wait(), 0, id_of(1) + "\n" + id_of(2) + "\n");
 }
 
 TEST_CASE("every occurrence of an id takes effect in input order and is printed") {

@@ -24,8 +24,10 @@ struct Piece {
   std::string text;    // as it came, surrounding white space trimmed
   Position position;   // of its first byte
   std::string reject;  // not empty: this cannot be an entity, and why ("body too large", "text between entities", ...)
-  Position reject_position;  // where it went wrong; meaningful with `reject`
-  bool more = false;         // with `reject`: the text was too long for one piece and goes on in the next one
+  Position reject_position;   // where it went wrong; meaningful with `reject`
+  std::string reject_detail;  // what is known beyond `reject`; may be empty, as the hint may
+  std::string reject_hint;    // what to do about it
+  bool more = false;          // with `reject`: the text was too long for one piece and goes on in the next one
 };
 
 class LOOSELEAF_EXPORT EntityReader {

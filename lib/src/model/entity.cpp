@@ -33,8 +33,7 @@ std::string_view trim(std::string_view text) {
 
 void check_size(std::size_t size, Position position) {
   if (size > max_body_size) {
-    reject("body too large", position, fmt::format("{} bytes", size),
-           fmt::format("an entity has at most {} bytes", max_body_size));
+    reject("body too large", position, fmt::format("{} bytes", size), hint_for_size());
   }
 }
 
@@ -68,6 +67,14 @@ void append_compact(std::string& out, std::string_view text) {
 
 }  // namespace
 
+std::string hint_for_no_object() {
+  return R"(an entity is an object: {"name": "value"})";
+}
+
+std::string hint_for_size() {
+  return fmt::format("an entity has at most {} bytes", max_body_size);
+}
+
 ParsedEntity parse_entity(std::string_view text, Position start) {
   const std::string_view body = trim(text);
   const Position body_start =
@@ -80,7 +87,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
     reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault, body));
   }
   if (!entity.json.is_object()) {
-    reject("not a JSON object", body_start, entity.json.type_name(), "an entity is an object: {\"name\": \"value\"}");
+    reject("not a JSON object", body_start, entity.json.type_name(), hint_for_no_object());
   }
   if (!entity.json.contains("id")) {
     entity.id = Uuid::make_v7();

@@ -16,6 +16,10 @@ namespace looseleaf::model {
 
 inline constexpr std::size_t max_body_size = 16 * 1024 * 1024 - 5;  // bytes of JSON text
 
+// What to do about a text that is another JSON value, or too large.
+[[nodiscard]] std::string hint_for_no_object();
+[[nodiscard]] std::string hint_for_size();
+
 struct ParsedEntity {
   Uuid id;
   std::string text;  // as it will be stored: trimmed, with the id in it

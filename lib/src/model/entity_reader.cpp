@@ -1,5 +1,7 @@
 // Splits a byte stream into entity texts. It follows brackets and strings only; what is inside an object is judged by
 // whoever parses it, except in an array, where a malformed element leaves no safe place to go on.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <looseleaf/entity_reader.hpp>
 #include <utility>
@@ -13,6 +15,11 @@ namespace looseleaf {
 namespace {
 
 using model::ValueScanner;
+
+// Why a piece cannot be an entity.
+struct Complaint {
+  std::string reason, detail, hint;
+};
 
 constexpr std::size_t buffer_size = 64 * 1024;
 constexpr std::size_t max_reject_piece = 1024 * 1024;
@@ -110,8 +117,8 @@ std::string structure_of(std::string_view text) {
   return structure;
 }
 
-// Where the text breaks JSON's grammar; absent if it does not, whatever else may be wrong with it.
-std::optional<std::size_t> find_syntax_error(std::string_view text) {
+// How the text breaks JSON's grammar; absent if it does not, whatever else may be wrong with it.
+std::optional<model::JsonFault> find_syntax_error(std::string_view text) {
   if (nlohmann::json::accept(text)) {
     return std::nullopt;
   }
@@ -119,10 +126,47 @@ std::optional<std::size_t> find_syntax_error(std::string_view text) {
     static_cast<void>(model::parse_strict(structure_of(text)));
   } catch (const model::JsonFault& fault) {
     if (fault.kind == model::JsonFaultKind::syntax) {
-      return fault.offset;
+      return fault;
     }
   }
   return std::nullopt;
+}
+
+std::string at(Position position) {
+  return fmt::format("line {}, column {}", position.line, position.column);
+}
+
+// Of a JSON value.
+Complaint no_object(std::string_view text) {
+  const char* type = "number";
+  switch (text.front()) {
+    case '"':
+      type = "string";
+      break;
+    case '[':
+      type = "array";
+      break;
+    case 't':
+    case 'f':
+      type = "boolean";
+      break;
+    case 'n':
+      type = "null";
+      break;
+    default:
+      break;
+  }
+  return {"not a JSON object", type, model::hint_for_no_object()};
+}
+
+Complaint stray(std::string_view text) {
+  const char* hint = "an entity begins with { and an array of entities with [";
+  if (text.front() == ',') {
+    hint = "take the comma out: outside an array entities stand one after another";
+  } else if (text.front() == '}' || text.front() == ']') {
+    hint = "take it out: nothing is open here";
+  }
+  return {"text between entities", {}, hint};
 }
 
 }  // namespace
@@ -142,7 +186,7 @@ class EntityReader::Impl {
 
   struct Reject {
     Extent extent = Extent::known;
-    std::string reason;
+    Complaint complaint;
     Position position;
   };
 
@@ -153,9 +197,10 @@ class EntityReader::Impl {
   Piece read_value();
   Piece go_on_with_value();
   Piece complete_value();
-  Piece broken_value(const char* reason);
-  Piece stop(const std::string& reason, Position position);
-  Piece begin_reject(Extent extent, std::string reason, Position position);
+  Piece broken_value(ValueScanner::Fault fault);
+  [[nodiscard]] Complaint explained(ValueScanner::Fault fault);
+  Piece stop(Complaint complaint, Position position);
+  Piece begin_reject(Extent extent, Complaint complaint, Position position);
   Piece go_on_rejecting();
   void read_to_resume_line();
   void read_line();
@@ -166,6 +211,8 @@ class EntityReader::Impl {
   Place place_ = Place::start;
   std::string text_;           // of the piece being read, as far as it was not handed out yet
   Position start_;             // of text_
+  Position value_start_;       // of the value of which text_ is a part
+  Position array_start_;       // of the array being read
   std::size_t last_size_ = 0;  // of an entity's text: the next one will be about as long
   ValueScanner scanner_;
   std::optional<Reject> reject_;
@@ -181,7 +228,7 @@ std::optional<Piece> EntityReader::Impl::next() {
     place_ = Place::outside;
     text_ = input_.skip_byte_order_mark();
     if (!text_.empty()) {
-      return begin_reject(Extent::line, "text between entities", start_);
+      return begin_reject(Extent::line, {}, start_);
     }
   }
   while (place_ != Place::stopped) {
@@ -202,6 +249,7 @@ std::optional<Piece> EntityReader::Impl::next() {
 // Absent if the byte was consumed without making a piece.
 std::optional<Piece> EntityReader::Impl::outside(int byte) {
   if (byte == '[') {
+    array_start_ = start_;
     input_.take();
     place_ = Place::first_element;
     return std::nullopt;
@@ -211,7 +259,8 @@ std::optional<Piece> EntityReader::Impl::outside(int byte) {
 
 std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
   if (byte == end_of_input) {
-    return stop("array is not closed", start_);
+    return stop({"array is not closed", "it begins at " + at(array_start_), "see whether the input is cut off"},
+                start_);
   }
   if (byte == ']' && place_ != Place::element) {
     input_.take();
@@ -224,13 +273,16 @@ std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
     return std::nullopt;
   }
   if (place_ == Place::after_element || byte == ',' || byte == ']' || byte == '}') {
-    return stop("syntax error between array elements", start_);
+    return stop(
+        {"syntax error between array elements", {}, "one comma stands between two elements, and none at the end"},
+        start_);
   }
   return read_value();
 }
 
 Piece EntityReader::Impl::read_value() {
   scanner_ = ValueScanner();
+  value_start_ = start_;
   text_.reserve(last_size_);
   return go_on_with_value();
 }
@@ -239,10 +291,10 @@ Piece EntityReader::Impl::go_on_with_value() {
   for (;;) {
     const int byte = input_.peek();
     if (byte == end_of_input) {
-      return broken_value(ValueScanner::not_closed);
+      return broken_value(ValueScanner::Fault::not_closed);
     }
-    const char* reason = nullptr;
-    switch (scanner_.feed(static_cast<char>(byte), input_.position().column == 1, reason)) {
+    auto fault = ValueScanner::Fault::not_closed;
+    switch (scanner_.feed(static_cast<char>(byte), input_.position().column == 1, fault)) {
       case ValueScanner::Step::more:
         text_ += input_.take();
         if (scanner_.inside_string()) {
@@ -255,10 +307,10 @@ Piece EntityReader::Impl::go_on_with_value() {
       case ValueScanner::Step::behind:
         return complete_value();
       case ValueScanner::Step::broken:
-        return broken_value(reason);
+        return broken_value(fault);
     }
     if (!reject_ && text_.size() > model::max_body_size) {
-      return begin_reject(Extent::value, "body too large", input_.position());
+      return begin_reject(Extent::value, {"body too large", {}, model::hint_for_size()}, input_.position());
     }
     if (reject_ && text_.size() > max_reject_piece) {
       return reject_part();
@@ -273,37 +325,55 @@ Piece EntityReader::Impl::complete_value() {
   if (reject_) {
     return end_reject();
   }
-  const std::optional<std::size_t> error = in_array() ? find_syntax_error(text_) : std::nullopt;
-  if (error) {
-    return stop("syntax error", model::position_after(std::string_view(text_).substr(0, *error), start_));
+  const std::optional<model::JsonFault> fault = in_array() ? find_syntax_error(text_) : std::nullopt;
+  if (fault) {
+    return stop({fault->what(), fault->detail, hint_for(*fault, text_)},
+                model::position_after(std::string_view(text_).substr(0, fault->offset), start_));
   }
   if (text_.front() != '{') {
-    return begin_reject(Extent::known, "not a JSON object", start_);
+    return begin_reject(Extent::known, no_object(text_), start_);
   }
   last_size_ = std::min(text_.size(), largest_reserve);
-  return Piece{std::move(text_), start_, {}, {}, false};
+  return Piece{std::move(text_), start_, {}, {}, {}, {}, false};
 }
 
-Piece EntityReader::Impl::broken_value(const char* reason) {
+Piece EntityReader::Impl::broken_value(ValueScanner::Fault fault) {
   if (in_array()) {
-    return stop(reason, input_.position());
+    return stop(explained(fault), input_.position());
   }
   if (reject_) {
     reject_->extent = Extent::resume_line;
     return go_on_rejecting();
   }
-  return begin_reject(Extent::resume_line, reason, input_.position());
+  return begin_reject(Extent::resume_line, explained(fault), input_.position());
 }
 
-Piece EntityReader::Impl::stop(const std::string& reason, Position position) {
+// Of what the scanner found at the next byte.
+Complaint EntityReader::Impl::explained(ValueScanner::Fault fault) {
+  switch (fault) {
+    case ValueScanner::Fault::line_break:
+      return {"line break inside a string", {}, "write a line break as \\n, or close the string"};
+    case ValueScanner::Fault::no_match:
+      return {"brackets do not match",
+              fmt::format("a {} where a {} is open", static_cast<char>(input_.peek()), scanner_.innermost()),
+              "close first what was opened last"};
+    case ValueScanner::Fault::not_closed:
+      break;
+  }
+  return {"object is not closed", "it begins at " + at(value_start_),
+          "see whether a brace, a bracket or a quotation mark is missing, or the input is cut off"};
+}
+
+Piece EntityReader::Impl::stop(Complaint complaint, Position position) {
   place_ = Place::stopped;
   stopped_early_ = true;
-  const std::string first = reject_ ? reject_->reason : reason;
-  return begin_reject(Extent::known, first + "; reading of the array stopped here", position);
+  Complaint first = reject_ ? std::move(reject_->complaint) : std::move(complaint);
+  first.reason += "; reading of the array stopped here";
+  return begin_reject(Extent::known, std::move(first), position);
 }
 
-Piece EntityReader::Impl::begin_reject(Extent extent, std::string reason, Position position) {
-  reject_ = Reject{extent, std::move(reason), position};
+Piece EntityReader::Impl::begin_reject(Extent extent, Complaint complaint, Position position) {
+  reject_ = Reject{extent, std::move(complaint), position};
   return go_on_rejecting();
 }
 
@@ -342,15 +412,16 @@ void EntityReader::Impl::read_line() {
     }
     text_ += input_.take();
   }
-  if (reject_->reason.empty()) {
+  if (reject_->complaint.reason.empty()) {
     const bool is_json = text_.size() <= max_reject_piece && nlohmann::json::accept(text_);
-    reject_->reason = is_json ? "not a JSON object" : "text between entities";
+    reject_->complaint = is_json ? no_object(text_) : stray(text_);
   }
 }
 
 // The first part of a text that is too long for one piece.
 Piece EntityReader::Impl::reject_part() {
-  Piece piece{text_.substr(0, max_reject_piece), start_, reject_->reason, reject_->position, true};
+  const auto& [reason, detail, hint] = reject_->complaint;
+  Piece piece{text_.substr(0, max_reject_piece), start_, reason, reject_->position, detail, hint, true};
   start_ = model::position_after(piece.text, start_);
   text_.erase(0, max_reject_piece);
   return piece;
@@ -360,7 +431,9 @@ Piece EntityReader::Impl::end_reject() {
   while (!text_.empty() && is_space(static_cast<unsigned char>(text_.back()))) {
     text_.pop_back();
   }
-  Piece piece{std::move(text_), start_, std::move(reject_->reason), reject_->position, false};
+  auto& [reason, detail, hint] = reject_->complaint;
+  Piece piece{std::move(text_), start_, std::move(reason), reject_->position, std::move(detail),
+              std::move(hint),  false};
   reject_.reset();
   return piece;
 }

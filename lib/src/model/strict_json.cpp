@@ -220,7 +220,7 @@ class TreeBuilder {
 
 constexpr std::string_view white_space = " \t\r\n";
 
-std::string hint_for_syntax(std::string_view text, std::size_t offset) {
+std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
   if (text.find_first_not_of(white_space) == std::string_view::npos) {
     return "nothing is here but white space";
   }
@@ -237,10 +237,14 @@ std::string hint_for_syntax(std::string_view text, std::size_t offset) {
       return "put double quotes around strings and keys";
     case ']':
     case '}':
-      return after_comma ? "take out the comma before it" : "";
+      if (after_comma) {
+        return "take out the comma before it";
+      }
+      break;
     default:
-      return {};
+      break;
   }
+  return detail == "invalid literal" ? "no words but true, false and null stand without double quotes" : "";
 }
 
 }  // namespace
@@ -269,7 +273,7 @@ const char* JsonFault::what() const noexcept {
 std::string hint_for(const JsonFault& fault, std::string_view text) {
   switch (fault.kind) {
     case JsonFaultKind::syntax:
-      return hint_for_syntax(text, fault.offset);
+      return hint_for_syntax(text, fault.offset, fault.detail);
     case JsonFaultKind::duplicate_key:
       return "keep one of the two members";
     case JsonFaultKind::invalid_utf8:

@@ -3,9 +3,9 @@
 
 namespace looseleaf::model {
 
-ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, const char*& reason) {
+ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, Fault& fault) {
   if (in_string_) {
-    return feed_string(byte, reason);
+    return feed_string(byte, fault);
   }
   const bool nothing_open = open_.empty();
   switch (byte) {
@@ -17,13 +17,13 @@ ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, const char*& 
     case '{':
     case '[':
       if (begins_line && byte == '{' && !object_may_begin()) {
-        reason = not_closed;
+        fault = Fault::not_closed;
         return Step::broken;
       }
       return open(byte);
     case '}':
     case ']':
-      return nothing_open ? Step::behind : close(byte, reason);
+      return nothing_open ? Step::behind : close(byte, fault);
     case ',':
       last_ = byte;
       return nothing_open ? Step::behind : Step::more;
@@ -37,9 +37,9 @@ ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, const char*& 
   return Step::more;
 }
 
-ValueScanner::Step ValueScanner::feed_string(char byte, const char*& reason) {
+ValueScanner::Step ValueScanner::feed_string(char byte, Fault& fault) {
   if (byte == '\n') {
-    reason = "line break inside a string";
+    fault = Fault::line_break;
     return Step::broken;
   }
   if (escaped_) {
@@ -59,9 +59,9 @@ ValueScanner::Step ValueScanner::open(char byte) {
   return Step::more;
 }
 
-ValueScanner::Step ValueScanner::close(char byte, const char*& reason) {
+ValueScanner::Step ValueScanner::close(char byte, Fault& fault) {
   if (open_.back() != (byte == '}' ? '{' : '[')) {
-    reason = "brackets do not match";
+    fault = Fault::no_match;
     return Step::broken;
   }
   open_.pop_back();

@@ -14,18 +14,22 @@ class ValueScanner {
     broken,  // the byte cannot belong to the value
   };
 
-  static constexpr const char* not_closed = "object is not closed";
+  // Why a byte cannot belong to the value.
+  enum class Fault { not_closed, line_break, no_match };
+
+  // The bracket that was opened last; there must be one.
+  [[nodiscard]] char innermost() const { return open_.back(); }
 
   // Whether bytes other than quotation marks, backslashes and line breaks need not be fed.
   [[nodiscard]] bool inside_string() const { return in_string_ && !escaped_; }
 
-  // Looks at the next byte. With `broken`, `reason` says why.
-  [[nodiscard]] Step feed(char byte, bool begins_line, const char*& reason);
+  // Looks at the next byte. With `broken`, `fault` says why.
+  [[nodiscard]] Step feed(char byte, bool begins_line, Fault& fault);
 
  private:
-  [[nodiscard]] Step feed_string(char byte, const char*& reason);
+  [[nodiscard]] Step feed_string(char byte, Fault& fault);
   [[nodiscard]] Step open(char byte);
-  [[nodiscard]] Step close(char byte, const char*& reason);
+  [[nodiscard]] Step close(char byte, Fault& fault);
   [[nodiscard]] bool object_may_begin() const;
 
   std::string open_;  // the brackets that are open, outermost first

@@ -223,7 +223,8 @@ class BatchWriter {
       const std::size_t size = item->write->body ? item->write->body->size() : 0;
       if (size > max_stored_body) {
         decide(*item, WriteStatus::rejected,
-               Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}}));
+               Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}},
+                     fmt::format("it must not be larger than {} bytes when compressed", max_stored_body)));
       } else if (store::statement_size(size) > max_packet) {
         decide(*item, WriteStatus::rejected,
                Error(ErrorCode::bad_entity, "body does not fit the server's max_allowed_packet",

@@ -108,7 +108,8 @@ class ShardRows {
       store::require_writable(connection, found.text(0, 2));
     }
     if (found.empty() || found.unsigned_integer(0, 0) != index_.generation) {
-      throw Error(ErrorCode::bad_index, "index was dropped meanwhile", {{"index", table}});
+      throw Error(ErrorCode::bad_index, "index was dropped meanwhile", {{"index", table}},
+                  "`looseleaf status` lists the indexes there are");
     }
     const IndexState state = store::parse_index_state(found.text(0, 1));
     if (state != IndexState::ready) {

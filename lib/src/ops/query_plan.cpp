@@ -103,7 +103,8 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
   const Property& property = definition_.properties[position];
   if (condition.op == Operator::prefix && property.type != PropertyType::string) {
     throw Error(ErrorCode::usage, "only a string can have a prefix",
-                {{"property", property.name}, {"type", to_string(property.type)}});
+                {{"property", property.name}, {"type", to_string(property.type)}},
+                "give a value with =, or a range with > and <");
   }
   for (const Bound& bound : bounds_) {
     if (bound.property == position && (bound.op == Operator::prefix || condition.op == Operator::prefix ||

@@ -130,6 +130,49 @@ TEST_CASE("a broken object is rejected and reading resumes at the next line that
   });
 }
 
+TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
+  struct Explained {
+    std::string input, reason, detail, hint;
+  };
+  const std::string no_object = R"(an entity is an object: {"name": "value"})";
+  const std::string cut_off = "see whether a brace, a bracket or a quotation mark is missing, or the input is cut off";
+  const std::string one_comma = "one comma stands between two elements, and none at the end";
+  const std::vector<Explained> cases = {
+      {"17", "not a JSON object", "number", no_object},
+      {" \"x\"", "not a JSON object", "string", no_object},
+      {"null", "not a JSON object", "null", no_object},
+      {"[false]", "not a JSON object", "boolean", no_object},
+      {"[[{}]]", "not a JSON object", "array", no_object},
+      {"[1e999]", "not a JSON object", "number", no_object},
+      {"hello", "text between entities", "", "an entity begins with { and an array of entities with ["},
+      {"{},", "text between entities", "", "take the comma out: outside an array entities stand one after another"},
+      {"{}}", "text between entities", "", "take it out: nothing is open here"},
+      {"{}\n {\"a\":1,\n\n", "object is not closed", "it begins at line 2, column 2", cut_off},
+      {"{\"a\":1\n{}", "object is not closed", "it begins at line 1, column 1", cut_off},
+      {"{\"a\":\"\n", "line break inside a string", "", "write a line break as \\n, or close the string"},
+      {"{\"a\":[1}", "brackets do not match", "a } where a [ is open", "close first what was opened last"},
+      {"\n [{},", "array is not closed; reading of the array stopped here", "it begins at line 2, column 2",
+       "see whether the input is cut off"},
+      {"[{},,{}]", "syntax error between array elements; reading of the array stopped here", "", one_comma},
+      {"[{\"a\":1,}]", "syntax error; reading of the array stopped here", "unexpected '}'; expected string literal",
+       "take out the comma before it"},
+      {"[{\"a\":tru}]", "syntax error; reading of the array stopped here", "invalid literal",
+       "no words but true, false and null stand without double quotes"},
+      {"[{\"a\":1 \"b\":2}]", "syntax error; reading of the array stopped here",
+       "unexpected string literal; expected '}'", ""},
+  };
+  for (const Explained& expected : cases) {
+    CAPTURE(expected.input);
+    const Outcome outcome = read_all(expected.input);
+    const auto rejected = std::find_if(outcome.pieces.begin(), outcome.pieces.end(),
+                                       [](const Piece& piece) { return !piece.reject.empty(); });
+    REQUIRE(rejected != outcome.pieces.end());
+    CHECK(rejected->reject == expected.reason);
+    CHECK(rejected->reject_detail == expected.detail);
+    CHECK(rejected->reject_hint == expected.hint);
+  }
+}
+
 TEST_CASE("inside an array a value that is no object is rejected alone") {
   check({{"[1, \"a,]\", null,[{}] ,{\"a\":1},-2e3]",
           {"1:2 1 !1:2 not a JSON object", "1:5 \"a,]\" !1:5 not a JSON object", "1:12 null !1:12 not a JSON object",
