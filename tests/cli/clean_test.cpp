@@ -127,6 +127,23 @@ TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
   check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
 }
 
+TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
+  const TestCluster cluster = with_entities(10);
+  const auto status = [&] { return cluster.looseleaf({"status"}).out; };
+  check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  CHECK(!contains(status(), "job "));
+  cli::Process cleaner = start_cleaner(cluster, {});
+  const std::string name = fmt::format(" pid {} ", cleaner.pid());
+  wait_until("it is named on both shards", [&] { return times(name, status()) >= 2; });
+  cleaner.signal(SIGKILL);
+  static_cast<void>(cleaner.wait());
+  CHECK(contains(holders(cluster), "pid "));
+  wait_until("it is named no more", [&] { return !contains(status(), name); });
+  const std::string text = status();
+  CHECK(!contains(text, "job "));
+  CHECK(!contains(cluster.looseleaf({"status", "--output", "json"}).out, "\"holder\""));
+}
+
 TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
   const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
   check_status(cluster.looseleaf({"init", "--quiet"}), 0);

@@ -192,7 +192,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<s
       return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
-        throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+        throw NotInitialised();
       }
       throw;
     }
@@ -288,7 +288,7 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
     }
   }
   if (!found || found->empty()) {
-    throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+    throw NotInitialised();
   }
   const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
   const auto refuse = [](const char* what, const std::string& expected, const std::string& seen) {
