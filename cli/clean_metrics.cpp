@@ -27,7 +27,7 @@ void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
   lags_ = pass.lags;
   if (pass.failure) {
     ++failures_;
-  } else {
+  } else if (!pass.sweep) {
     ++passes_;
     last_success_ = now;
   }
@@ -44,10 +44,10 @@ std::string CleanMetrics::text() const {
   }
   text += family("tombstones_purged_total", "counter", "Deleted entities whose last trace was removed.") +
           sample("tombstones_purged_total", "", report_.purged);
-  text += family("passes_total", "counter", "Passes over what changed, by how they ended.") +
+  text += family("passes_total", "counter", "Passes over what changed, by how they ended; failed sweeps too.") +
           sample("passes_total", "{result=\"success\"}", passes_) +
           sample("passes_total", "{result=\"failure\"}", failures_);
-  text += family("errors_total", "counter", "Failed passes, by the server's error number; 0: no server's.");
+  text += family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: no server's.");
   for (const auto& [number, count] : report_.failures) {
     text += sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
   }

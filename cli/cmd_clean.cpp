@@ -60,7 +60,7 @@ class Passes {
       }
     }
     if (options_.clean.follow) {
-      pass_failure_.tell(pass.failure);
+      (pass.sweep ? sweep_failure_ : pass_failure_).tell(pass.failure);
       tell_of_changes(pass.report);
     }
   }
@@ -76,17 +76,21 @@ class Passes {
   // The same trouble at every pass is worth one message.
   class Trouble {
    public:
+    // `work` is what it keeps from being done.
+    explicit Trouble(const char* work) : work_(work) {}
+
     void tell(const Error* error) {
       const std::string text = error ? error->what() : "";
       if (error && text != told_) {
         print_error(*error);
       } else if (!error && !told_.empty()) {
-        print_note("clean works again");
+        print_note(fmt::format("{} works again", work_));
       }
       told_ = text;
     }
 
    private:
+    const char* work_;
     std::string told_;
   };
 
@@ -115,7 +119,7 @@ class Passes {
   const Options& options_;
   const Globals& globals_;
   CleanMetrics metrics_;
-  Trouble pass_failure_, file_failure_;
+  Trouble pass_failure_{"clean"}, sweep_failure_{"the sweep of everything"}, file_failure_{"the metrics file"};
   std::uint64_t changes_ = 0;  // at the last pass
 };
 

@@ -56,8 +56,21 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
   }
 }
 
+// A script that cleans up need not know how far it came.
+ExitStatus nothing_there(const Options& options, const Globals& globals) {
+  report_stop({}, globals);
+  if (!globals.quiet) {
+    print_note(fmt::format("there is no sandbox in {}", sandbox_directory(options.dir)));
+  }
+  return ExitStatus::done;
+}
+
 ExitStatus stop(const Options& options, const Globals& globals) {
-  const SandboxStop report = Sandbox::open(options.dir).stop();
+  auto sandbox = Sandbox::find(options.dir);
+  if (!sandbox) {
+    return nothing_there(options, globals);
+  }
+  const SandboxStop report = sandbox->stop();
   report_stop(report, globals);
   if (!globals.quiet) {
     print_note(fmt::format("stopped {}; the data is kept", counted(report.stopped, "server", "servers")));
@@ -66,13 +79,16 @@ ExitStatus stop(const Options& options, const Globals& globals) {
 }
 
 ExitStatus remove(const Options& options, const Globals& globals) {
-  Sandbox sandbox = Sandbox::open(options.dir);
-  const SandboxRemoval removal = sandbox.remove();
+  auto sandbox = Sandbox::find(options.dir);
+  if (!sandbox) {
+    return nothing_there(options, globals);
+  }
+  const SandboxRemoval removal = sandbox->remove();
   report_stop(removal.stop, globals);
   if (!globals.quiet) {
-    print_note(removal.left == 0 ? fmt::format("deleted {}", sandbox.dir())
+    print_note(removal.left == 0 ? fmt::format("deleted {}", sandbox->dir())
                                  : fmt::format("deleted the sandbox in {}, but not the directory, which holds {}",
-                                               sandbox.dir(), counted(removal.left, "other file", "other files")));
+                                               sandbox->dir(), counted(removal.left, "other file", "other files")));
   }
   return ExitStatus::done;
 }
@@ -142,7 +158,7 @@ Command sandbox_command() {
   };
   command.details = {
       "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "
-      "the data and all else that the sandbox made."};
+      "the data and all else that the sandbox made. To stop or delete a sandbox that is not there is no failure."};
   command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
                       "looseleaf sandbox delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

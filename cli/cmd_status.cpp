@@ -132,7 +132,8 @@ void print_as_json(const Status& status) {
   print_summary({{"cluster_id", status.cluster_id ? Json(to_string(*status.cluster_id)) : Json(nullptr)},
                  {"shards", status.shards.size()},
                  {"down", shards_that_are(ShardState::down, status)},
-                 {"refused", shards_that_are(ShardState::refused, status)}});
+                 {"refused", shards_that_are(ShardState::refused, status)},
+                 {"uninitialised", shards_that_are(ShardState::uninitialised, status)}});
 }
 
 void print_as_text(const Status& status) {
@@ -142,13 +143,11 @@ void print_as_text(const Status& status) {
   print_jobs(status);
 }
 
-ExitStatus run(const Globals& globals) {
-  const Datastore store = open_store(globals);
-  const Status status = store.status();
-  if (globals.json()) {
-    print_as_json(status);
-  } else {
-    print_as_text(status);
+// Why shards are not up.
+ExitStatus report_errors(const Status& status) {
+  if (shards_that_are(ShardState::uninitialised, status) == status.shards.size()) {
+    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {},
+                "`looseleaf init` creates what it needs");
   }
   ExitStatus exit_status = ExitStatus::done;
   for (const auto& shard : status.shards) {
@@ -161,6 +160,17 @@ ExitStatus run(const Globals& globals) {
   return exit_status;
 }
 
+ExitStatus run(const Globals& globals) {
+  const Datastore store = open_store(globals);
+  const Status status = store.status();
+  if (globals.json()) {
+    print_as_json(status);
+  } else {
+    print_as_text(status);
+  }
+  return report_errors(status);
+}
+
 }  // namespace
 
 Command status_command() {
@@ -169,7 +179,7 @@ Command status_command() {
   command.summary = "show shards, servers, indexes, and jobs with their progress";
   command.details = {
       "A shard that is down makes the status 3. One that answers but cannot be used is refused: the status is 2 if the "
-      "cluster file may be wrong, else 3."};
+      "cluster file may be wrong, else 3. One on which `init` was not run is uninitialised: the status is 2."};
   command.examples = {"looseleaf status", "looseleaf status --output json"};
   command.run = run;
   return command;

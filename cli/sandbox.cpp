@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <looseleaf/error.hpp>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -33,14 +34,6 @@ constexpr std::size_t longest_socket_path = 106;
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto stop_limit = std::chrono::seconds(30);
 constexpr const char* marker_name = "looseleaf-sandbox";
-
-std::string resolve(const std::string& dir) {
-  fs::path path = fs::weakly_canonical(fs::absolute(dir.empty() ? ".sandbox" : dir));
-  if (path.filename().empty()) {
-    path = path.parent_path();
-  }
-  return path.string();
-}
 
 std::string json_string(const std::string& text) {
   std::string result = "\"";
@@ -127,6 +120,10 @@ Error not_a_sandbox(const std::string& dir) {
                "name a sandbox's directory, or for start an empty or new one");
 }
 
+bool holds_nothing(const std::string& dir) {
+  return !fs::exists(dir) || (fs::is_directory(dir) && fs::is_empty(dir));
+}
+
 Error disagreement(const std::string& dir, const char* what, const std::string& has, const std::string& wanted) {
   return Error(ErrorCode::usage, "the sandbox was created otherwise",
                {{"dir", dir}, {"option", what}, {"has", has}, {"wanted", wanted}},
@@ -135,9 +132,17 @@ Error disagreement(const std::string& dir, const char* what, const std::string& 
 
 }  // namespace
 
+std::string sandbox_directory(const std::string& dir) {
+  fs::path path = fs::weakly_canonical(fs::absolute(dir.empty() ? ".sandbox" : dir));
+  if (path.filename().empty()) {
+    path = path.parent_path();
+  }
+  return path.string();
+}
+
 Sandbox Sandbox::start(const SandboxOptions& options) {
   return with_file_errors([&] {
-    Sandbox sandbox(resolve(options.dir));
+    Sandbox sandbox(sandbox_directory(options.dir));
     if (!fs::exists(fs::path(sandbox.dir_) / marker_name)) {
       sandbox.create(options);
     }
@@ -152,8 +157,20 @@ Sandbox Sandbox::start(const SandboxOptions& options) {
 }
 
 Sandbox Sandbox::open(const std::string& dir) {
-  return with_file_errors([&] {
-    Sandbox sandbox(resolve(dir));
+  if (auto sandbox = find(dir)) {
+    return *std::move(sandbox);
+  }
+  const std::string where = sandbox_directory(dir);
+  throw Error(ErrorCode::usage, "there is no sandbox", {{"dir", where}},
+              fmt::format("`looseleaf sandbox start --dir {}` makes one", where));
+}
+
+std::optional<Sandbox> Sandbox::find(const std::string& dir) {
+  return with_file_errors([&]() -> std::optional<Sandbox> {
+    Sandbox sandbox(sandbox_directory(dir));
+    if (holds_nothing(sandbox.dir_)) {
+      return std::nullopt;
+    }
     sandbox.load();
     return sandbox;
   });
@@ -222,9 +239,8 @@ void Sandbox::kill_server(std::uint32_t number) {
 }
 
 void Sandbox::create(const SandboxOptions& options) {
-  const bool other_directory = fs::exists(dir_) && (!fs::is_directory(dir_) || !fs::is_empty(dir_));
   // The marker is looked for last: another process may be creating this sandbox.
-  if (other_directory && !fs::exists(fs::path(dir_) / marker_name)) {
+  if (!holds_nothing(dir_) && !fs::exists(fs::path(dir_) / marker_name)) {
     throw not_a_sandbox(dir_);
   }
   shards_ = options.shards == 0 ? 2 : options.shards;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct SandboxRemoval {
   std::size_t left = 0;  // files and directories that are not the sandbox's; unless 0 its directory stays, for them
 };
 
+// The absolute path; empty: .sandbox in the working directory.
+[[nodiscard]] std::string sandbox_directory(const std::string& dir);
+
 // Servers outlive the object and the process. They listen on sockets in the directory only, which is its owner's only.
 // Shard k is on server k % servers; its database is `looseleaf`, or `looseleaf_k` where servers hold several.
 // Operations on one directory by several processes follow one another. All throw Error(usage) if the directory is
@@ -53,8 +57,10 @@ class Sandbox {
  public:
   // Creates the sandbox unless it is there, and starts every server that does not run; data is kept.
   static Sandbox start(const SandboxOptions& options);
-  // A sandbox that is there already; starts nothing. An empty `dir` means .sandbox in the working directory.
+  // A sandbox that is there already; starts nothing.
   [[nodiscard]] static Sandbox open(const std::string& dir);
+  // The same; absent if there is no such directory or nothing in it.
+  [[nodiscard]] static std::optional<Sandbox> find(const std::string& dir);
 
   [[nodiscard]] std::string dir() const { return dir_; }
   [[nodiscard]] std::string cluster_file() const;

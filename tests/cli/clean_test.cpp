@@ -61,6 +61,16 @@ std::string holders(const TestCluster& cluster) {
   return cluster.sql(0, "SELECT holder FROM looseleaf_progress WHERE job = 'clean'");
 }
 
+// Nothing is at or above the watermarks.
+bool is_settled(const TestCluster& cluster) {
+  const auto is_settled_on = [&](std::uint32_t shard) {
+    return cluster.sql(shard,
+                       "SELECT COUNT(*) FROM entities WHERE updated >= "
+                       "(SELECT COALESCE(MAX(barrier), 0) FROM looseleaf_progress WHERE job = 'clean')") == "0\n";
+  };
+  return is_settled_on(0) && is_settled_on(1);
+}
+
 TEST_CASE("clean --follow heals what a put left that died after its commit, within five seconds" *
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = with_entities(100);
@@ -125,6 +135,38 @@ TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
   CHECK(times("hint: ", cleaner.err()) <= 2);  // lost, then not to be reached
   cleaner.signal(SIGTERM);
   check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
+}
+
+TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
+  const TestCluster cluster = with_entities(10);
+  const auto status = [&] { return cluster.looseleaf({"status"}).out; };
+  check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  CHECK(!contains(status(), "job "));
+  cli::Process cleaner = start_cleaner(cluster, {});
+  const std::string name = fmt::format(" pid {} ", cleaner.pid());
+  wait_until("it is named on both shards", [&] { return times(name, status()) >= 2; });
+  cleaner.signal(SIGKILL);
+  static_cast<void>(cleaner.wait());
+  CHECK(contains(holders(cluster), "pid "));
+  wait_until("it is named no more", [&] { return !contains(status(), name); });
+  const std::string text = status();
+  CHECK(!contains(text, "job "));
+  CHECK(!contains(cluster.looseleaf({"status", "--output", "json"}).out, "\"holder\""));
+}
+
+TEST_CASE("a sweep that fails beside passes that succeed is reported once, and works again only when it does") {
+  const TestCluster cluster = with_entities(10);
+  cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet"});
+  wait_until("its passes are idle", [&] { return contains(holders(cluster), "pid ") && is_settled(cluster); });
+  cluster.sql(0, "RENAME TABLE looseleaf_index TO away");  // which an idle pass does not read
+  wait_until("it says so", [&] { return contains(cleaner.err(), "error: "); });
+  std::this_thread::sleep_for(3s);
+  CHECK(times("error: ", cleaner.err()) == 1);
+  CHECK(times("works again", cleaner.err()) == 0);
+  cluster.sql(0, "RENAME TABLE away TO looseleaf_index");
+  wait_until("it sweeps", [&] { return contains(cleaner.err(), "the sweep of everything works again\n"); });
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {"error: ", "the sweep of everything works again\n", "stopped by a signal"});
 }
 
 TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {

@@ -79,26 +79,45 @@ TEST_CASE("status tells a shard of another cluster and one that was not initiali
   const TestCluster foreign = initialised(2);
   const TestCluster fresh = TestCluster::shared(2);
   const std::string id = lines_of(cluster.looseleaf({"init", "--quiet"}).out).at(0);
-  for (const auto& refused :
-       {std::pair(&foreign, "shard belongs to another cluster"), std::pair(&fresh, "shard is not initialised")}) {
-    const TestCluster* other = refused.first;
-    const char* what = refused.second;
+  struct Case {
+    const TestCluster* other;
+    const char* state;
+    const char* what;
+  };
+  for (const auto& [other, state, what] : {Case{&foreign, "refused", "shard belongs to another cluster"},
+                                           Case{&fresh, "uninitialised", "shard is not initialised"}}) {
     CAPTURE(what);
     const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(*other, 1)},
                                            fmt::format(R"("cluster_id": "{}", )", id));
     const cli::ProcessResult text = looseleaf_with(file, {"status"});
     check_status(text, 2, {"looseleaf: error: ", what, "shard: 1\n", "hint: "});
-    CHECK(holds_in_order(text.out, {"cluster " + id, cluster.socket(0), " up ", other->socket(1), " refused"}));
+    CHECK(holds_in_order(text.out,
+                         {"cluster " + id, cluster.socket(0), " up ", other->socket(1), std::string(" ") + state}));
     const cli::ProcessResult json = looseleaf_with(file, {"status", "--output", "json"});
     check_status(json, 2, {what});
     const std::vector<std::string> lines = lines_of(json.out);
     REQUIRE(lines.size() == 3);
     CHECK(times("\"state\":\"up\"", lines[0]) == 1);
-    CHECK(times("\"state\":\"refused\"", lines[1]) == 1);
+    CHECK(times(fmt::format("\"state\":\"{}\"", state), lines[1]) == 1);
     CHECK(times(what, lines[1]) == 1);
     CHECK(times("\"down\":0", lines[2]) == 1);
-    CHECK(times("\"refused\":1", lines[2]) == 1);
+    CHECK(times("\"refused\":", lines[2]) == 1);
+    CHECK(times(fmt::format("\"{}\":1", state), lines[2]) == 1);
   }
+}
+
+TEST_CASE("status says of a cluster that was never initialised that it is not, once") {
+  const TestCluster fresh = TestCluster::shared(2);
+  const auto check = [&] {
+    const cli::ProcessResult result = fresh.looseleaf({"status"});
+    CHECK(result.status == 2);
+    CHECK(result.err ==
+          "looseleaf: error: this cluster is not initialised\nhint: `looseleaf init` creates what it needs\n");
+    CHECK(holds_in_order(result.out, {fresh.socket(0), " uninitialised", fresh.socket(1), " uninitialised"}));
+  };
+  check();
+  fresh.create_databases();
+  check();
 }
 
 TEST_CASE("one shard too few is refused") {

@@ -131,6 +131,35 @@ TEST_CASE("the delete command says whether the directory is gone") {
   }
 }
 
+TEST_CASE("where there is no sandbox there is nothing to stop or delete, and status says how to make one") {
+  Fixture fixture;
+  const std::string& dir = fixture.options.dir;
+  for (const bool exists : {false, true}) {
+    CAPTURE(exists);
+    if (exists) {
+      fs::create_directories(dir);
+    }
+    for (const char* action : {"stop", "delete"}) {
+      CAPTURE(action);
+      const cli::ProcessResult result = test::run({"looseleaf", "sandbox", action, "--dir", dir});
+      CHECK(result.status == 0);
+      CHECK(result.out.empty());
+      CHECK(result.err == "looseleaf: there is no sandbox in " + dir + "\n");
+    }
+    const cli::ProcessResult status = test::run({"looseleaf", "sandbox", "status", "--dir", dir});
+    CHECK(status.status == 2);
+    CHECK(status.out.empty());
+    CHECK(status.err == "looseleaf: error: there is no sandbox\n  dir: " + dir +
+                            "\nhint: `looseleaf sandbox start --dir " + dir + "` makes one\n");
+    CHECK(fs::exists(dir) == exists);
+  }
+  const cli::ProcessResult json =
+      test::run({"looseleaf", "sandbox", "delete", "--dir", dir, "--output", "json", "--quiet"});
+  CHECK(json.status == 0);
+  CHECK(json.out == "{\"schema_version\":1,\"stopped\":0}\n");
+  CHECK(json.err.empty());
+}
+
 TEST_CASE("several shards may share a server and then have databases of their own") {
   Fixture fixture;
   fixture.options.shards = 3;

@@ -114,6 +114,69 @@ TEST_CASE("get, delete, query and the jobs say which shard is down") {
   check_run(cluster.looseleaf({"query", "by_n", "--ids"}), 0, id_of(0) + "\n" + id_of(1) + "\n");
 }
 
+TEST_CASE("whoever waits for a shard is told after two seconds, once, and how long that lasts") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  cluster.sandbox().kill_server(1);
+  const std::vector<std::vector<std::string>> commands = {
+      {"query", "by_n"}, {"init"}, {"put"}, {"drop-index", "by_n", "--yes"}};
+  for (std::vector<std::string> command : commands) {
+    INFO(fmt::format("{}", fmt::join(command, " ")));
+    command.insert(command.end(), {"--timeout", "3.5", "--quiet"});
+    const cli::ProcessResult result = cluster.looseleaf(command, entity(1, "\"n\":1"));
+    CHECK(result.status == 3);
+    CHECK(times("looseleaf: warning: ", result.err) == 1);
+    CHECK(times("looseleaf: error: ", result.err) == 1);
+    CHECK(holds_in_order(
+        result.err,
+        {"looseleaf: warning: waiting for a shard\n", "reason: cannot connect to the server\n", cluster.socket(1),
+         "shard: 1\n",
+         "hint: it is tried again until --timeout (3.5 s) is over; `looseleaf status` shows how the others are\n",
+         "looseleaf: error: cannot connect to the server\n", "shard: 1\n",
+         "hint: start the server, or correct its socket or address in the cluster file; it was tried until --timeout "
+         "(3.5 s) was over\n"}));
+  }
+}
+
+TEST_CASE("a wait that is soon over is not worth a word") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  put_all(cluster, entity(1, "\"n\":1"));
+  cluster.sandbox().kill_server(1);
+  cli::Process query = start({"looseleaf", "--cluster", cluster.file(), "query", "by_n", "--ids"});
+  std::this_thread::sleep_for(300ms);
+  cluster.sandbox().start_server(1);
+  check_run(query.wait(), 0, id_of(1) + "\n");
+}
+
+TEST_CASE("a query that may be incomplete waits for no shard longer than for a connect") {
+  const TestCluster cluster = own_servers(3);
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(2, "\"n\":2"));
+  cluster.sandbox().kill_server(0);
+  cluster.sandbox().kill_server(1);
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::ProcessResult result = cluster.looseleaf({"query", "by_n", "--ids", "--partial"});
+  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  check_run(result, 3, id_of(2) + "\n",
+            {"looseleaf: warning: what is on shard 0 is missing from the answer\n", "shard: 0\n",
+             "looseleaf: warning: what is on shard 1 is missing from the answer\n", "shard: 1\n"});
+  CHECK(times("waiting for a shard", result.err) == 0);
+}
+
+TEST_CASE("verify does not begin without a shard, and says so within seconds") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  cluster.sandbox().kill_server(1);
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::ProcessResult result = cluster.looseleaf({"verify"});
+  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  check_run(result, 3, "",
+            {"looseleaf: error: nothing is verified, because that takes every shard and one is down\n",
+             "reason: cannot connect to the server\n", cluster.socket(1), "shard: 1\n", "not_verified: all indexes\n",
+             "hint: start the server"});
+}
+
 TEST_CASE("status shows a shard that is down") {
   const TestCluster cluster = own_servers();
   cluster.sandbox().kill_server(0);

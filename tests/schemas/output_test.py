@@ -83,8 +83,9 @@ def version_and_servers(box):
 
 
 def before_and_after_init(box):
-    refused = box.run("status", status=2, lines=["shard", "shard", "summary"])
-    assert refused[0]["error"]["hint"] and refused[2] == {**refused[2], "refused": 2, "down": 0, "cluster_id": None}
+    fresh = box.run("status", status=2, lines=["shard", "shard", "summary"])
+    assert fresh[0]["error"]["hint"] and fresh[0]["state"] == "uninitialised", fresh
+    assert fresh[2] == {**fresh[2], "uninitialised": 2, "refused": 0, "down": 0, "cluster_id": None}, fresh
     box.run("put", stdin=entity(1), status=2)
     assert box.run("init", lines=["summary"])[0]["created"]
     assert not box.run("init", lines=["summary"])[0]["created"]

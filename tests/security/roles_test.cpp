@@ -144,13 +144,17 @@ TEST_CASE("a verifier finds what is wrong, under locks, and cannot mend it; a wr
   CHECK(setup.as("verifier", verify).status == 0);
 }
 
-TEST_CASE("an index that a writer tries to drop is dropped by an operator") {
+TEST_CASE("an index that a writer tries to drop stays in use until an operator drops it") {
   const WithRoles setup;
   const std::vector<std::string> drop = {"drop-index", "by_n", "--yes"};
+  const std::vector<std::string> keep = {"drop-index", "by_n", "--yes", "--keep-table"};
   for (const std::string role : {"reader", "verifier", "writer"}) {
     CAPTURE(role);
-    check_status(setup.as(role, drop), 3, {denied, "hint: grant"});
+    for (const auto& arguments : {drop, keep}) {
+      check_status(setup.as(role, arguments), 3, {denied, "hint: grant", "; nothing was changed\n"});
+    }
     CHECK(rows_of(setup.cluster, "by_n") == 3);
+    CHECK(setup.as(role, {"query", "by_n"}).status == 0);
   }
   CHECK(setup.as("operator", drop).status == 0);
   CHECK_THROWS(static_cast<void>(rows_of(setup.cluster, "by_n")));

@@ -160,10 +160,11 @@ struct CleanReport {
   }
 };
 
-// One pass over what changed, as it ends.
+// One pass over what changed, or one sweep of everything beside the passes, as it ends.
 struct CleanPass {
-  const CleanReport& report;               // of all passes so far
-  const Error* failure = nullptr;          // why the pass could not be finished; null if it could
+  const CleanReport& report;  // of all passes so far
+  bool sweep = false;
+  const Error* failure = nullptr;          // why it could not be finished; null if it could
   std::vector<std::chrono::seconds> lags;  // by shard: the age of the oldest change that may not have been looked at
 };
 
@@ -172,7 +173,7 @@ struct CleanOptions {
   bool follow = false;  // go on until told to stop, and, if another process cleans, wait for its end
   std::chrono::seconds full_every = std::chrono::hours(24);  // how often to sweep, with full and follow
   Throttle throttle = {};                                    // holds passes and sweeps back, each for itself
-  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass; must not throw
+  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass and sweep; must not throw
   std::function<void(const Error&)> on_wait = {};  // with follow: another process, which the error names, cleans
 };
 

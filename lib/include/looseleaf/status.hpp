@@ -20,6 +20,7 @@ struct IndexStatus {
   std::string definition;  // canonical JSON
 };
 
+// A job that is under way, or was left half done.
 struct JobStatus {
   std::string job;
   std::string table;
@@ -30,8 +31,9 @@ struct JobStatus {
 
 enum class ShardState {
   up,
-  refused,  // it cannot be used as it is: another cluster's, not initialised, access denied, read-only, ...
-  down,     // it cannot be reached
+  uninitialised,  // it answers, but init() was not run on it
+  refused,        // it cannot be used as it is: another cluster's, access denied, read-only, ...
+  down,           // it cannot be reached
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(ShardState state);

@@ -195,7 +195,7 @@ class Backfill {
                                  keep_alive();
                                  witness.stay();
                                },
-                               true};
+                               true, true};
     for (const FillTarget& target : targets_) {
       options.tables.push_back(target.definition.table);
     }

@@ -21,13 +21,15 @@ constexpr auto between_purges = std::chrono::minutes(1);
 constexpr auto between_claims = std::chrono::seconds(2);
 constexpr auto after_failed_sweep = std::chrono::minutes(1);
 
+enum class Kind { pass, sweep };
+
 // `failure`: null if there was none.
-void report(Cleaner& cleaner, const CleanOptions& options, const Error* failure) {
+void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Error* failure) {
   if (failure && failure->code() != ErrorCode::interrupted) {
     cleaner.count_failure(*failure);
   }
   if (options.on_pass) {
-    options.on_pass({cleaner.report(), failure, cleaner.lags()});
+    options.on_pass({cleaner.report(), kind == Kind::sweep, failure, cleaner.lags()});
   }
 }
 
@@ -41,10 +43,10 @@ CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobCo
     cleaner.purge();
     cleaner.release();
   } catch (const Error& error) {
-    report(cleaner, options, &error);
+    report(cleaner, options, Kind::pass, &error);
     throw;
   }
-  report(cleaner, options, nullptr);
+  report(cleaner, options, Kind::pass, nullptr);
   return cleaner.report();
 }
 
@@ -129,19 +131,19 @@ class Follower {
           cleaner_->purge();
           purge_at = Clock::now() + between_purges;
         }
-        tell(nullptr);
+        tell(Kind::pass, nullptr);
       } catch (const Error& error) {
         if (!passes(error)) {
           throw;
         }
-        tell(&error);
+        tell(Kind::pass, &error);
       }
     }
   }
 
-  void tell(const Error* failure) {
+  void tell(Kind kind, const Error* failure) {
     const std::lock_guard lock(mutex_);
-    report(*cleaner_, options_, failure);
+    report(*cleaner_, options_, kind, failure);
   }
 
   // Beside the passes, which must not wait for it.
@@ -152,6 +154,7 @@ class Follower {
       }
       try {
         cleaner_->sweep();
+        tell(Kind::sweep, nullptr);
         next = Clock::now() + options_.full_every;
       } catch (const std::exception& error) {
         const auto* const known = dynamic_cast<const Error*>(&error);
@@ -159,7 +162,7 @@ class Follower {
                                     : Error(ErrorCode::unavailable, "not everything could be looked at",
                                             {{"reason", error.what()}}, "it is tried again in a minute");
         if (passes(failure)) {  // else pass() meets it too
-          tell(&failure);
+          tell(Kind::sweep, &failure);
         }
         next = Clock::now() + std::min<Clock::duration>(options_.full_every, after_failed_sweep);
       }

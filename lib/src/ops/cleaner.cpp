@@ -156,7 +156,7 @@ void Cleaner::sweep() {
       control_.on_progress(progress);
     }
   };
-  const VerifyReport found = verify(shards_, options, control, {heartbeat, false});
+  const VerifyReport found = verify(shards_, options, control, {heartbeat, false, true});
   const std::lock_guard lock(mutex_);
   report_.checked += found.entities;
   for (const auto& [place, count] : found.counts) {

@@ -15,6 +15,8 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
+constexpr int er_table_access_denied = 1142;
+
 class Drop {
  public:
   Drop(store::Shards& shards, const std::string& table, bool keep_table)
@@ -26,6 +28,7 @@ class Drop {
     if (!everywhere.generation()) {
       throw no_such_index(shards_, table_, deadline_);
     }
+    require_privileges(*everywhere.generation());
     // Shards that a restore or a wrong cluster file made disagree may have several generations.
     for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
       drop(change, everywhere);
@@ -33,6 +36,32 @@ class Drop {
   }
 
  private:
+  // Who may not remove the tables is refused while the index is still in use. The server is asked by a statement that
+  // takes the same privileges and always fails: the table is no view, and a table of its own name is there.
+  void require_privileges(std::uint64_t generation) const {
+    const std::string name = sql::quote_identifier(table_);
+    const std::string statement =
+        keep_table_ ? fmt::format("RENAME TABLE {0} TO {0}", name) : fmt::format("DROP VIEW {}", name);
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
+        if (comment_of_table(connection, table_) != store::table_comment(generation)) {
+          return;
+        }
+        try {
+          connection.execute(statement);
+        } catch (sql::ServerError& error) {
+          if (error.number() == er_table_access_denied) {
+            error.with_hint(error.hint() + "; nothing was changed");
+            throw;
+          }
+          if (connection.broken()) {
+            throw;
+          }
+        }
+      });
+    }
+  }
+
   void drop(IndexChange& change, const IndexEverywhere& before) {
     // A drop that was interrupted ends as it began.
     keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;

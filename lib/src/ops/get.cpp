@@ -19,14 +19,12 @@ constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger ones
 
 using Bodies = std::map<Uuid, store::EntityBody>;
 
-Bodies read(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
-  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
-    Bodies bodies;
-    for (store::EntityBody& body : store::read_bodies(connection, ids, max_size)) {
-      bodies.emplace(body.id, std::move(body));
-    }
-    return bodies;
-  });
+Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+  Bodies bodies;
+  for (store::EntityBody& body : store::read_bodies(connection, ids, max_size)) {
+    bodies.emplace(body.id, std::move(body));
+  }
+  return bodies;
 }
 
 // One batch of ids.
@@ -42,9 +40,7 @@ class Batch {
     std::vector<std::function<void()>> tasks;
     for (const auto& [shard, wanted] : by_shard) {
       tasks.emplace_back([&, shard = shard, &wanted = wanted, &into = bodies_[shard]] {
-        tolerate(shard, [&] {
-          into = ops::read(shards_, shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body);
-        });
+        tolerate(shard, [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
       });
     }
     base::run_all(tasks);
@@ -70,8 +66,15 @@ class Batch {
   }
 
  private:
+  Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
+    return store::with_shard(
+        shards_, shard, shards_.deadline(),
+        [&](sql::Connection& connection) { return ops::read(connection, ids, max_size); },
+        unavailable_ == nullptr ? store::Patience::full : store::Patience::brief);
+  }
+
   store::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
-    Bodies one = ops::read(shards_, shard, std::span(&id, 1), model::max_body_size);
+    Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size);
     return one.empty() ? store::EntityBody() : std::move(one.begin()->second);  // deleted meanwhile
   }
 

@@ -78,13 +78,13 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
 }
 
 // Returns the id that the shard has then: another one's, if another init came first.
-Uuid create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
+Uuid create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id, const base::Deadline& deadline) {
   {
-    const auto server = shards.connect_unchecked(shard, false);
+    const auto server = shards.connect_unchecked(shard, deadline, false);
     server->execute("CREATE DATABASE IF NOT EXISTS " + sql::quote_identifier(shards.cluster().shards[shard].database) +
                     " CHARACTER SET utf8mb4");
   }
-  const auto connection = shards.connect_unchecked(shard, true);
+  const auto connection = shards.connect_unchecked(shard, deadline, true);
   for (const std::string& table : store::tool_tables()) {
     connection->execute(table);
   }
@@ -129,7 +129,7 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   std::vector<Found> found;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     found.push_back(sql::with_retries(deadline, [&] {
-      const auto connection = shards.connect_unchecked(shard, false);
+      const auto connection = shards.connect_unchecked(shard, deadline, false);
       return store::on_shard(shards, shard,
                              [&] { return look_at(*connection, shards.cluster().shards[shard].database); });
     }));
@@ -145,7 +145,7 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
     if (!found[shard].cluster_id) {
       // Shard 0 decides the id, so that two first inits at once agree.
       report.cluster_id = sql::with_retries(deadline, [&] {
-        return store::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id); });
+        return store::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity

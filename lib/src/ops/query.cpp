@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "base/parallel.hpp"
@@ -40,13 +41,23 @@ Error not_ready(const std::string& table, IndexState state) {
           fmt::format("`looseleaf drop-index {}` finishes that", table)};
 }
 
+store::Patience patience_of(const Query& query) {
+  return query.partial ? store::Patience::brief : store::Patience::full;
+}
+
 // The matching index rows of one shard, in the order of the query.
 class ShardRows {
  public:
   // From after `after`, at first `chunk` of them at once.
-  ShardRows(store::Shards& shards, std::uint32_t shard, const store::CatalogIndex& index, const QueryPlan& plan,
-            std::optional<store::IndexEntry> after, std::size_t chunk)
-      : shards_(shards), shard_(shard), index_(index), plan_(plan), last_(std::move(after)), chunk_(chunk) {}
+  ShardRows(store::Shards& shards, std::uint32_t shard, store::Patience patience, const store::CatalogIndex& index,
+            const QueryPlan& plan, std::optional<store::IndexEntry> after, std::size_t chunk)
+      : shards_(shards),
+        shard_(shard),
+        patience_(patience),
+        index_(index),
+        plan_(plan),
+        last_(std::move(after)),
+        chunk_(chunk) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
   [[nodiscard]] std::string next_select() const { return plan_.select(last_, chunk_); }
@@ -65,20 +76,9 @@ class ShardRows {
   }
 
   void read() {
-    auto entries = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-      try {
-        auto found = select(connection);
-        check_state(connection);
-        return found;
-      } catch (const sql::ServerError& error) {
-        // The table may be gone, or have other columns because it is another index's by now.
-        if (error.error_class() == sql::ErrorClass::table_gone ||
-            (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
-          check_state(connection);
-        }
-        throw;
-      }
-    });
+    auto entries = store::with_shard(
+        shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return select_checked(connection); },
+        patience_);
     ended_ = entries.size() < chunk_;
     if (!entries.empty()) {
       last_ = entries.back();
@@ -89,6 +89,21 @@ class ShardRows {
   }
 
  private:
+  std::vector<store::IndexEntry> select_checked(sql::Connection& connection) const {
+    try {
+      auto found = select(connection);
+      check_state(connection);
+      return found;
+    } catch (const sql::ServerError& error) {
+      // The table may be gone, or have other columns because it is another index's by now.
+      if (error.error_class() == sql::ErrorClass::table_gone ||
+          (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
+        check_state(connection);
+      }
+      throw;
+    }
+  }
+
   std::vector<store::IndexEntry> select(sql::Connection& connection) const {
     const Step step(steps::query_read_index_rows, shard_);
     return store::to_entries(index_.definition, connection.query(next_select()));
@@ -119,6 +134,7 @@ class ShardRows {
 
   store::Shards& shards_;
   const std::uint32_t shard_;
+  const store::Patience patience_;
   const store::CatalogIndex& index_;
   const QueryPlan& plan_;
   std::deque<store::IndexEntry> rows_;
@@ -143,7 +159,7 @@ class Run {
     const std::size_t chunk = query.limit == 0 ? first_chunk : std::min<std::uint64_t>(query.limit + 1, largest_chunk);
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
-      streams_.emplace_back(shards, shard, index, plan_, after, chunk);
+      streams_.emplace_back(shards, shard, patience_of(query), index, plan_, after, chunk);
       report_.shards.push_back({shard, streams_.back().next_select(), 0});
     }
   }
@@ -301,21 +317,52 @@ class Run {
   QueryReport report_;
 };
 
+std::shared_ptr<const store::Catalog> catalog_of(store::Shards& shards, std::uint32_t shard, const Query& query,
+                                                 const base::Deadline& deadline) {
+  const auto load = [&](sql::Connection& connection) {
+    auto catalog = shards.reload_catalog(shard, connection);
+    const store::CatalogIndex* const index = catalog->find(query.index);
+    if (!index || index->state != IndexState::ready) {
+      store::validate_locks(connection);  // a server that was demoted may not know better
+    }
+    return catalog;
+  };
+  return store::with_shard(shards, shard, deadline, load, patience_of(query));
+}
+
+// Which shards are down, and why: asked all at once, since each of them takes its time.
+std::map<std::uint32_t, Error> find_down(store::Shards& shards) {
+  Unavailable down;
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    tasks.emplace_back([&, shard] {
+      try {
+        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::general, store::Patience::brief));
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unavailable) {
+          throw;
+        }
+        down.add(shard, error);
+      }
+    });
+  }
+  base::run_all(tasks);
+  return down.shards();
+}
+
 // Definitions are the same on every shard; whether the index is ready is checked on each that is read.
 std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const Query& query,
                                                    Unavailable& unavailable) {
+  const auto down = query.partial ? find_down(shards) : std::map<std::uint32_t, Error>();
   const base::Deadline deadline = shards.deadline();
   std::shared_ptr<const store::Catalog> last;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (const auto found = down.find(shard); found != down.end()) {
+      unavailable.add(shard, found->second);
+      continue;
+    }
     try {
-      last = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-        auto catalog = shards.reload_catalog(shard, connection);
-        const store::CatalogIndex* const index = catalog->find(query.index);
-        if (!index || index->state != IndexState::ready) {
-          store::validate_locks(connection);  // a server that was demoted may not know better
-        }
-        return catalog;
-      });
+      last = catalog_of(shards, shard, query, deadline);
     } catch (const Error& error) {
       if (!query.partial || error.code() != ErrorCode::unavailable) {
         throw;

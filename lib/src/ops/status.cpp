@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "store/jobs.hpp"
+#include "store/schema.hpp"
 #include "store/statements.hpp"
 
 namespace looseleaf {
@@ -14,6 +17,8 @@ std::string to_string(ShardState state) {
   switch (state) {
     case ShardState::up:
       return "up";
+    case ShardState::uninitialised:
+      return "uninitialised";
     case ShardState::refused:
       return "refused";
     case ShardState::down:
@@ -41,8 +46,47 @@ Uuid ask(store::Shards& shards, ShardStatus& status) {
   return store::require_uuid(row.text(0, 0));
 }
 
+// A process that died, or ended while a shard was down, could not take its name back: who is at work holds the job's
+// lock, which is on shard 0. If that is down, names stay as they are.
+void forget_the_ended(store::Shards& shards, const std::vector<ShardStatus*>& asked) {
+  std::optional<store::Lease> lease;
+  for (ShardStatus* status : asked) {
+    for (JobStatus& job : status->jobs) {
+      if (job.holder.empty()) {
+        continue;
+      }
+      try {
+        if (!lease) {
+          lease.emplace(shards.connect_once(0));
+        }
+        if (!store::is_under_way(shards, **lease, job.job, job.table)) {
+          job.holder.clear();
+        }
+      } catch (const sql::ServerError&) {
+        return;
+      }
+    }
+  }
+}
+
+// A cleaner's rows are kept when it ends, for what they say about how far it came; nothing is left half done then.
+void leave_out_idle_cleaners(ShardStatus& status) {
+  std::erase_if(status.jobs,
+                [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
+}
+
+void tidy_jobs(store::Shards& shards, const std::vector<ShardStatus*>& asked) {
+  forget_the_ended(shards, asked);
+  for (ShardStatus* status : asked) {
+    leave_out_idle_cleaners(*status);
+  }
+}
+
 // A read-only server may be tried again like one that is down, but it answers.
 ShardState state_after(const Error& error) {
+  if (dynamic_cast<const store::NotInitialised*>(&error) != nullptr) {
+    return ShardState::uninitialised;
+  }
   const auto* const by_server = dynamic_cast<const sql::ServerError*>(&error);
   const bool read_only = by_server != nullptr && by_server->error_class() == sql::ErrorClass::failing_over;
   return error.code() == ErrorCode::unavailable && !read_only ? ShardState::down : ShardState::refused;
@@ -79,11 +123,18 @@ Status status(store::Shards& shards) {
     });
   }
   base::run_all(tasks);
+  std::vector<ShardStatus*> asked;
+  for (ShardStatus& shard : status.shards) {
+    asked.push_back(&shard);
+  }
+  tidy_jobs(shards, asked);
   return status;
 }
 
 ShardStatus status(store::Shards& shards, std::uint32_t shard) {
-  return status_of(shards, shard, [](Uuid) {});
+  ShardStatus status = status_of(shards, shard, [](Uuid) {});
+  tidy_jobs(shards, {&status});
+  return status;
 }
 
 }  // namespace ops

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "base/parallel.hpp"
 #include "model/value.hpp"
 #include "ops/findings.hpp"
 #include "ops/reconcile.hpp"
@@ -251,6 +253,29 @@ class Verification {
   Findings findings_{options_, report_};
 };
 
+// An entity of any shard may call for rows on any other: while one is down nothing can be proved, and to say so at once
+// helps more than to wait for it.
+void require_every_shard(store::Shards& shards) {
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    tasks.emplace_back([&shards, shard] {
+      try {
+        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::general, store::Patience::brief));
+      } catch (const sql::ServerError& error) {
+        if (error.code() != ErrorCode::unavailable) {
+          throw;
+        }
+        Error::Context context = {{"reason", error.what()}};
+        context.insert(context.end(), error.context().begin(), error.context().end());
+        throw sql::ServerError(error.error_class(), error.number(), error.code(),
+                               "nothing is verified, because that takes every shard and one is down",
+                               std::move(context), error.hint());
+      }
+    });
+  }
+  base::run_all(tasks);
+}
+
 }  // namespace
 
 VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
@@ -258,6 +283,9 @@ VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobCont
   shards.check_identities();
   Verification verification(shards, options, control, hooks);
   try {
+    if (!hooks.wait_for_shards) {
+      require_every_shard(shards);
+    }
     return verification.run();
   } catch (Error& error) {
     if (error.code() != ErrorCode::bad_index && error.code() != ErrorCode::usage) {

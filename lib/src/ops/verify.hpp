@@ -13,6 +13,7 @@ namespace looseleaf::ops {
 struct VerifyHooks {
   std::function<void()> heartbeat = [] {};  // called every second or so, for whoever holds a lock meanwhile
   bool building_too = false;                // do not refuse an index that is named but still building
+  bool wait_for_shards = false;             // for one that is down at the beginning, until the time-out
 };
 VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
                     const VerifyHooks& hooks = {});

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "sql/literals.hpp"
+#include "store/schema.hpp"
 
 namespace looseleaf {
 
@@ -57,7 +58,7 @@ Catalog load_catalog(sql::Connection& connection) {
       "SELECT s.epoch, i.definition, i.generation, i.state, i.since FROM looseleaf_shard s "
       "LEFT JOIN looseleaf_index i ON TRUE WHERE s.only_row = 1 ORDER BY i.table_name");
   if (rows.empty()) {
-    throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+    throw NotInitialised();
   }
   Catalog catalog;
   catalog.epoch = rows.unsigned_integer(0, 0);

@@ -11,6 +11,7 @@
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "store/schema.hpp"
 #include "store/steps.hpp"
 
 namespace looseleaf::store {
@@ -24,7 +25,7 @@ constexpr int max_jitter_ms = 20;
 Fence read_fence(sql::Connection& connection, const char* lock) {
   const sql::Result row = connection.query(std::string(select_fence) + lock);
   if (row.empty()) {
-    throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+    throw NotInitialised();
   }
   require_writable(connection, row.text(0, 3));
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};

@@ -46,10 +46,29 @@ std::string key(const std::string& job, const std::string& table) {
   return fmt::format("job = {} AND table_name = {}", sql::text_literal(job), sql::text_literal(table));
 }
 
+// Locks are named server-wide and 64 characters long at most.
+std::string name_of_lock(const Shards& shards, const std::string& job, const std::string& table) {
+  return fmt::format("looseleaf.{:016x}",
+                     base::fnv1a(shards.cluster().shards.front().database + '\n' + job + '\n' + table));
+}
+
+// The connection that holds a lock.
+std::optional<std::string> session_with_lock(sql::Connection& connection, const std::string& name) {
+  return connection.query(fmt::format("SELECT IS_USED_LOCK('{}')", name)).cell(0, 0);
+}
+
+// The job whose lock is held by whoever writes rows of this one.
+std::string locked_as(const std::string& job) {
+  if (job == "create" || job == "drop") {
+    return "catalog";
+  }
+  return job == "purge" ? "clean" : job;
+}
+
 // The row that names who holds the lock of a job: its own, or, for changes of the catalog, the intent.
 std::optional<JobRow> holder_row(sql::Connection& connection, const std::string& job, const std::string& table) {
   for (const JobRow& row : read_jobs(connection)) {
-    if (row.table == table && (row.job == job || (job == "catalog" && (row.job == "create" || row.job == "drop")))) {
+    if (row.table == table && locked_as(row.job) == job) {
       return row;
     }
   }
@@ -108,6 +127,10 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
       fmt::format("DELETE FROM looseleaf_progress WHERE {} AND generation = {}", key(job, table), generation));
 }
 
+bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job, const std::string& table) {
+  return session_with_lock(connection, name_of_lock(shards, locked_as(job), table)).has_value();
+}
+
 std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) {
@@ -117,10 +140,11 @@ std::string this_process() {
 }
 
 JobLock::JobLock(Shards& shards, std::string job, std::string table)
-    : shards_(shards), job_(std::move(job)), table_(std::move(table)), token_(base::random_u64()) {
-  // Locks are named server-wide and 64 characters long at most.
-  name_ = fmt::format("looseleaf.{:016x}",
-                      base::fnv1a(shards_.cluster().shards.front().database + '\n' + job_ + '\n' + table_));
+    : shards_(shards),
+      job_(std::move(job)),
+      table_(std::move(table)),
+      name_(name_of_lock(shards, job_, table_)),
+      token_(base::random_u64()) {
   acquire();
 }
 
@@ -142,7 +166,7 @@ void JobLock::acquire() {
       return;
     }
     const auto row = holder_row(*lease, job_, table_);
-    const auto session = lease->query(fmt::format("SELECT IS_USED_LOCK('{}')", name_)).cell(0, 0);
+    const auto session = session_with_lock(*lease, name_);
     lease.discard();
     Error::Context context = {{"job", job_}};
     if (!table_.empty()) {

@@ -41,6 +41,10 @@ void touch_job(sql::Connection& connection, const JobRow& row);
 void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 
+// Whether a process is at work on the job that such a row is about; asked on a connection to shard 0.
+[[nodiscard]] bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job,
+                                const std::string& table);
+
 // "host pid 123", for people.
 [[nodiscard]] std::string this_process();
 

@@ -36,6 +36,9 @@ bool has_string(const IndexDefinition& definition) {
 
 }  // namespace
 
+NotInitialised::NotInitialised()
+    : Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first") {}
+
 std::vector<std::string> tool_tables() {
   return {
       "CREATE TABLE IF NOT EXISTS entities (\n"

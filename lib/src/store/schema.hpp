@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/error.hpp>
 #include <looseleaf/index_definition.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 namespace looseleaf::store {
 
 inline constexpr unsigned format_version = 1;
+
+// The tool's own tables, or what `init` writes there, are not on the shard.
+class NotInitialised : public Error {
+ public:
+  NotInitialised();
+};
 
 // CREATE TABLE IF NOT EXISTS for `entities` and the tool's own tables.
 [[nodiscard]] std::vector<std::string> tool_tables();

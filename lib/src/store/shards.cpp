@@ -22,8 +22,27 @@ constexpr auto longest_index_write = std::chrono::milliseconds(3500);
 constexpr std::chrono::milliseconds shortest_patience = std::chrono::seconds(3);
 constexpr auto retry_dead_after = std::chrono::seconds(5);
 
+// A failover or a restart may pass in silence; whoever waits for longer is told.
+constexpr auto longest_silent_wait = std::chrono::seconds(2);
+
 // Well below the session's wait_timeout of 30 s: the server has not closed it.
 constexpr auto max_idle_time = std::chrono::seconds(20);
+
+// As the user gave it: "--timeout (30 s)".
+std::string name_of(std::chrono::milliseconds timeout) {
+  return fmt::format("--timeout ({:.15g} s)", static_cast<double>(timeout.count()) / 1000.0);
+}
+
+sql::ServerError with_class(sql::ErrorClass error_class, const sql::ServerError& error) {
+  return {error_class, error.number(), error.code(), error.what(), error.context(), error.hint()};
+}
+
+// What is thrown when nothing is left of the time-out.
+sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds timeout) {
+  const std::string advice = error.hint().empty() ? "" : error.hint() + "; ";
+  error.with_hint(fmt::format("{}it was tried until {} was over", advice, name_of(timeout)));
+  return error;
+}
 
 }  // namespace
 
@@ -73,34 +92,81 @@ Error::Context Shards::where(std::uint32_t shard) const {
   return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
 }
 
-Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
+Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Patience patience) {
+  return until_it_answers(shard, deadline, patience,
+                          [&](std::chrono::milliseconds left) { return connect_once(shard, purpose, left); });
+}
+
+template <typename Try>
+auto Shards::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Patience patience, Try&& attempt)
+    -> decltype(attempt(std::chrono::milliseconds())) {
   sql::Backoff backoff;
   while (true) {
+    if (patience == Patience::full) {
+      warn_of_wait(shard);
+    }
+    const auto begin = std::chrono::steady_clock::now();
     try {
-      return connect_once(shard, purpose, std::min(deadline.left(), patience(shard)));
+      return attempt(std::min(deadline.left(), time_left_for(shard)));
     } catch (const sql::ServerError& error) {
       if (!error.retryable()) {
         throw;
       }
-      const std::lock_guard lock(mutex_);
-      Pool& pool = pools_[shard];
-      pool.tried = std::chrono::steady_clock::now();
-      pool.failing_since = pool.failing_since.value_or(pool.tried);
-      if (pool.given_up || pool.tried - *pool.failing_since >= options_.timeout) {
-        pool.given_up = sql::ServerError(sql::ErrorClass::unreachable, error.number(), error.code(), error.what(),
-                                         error.context(), error.hint());
-        throw sql::ServerError(*pool.given_up);
+      failed(shard, error, begin);
+      if (patience == Patience::brief && has_failed_for(shard, options_.connect_timeout)) {
+        throw with_class(sql::ErrorClass::unreachable, error);
       }
       if (deadline.passed()) {
-        throw;
+        throw after_timeout(error, options_.timeout);
       }
     }
     backoff.wait(deadline);
   }
 }
 
+// Throws once the shard is to be waited for no longer.
+void Shards::failed(std::uint32_t shard, const sql::ServerError& error, std::chrono::steady_clock::time_point begin) {
+  fails(shard, begin, error);
+  const bool in_vain = has_failed_for(shard, options_.timeout);
+  const std::lock_guard lock(mutex_);
+  Pool& pool = pools_[shard];
+  pool.tried = std::chrono::steady_clock::now();
+  if (pool.given_up || in_vain) {
+    pool.given_up = after_timeout(with_class(sql::ErrorClass::unreachable, error), options_.timeout);
+    throw sql::ServerError(*pool.given_up);
+  }
+}
+
+bool Shards::has_failed_for(std::uint32_t shard, std::chrono::milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  const auto& since = pools_.at(shard).failing_since;
+  return since && std::chrono::steady_clock::now() - *since >= time;
+}
+
+// Once for each time that the shard fails.
+void Shards::warn_of_wait(std::uint32_t shard) {
+  if (!has_failed_for(shard, longest_silent_wait)) {
+    return;
+  }
+  std::optional<sql::ServerError> failure;
+  {
+    const std::lock_guard lock(mutex_);
+    Pool& pool = pools_[shard];
+    if (pool.told || pool.given_up || !pool.failure) {
+      return;
+    }
+    pool.told = true;
+    failure = pool.failure;
+  }
+  Error::Context context = {{"reason", failure->what()}};
+  context.insert(context.end(), failure->context().begin(), failure->context().end());
+  warn({"waiting for a shard", std::move(context),
+        fmt::format("it is tried again until {} is over; `looseleaf status` shows how the others are",
+                    name_of(options_.timeout))});
+}
+
 // How much longer a shard is waited for that may be dead.
-std::chrono::milliseconds Shards::patience(std::uint32_t shard) {
+std::chrono::milliseconds Shards::time_left_for(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
   const auto& since = pools_.at(shard).failing_since;
   return since ? base::Deadline(*since, options_.timeout).left() : options_.timeout;
@@ -126,15 +192,20 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<s
       return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
-        throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+        throw NotInitialised();
       }
       throw;
     }
   });
 }
 
-std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, bool use_database) {
-  return on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database, options_.timeout); });
+std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
+                                                           bool use_database) {
+  return until_it_answers(shard, deadline, Patience::full, [&](std::chrono::milliseconds left) {
+    auto connection = on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database, left); });
+    answers(shard);
+    return connection;
+  });
 }
 
 std::unique_ptr<sql::Connection> Shards::connect_replica(std::uint32_t shard, std::size_t n) const {
@@ -217,7 +288,7 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
     }
   }
   if (!found || found->empty()) {
-    throw Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first");
+    throw NotInitialised();
   }
   const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
   const auto refuse = [](const char* what, const std::string& expected, const std::string& seen) {
@@ -258,17 +329,19 @@ void Shards::check_identities(Known known) {
         if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
           throw;
         }
-        fails(shard, started);
+        fails(shard, started, error);
       }
     });
   }
   base::run_all(tasks);
 }
 
-void Shards::fails(std::uint32_t shard, std::chrono::steady_clock::time_point since) {
+void Shards::fails(std::uint32_t shard, std::chrono::steady_clock::time_point since,
+                   const std::optional<sql::ServerError>& failure) {
   const std::lock_guard lock(mutex_);
-  auto& failing_since = pools_.at(shard).failing_since;
-  failing_since = failing_since.value_or(since);
+  Pool& pool = pools_.at(shard);
+  pool.failing_since = pool.failing_since.value_or(since);
+  pool.failure = failure ? failure : pool.failure;
 }
 
 void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection) {
@@ -282,8 +355,11 @@ void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql
 
 void Shards::answers(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
-  pools_.at(shard).failing_since.reset();
-  pools_.at(shard).given_up.reset();
+  Pool& pool = pools_.at(shard);
+  pool.failing_since.reset();
+  pool.failure.reset();
+  pool.given_up.reset();
+  pool.told = false;
 }
 
 void Shards::drop_idle(std::uint32_t shard) {

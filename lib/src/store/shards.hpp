@@ -26,6 +26,10 @@ class Shards;
 // on a server that hangs after a few seconds instead of the whole time-out.
 enum class Purpose { general, index_writes };
 
+// How long a shard that does not answer is waited for: until the time-out, or, by whoever can say at once what comes of
+// it, no longer than one connect may take.
+enum class Patience { full, brief };
+
 // A connection on loan; goes back to its pool on destruction, to be kept for others, unless it is broken or was made
 // for this loan only.
 class Lease {
@@ -66,15 +70,17 @@ class Shards {
 
   // A session on a shard whose identity agrees with the cluster file. Connecting is tried again until the deadline;
   // but once that was in vain this shard is tried only once, and not more often than every few seconds, until it
-  // answers again: a dead shard is waited for once, not for each batch. Throws ServerError (unreachable then, which
-  // nobody retries), or Error(wrong_cluster).
-  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
+  // answers again: a dead shard is waited for once, not for each batch. A wait that lasts is warned of. Throws
+  // ServerError (unreachable then, which nobody retries), or Error(wrong_cluster).
+  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general,
+                              Patience patience = Patience::full);
   // The same in one try. `left`: what is left of the time that the operation may take; a server that falls silent then
   // holds it up for not much longer (a second at least, as the client library counts in whole ones).
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
-  // For init: no identity is asked for, and the database may not exist yet (`use_database` false).
-  [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, bool use_database);
+  // For init: like connect(), but no identity is asked for, and the database may not exist yet (`use_database` false).
+  [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
+                                                                   bool use_database);
 
   // A connection to the nth replica that the cluster file names for a shard. It is not checked for anything.
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_replica(std::uint32_t shard, std::size_t n) const;
@@ -110,12 +116,21 @@ class Shards {
     bool last_ids_were_new = false;
     // Since when nothing but failures; absent while the shard answers.
     std::optional<std::chrono::steady_clock::time_point> failing_since;
+    std::optional<sql::ServerError> failure;   // the last one, if it was in connecting
     std::optional<sql::ServerError> given_up;  // why, once that has lasted for the whole time-out
+    bool told = false;                         // somebody waits, and it was warned of
     std::chrono::steady_clock::time_point tried;
   };
 
   [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard, Purpose purpose);
-  [[nodiscard]] std::chrono::milliseconds patience(std::uint32_t shard);
+  // `attempt` gets the time that it may take.
+  template <typename Try>
+  auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Patience patience, Try&& attempt)
+      -> decltype(attempt(std::chrono::milliseconds()));
+  void failed(std::uint32_t shard, const sql::ServerError& error, std::chrono::steady_clock::time_point begin);
+  [[nodiscard]] bool has_failed_for(std::uint32_t shard, std::chrono::milliseconds time);
+  void warn_of_wait(std::uint32_t shard);
+  [[nodiscard]] std::chrono::milliseconds time_left_for(std::uint32_t shard);
   // How long a statement may take whose connection is to be kept.
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
@@ -124,7 +139,8 @@ class Shards {
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
   // Notes that the shard may be dead: nobody waits for it for longer than the time-out from then on.
-  void fails(std::uint32_t shard, std::chrono::steady_clock::time_point since);
+  void fails(std::uint32_t shard, std::chrono::steady_clock::time_point since,
+             const std::optional<sql::ServerError>& failure = {});
   // Notes that the shard is not dead.
   void answers(std::uint32_t shard);
   // After a connection broke, the idle ones to its server are likely dead too.
@@ -156,10 +172,10 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
 
 // Runs `work` on a connection to a shard, again after transient errors until the deadline.
 template <typename Function>
-auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work)
-    -> decltype(work(std::declval<sql::Connection&>())) {
+auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work,
+                Patience patience = Patience::full) -> decltype(work(std::declval<sql::Connection&>())) {
   return sql::with_retries(deadline, [&] {
-    const Lease lease = shards.connect(shard, deadline);
+    const Lease lease = shards.connect(shard, deadline, Purpose::general, patience);
     return on_shard(shards, shard, [&] { return work(*lease); });
   });
 }
