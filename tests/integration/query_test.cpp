@@ -1,5 +1,6 @@
 // Queries by a store that has seen the catalog before: what other processes changed meanwhile counts.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/integration/store_fixture.hpp"
 
@@ -34,6 +35,19 @@ struct Replaced : StoreFixture {
   void backfill() {
     JobControl control;
     other.backfill({}, control);
+  }
+
+  // Statements that read, by a shard's server.
+  [[nodiscard]] std::uint64_t selects(std::uint32_t shard) const {
+    const std::string line = cluster.server_sql(shard, "SHOW GLOBAL STATUS LIKE 'Com_select'");
+    return std::stoull(line.substr(line.find('\t')));
+  }
+
+  // How many of them one query for the user takes.
+  std::uint64_t selects_of_query(std::uint32_t shard) {
+    const std::uint64_t before = selects(shard), asking = selects(shard) - before;  // MySQL counts that as well
+    CHECK(query("index_user", of_user) == std::vector<std::string>{id});
+    return selects(shard) - before - 2 * asking;
   }
 
   std::string refusal(const std::vector<std::string>& conditions) {
@@ -81,13 +95,22 @@ TEST_CASE_FIXTURE(Replaced, "an index that another process is filling anew is re
 }
 
 TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but those that hold its rows and entities") {
-  const auto selects = [&] {
-    const std::string line = cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_select'");
-    return std::stoull(line.substr(line.find('\t')));
-  };
-  const std::uint64_t before = selects(), asking = selects() - before;  // MySQL counts that as well
+  CHECK(selects_of_query(0) == 0);
+}
+
+TEST_CASE_FIXTURE(Replaced, "the state of an index is asked together with its rows") {
+  CHECK(selects_of_query(1) == 2);  // its rows, the entities
+}
+
+TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {
+  for (const char* state : {"building", "dropping", "dropped"}) {
+    cluster.sql(1, fmt::format("UPDATE looseleaf_index SET state = '{}'", state));
+    CAPTURE(state);
+    CHECK(refusal(of_user) != "not refused");
+    CHECK(refusal({"user=00000000000000000000000000000023"}) != "not refused");
+  }
+  cluster.sql(1, "UPDATE looseleaf_index SET state = 'ready'");
   CHECK(query("index_user", of_user) == std::vector<std::string>{id});
-  CHECK(selects() == before + 2 * asking);
 }
 
 }  // namespace looseleaf::test
