@@ -211,7 +211,7 @@ TEST_CASE("--explain says which shards are asked, by what SQL, and what came of 
             "order: of the index\n"
             "shard 0: 7 index rows, SELECT r.n, r.entity_id, c.generation, c.state, @@global.read_only "
             "FROM by_n r JOIN looseleaf_index c WHERE r.n = 3 AND c.table_name = _utf8mb4 x'62795f6e' "
-            "ORDER BY r.n, r.entity_id LIMIT 100\n"
+            "ORDER BY r.entity_id LIMIT 100\n"
             "index rows read: 7\n"
             "entities read: 7\n"
             "outdated rows: 1\n"

@@ -43,6 +43,8 @@ class QueryPlan {
   void add_range(const Condition& condition, std::size_t position);
   [[nodiscard]] std::vector<std::string> sql_conditions() const;
   [[nodiscard]] std::string to_sql(const Bound& bound) const;
+  // Do all rows have the same value of this property?
+  [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
   [[nodiscard]] bool meets(const model::Row& row, const nlohmann::json& entity) const;
 
