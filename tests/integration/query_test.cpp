@@ -1,5 +1,8 @@
 // Queries by a store that has seen the catalog before: what other processes changed meanwhile counts.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <sstream>
 
 #include "tests/integration/store_fixture.hpp"
 
@@ -34,6 +37,19 @@ struct Replaced : StoreFixture {
   void backfill() {
     JobControl control;
     other.backfill({}, control);
+  }
+
+  // Statements that read, by a shard's server.
+  [[nodiscard]] std::uint64_t selects(std::uint32_t shard) const {
+    const std::string line = cluster.server_sql(shard, "SHOW GLOBAL STATUS LIKE 'Com_select'");
+    return std::stoull(line.substr(line.find('\t')));
+  }
+
+  // How many of them one query for the user takes.
+  std::uint64_t selects_of_query(std::uint32_t shard) {
+    const std::uint64_t before = selects(shard), asking = selects(shard) - before;  // MySQL counts that as well
+    CHECK(query("index_user", of_user) == std::vector<std::string>{id});
+    return selects(shard) - before - 2 * asking;
   }
 
   std::string refusal(const std::vector<std::string>& conditions) {
@@ -81,13 +97,91 @@ TEST_CASE_FIXTURE(Replaced, "an index that another process is filling anew is re
 }
 
 TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but those that hold its rows and entities") {
-  const auto selects = [&] {
-    const std::string line = cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_select'");
-    return std::stoull(line.substr(line.find('\t')));
-  };
-  const std::uint64_t before = selects(), asking = selects() - before;  // MySQL counts that as well
+  CHECK(selects_of_query(0) == 0);
+}
+
+TEST_CASE_FIXTURE(Replaced, "the state of an index is asked together with its rows") {
+  CHECK(selects_of_query(1) == 2);  // its rows, the entities
+}
+
+TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {
+  for (const char* state : {"building", "dropping", "dropped"}) {
+    cluster.sql(1, fmt::format("UPDATE looseleaf_index SET state = '{}'", state));
+    CAPTURE(state);
+    CHECK(refusal(of_user) != "not refused");
+    CHECK(refusal({"user=00000000000000000000000000000023"}) != "not refused");
+  }
+  cluster.sql(1, "UPDATE looseleaf_index SET state = 'ready'");
   CHECK(query("index_user", of_user) == std::vector<std::string>{id});
-  CHECK(selects() == before + 2 * asking);
+}
+
+namespace {
+
+struct Planned : StoreFixture {
+  // Two of the properties have names that columns of the catalog have.
+  Planned() : StoreFixture(1) {
+    create_index(R"({"table": "by_state", "properties": [
+        {"name": "state", "type": "string"}, {"name": "generation", "type": "int"}, {"name": "x", "type": "double"}]})");
+    std::vector<std::string> entities;
+    for (int i = 0; i < 600; ++i) {
+      entities.push_back(fmt::format(R"({{"state": "s{}", "generation": {}, "x": {}}})", i % 3, i % 20, i));
+    }
+    datastore.put(entities);
+    cluster.sql(0, "ANALYZE TABLE by_state");
+  }
+
+  // Its statements are read in the order of the index: no row beyond the limit, nothing sorted, no temporary table.
+  void check_plan(const std::vector<std::string>& conditions, bool descending) {
+    CAPTURE(conditions);
+    CAPTURE(descending);
+    Query query;
+    query.index = "by_state";
+    query.limit = limit;
+    query.descending = descending;
+    for (const std::string& condition : conditions) {
+      query.conditions.push_back(Condition::parse(condition));
+    }
+    for (int page = 0; page < 3; ++page) {
+      const QueryReport report = datastore.query(query, [](const Entity&) { return true; });
+      CHECK(report.entities == limit);
+      check_statement(report.shards.at(0).sql);
+      query.after = report.next;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t limit = 7;
+
+  void check_statement(const std::string& sql) {
+    CAPTURE(sql);
+    std::istringstream lines(
+        cluster.sql(0, "FLUSH STATUS; " + sql +
+                           "; SHOW SESSION STATUS WHERE variable_name LIKE 'Handler_read%' OR variable_name IN "
+                           "('Created_tmp_tables', 'Sort_rows')"));
+    std::uint64_t read = 0, extra = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::uint64_t value = std::stoull("0" + line.substr(line.rfind('\t') + 1));
+      read += line.starts_with("Handler_read") ? value : 0;
+      extra += line.starts_with("Created") || line.starts_with("Sort") ? value : 0;
+    }
+    CHECK(extra == 0);
+    CHECK(read > limit);
+    CHECK(read <= limit + 5);  // one more row, the catalog's, and the starts of ranges
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Planned, "index rows are read in their order up to the limit, whatever columns the catalog has") {
+  for (const bool descending : {false, true}) {
+    check_plan({}, descending);
+    check_plan({"state=s1"}, descending);
+    check_plan({"state=s1", "state=s2"}, descending);
+    check_plan({"state=s1", "generation>3"}, descending);
+    check_plan({"state=s1", "generation>=3", "generation<12"}, descending);
+    check_plan({"state^=s"}, descending);
+    check_plan({"state=s0", "generation=1", "generation=4", "generation=7", "x>=0"}, descending);
+  }
 }
 
 }  // namespace looseleaf::test

@@ -1,35 +1,116 @@
-// Runs a few independent blocking tasks at once.
+// Runs a few independent blocking tasks at once, on threads that are kept: to start one takes as long as a server takes
+// to answer.
 #include "base/parallel.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <thread>
 
-namespace looseleaf::base {
+#include "base/pool.hpp"
 
-void run_all(const std::vector<std::function<void()>>& tasks) {
+namespace looseleaf::base {
+namespace {
+
+using Task = std::function<void()>;
+
+void run(const Task& task, std::exception_ptr& error) noexcept {
+  try {
+    task();
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
+// A thread that runs one task at a time, and lasts as long as the process.
+class Worker {
+ public:
+  Worker() {
+    std::thread([this] { work(); }).detach();
+  }
+
+  // Both must live until finish() returns.
+  void start(const Task& task, std::exception_ptr& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      task_ = &task;
+      error_ = &error;
+    }
+    changed_.notify_one();
+  }
+
+  // Waits until the task has ended.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+  }
+
+ private:
+  [[noreturn]] void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return task_ != nullptr; });
+      lock.unlock();
+      run(*task_, *error_);
+      lock.lock();
+      task_ = nullptr;
+      changed_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // by who starts tasks, or by the thread; the other one waits
+  const Task* task_ = nullptr;       // until it has ended
+  std::exception_ptr* error_ = nullptr;
+};
+
+using Workers = Pool<Worker>;
+
+std::atomic<Workers*> current{nullptr};
+
+// The idle ones, never destroyed: another thread may still be at work while the process ends. A child that is forked
+// off does not have them, and begins with a pool of its own.
+Workers& workers() {
+  [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
+  Workers* pool = current;
+  if (pool == nullptr) {
+    auto made = std::make_unique<Workers>();
+    if (current.compare_exchange_strong(pool, made.get())) {
+      pool = made.release();
+    }
+  }
+  return *pool;
+}
+
+}  // namespace
+
+void run_all(const std::vector<Task>& tasks) {
+  if (tasks.size() == 1) {
+    tasks.front()();
+    return;
+  }
   std::vector<std::exception_ptr> errors(tasks.size());
-  const auto run = [&](std::size_t i) {
-    try {
-      tasks[i]();
-    } catch (...) {
-      errors[i] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    std::size_t started = 1;
-    try {
-      for (threads.reserve(tasks.size()); started < tasks.size(); ++started) {
-        threads.emplace_back(run, started);
-      }
-    } catch (const std::exception&) {  // no memory or no thread: the others are run below
-    }
-    if (!tasks.empty()) {
-      run(0);
-    }
+  std::deque<Workers::Loan> borrowed;
+  std::size_t started = 1;
+  try {
     for (; started < tasks.size(); ++started) {
-      run(started);
+      borrowed.emplace_back(workers())->start(tasks[started], errors[started]);
     }
+  } catch (const std::exception&) {  // no memory or no thread: the others are run below
+  }
+  if (!tasks.empty()) {
+    run(tasks[0], errors[0]);
+  }
+  for (; started < tasks.size(); ++started) {
+    run(tasks[started], errors[started]);
+  }
+  for (auto& worker : borrowed) {
+    worker->finish();
   }
   for (const auto& error : errors) {
     if (error) {

@@ -91,9 +91,13 @@ class ShardRows {
  private:
   std::vector<store::IndexEntry> select_checked(sql::Connection& connection) const {
     try {
-      auto found = select(connection);
-      check_state(connection);
-      return found;
+      const sql::Result found = select(connection);
+      if (found.empty()) {
+        check_state(connection);
+      } else {
+        require_ready(connection, found, index_.definition.properties.size() + 1);
+      }
+      return store::to_entries(index_.definition, found);
     } catch (const sql::ServerError& error) {
       // The table may be gone, or have other columns because it is another index's by now.
       if (error.error_class() == sql::ErrorClass::table_gone ||
@@ -104,32 +108,43 @@ class ShardRows {
     }
   }
 
-  std::vector<store::IndexEntry> select(sql::Connection& connection) const {
+  sql::Result select(sql::Connection& connection) const {
     const Step step(steps::query_read_index_rows, shard_);
-    return store::to_entries(index_.definition, connection.query(next_select()));
+    return connection.query(next_select());
   }
 
-  // After the rows were read: if the index is ready now it was then, for a drop says so on every shard before the first
-  // writer stops maintaining it. And if the server is writable now, nobody had taken over from it then.
+  // For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
+  // shard before the first writer stops maintaining it. And if the server is writable now, nobody had taken over from
+  // it then.
   void check_state(sql::Connection& connection) const {
     const Step step(steps::query_check_index, shard_);
-    const std::string& table = index_.definition.table;
     const sql::Result found = connection.query(
         fmt::format("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = {}",
-                    sql::text_literal(table)));
+                    sql::text_literal(index_.definition.table)));
     if (found.empty()) {
       store::validate_locks(connection);
-    } else {
-      store::require_writable(connection, found.text(0, 2));
+      throw dropped();
     }
-    if (found.empty() || found.unsigned_integer(0, 0) != index_.generation) {
-      throw Error(ErrorCode::bad_index, "index was dropped meanwhile", {{"index", table}},
-                  "`looseleaf status` lists the indexes there are");
+    require_ready(connection, found, 0);
+  }
+
+  // By generation, state and read_only, as they stand from this column on.
+  void require_ready(sql::Connection& connection, const sql::Result& found, std::size_t column) const {
+    store::require_writable(connection, found.text(0, column + 2));
+    if (found.unsigned_integer(0, column) != index_.generation) {
+      throw dropped();
     }
-    const IndexState state = store::parse_index_state(found.text(0, 1));
+    const IndexState state = store::parse_index_state(found.text(0, column + 1));
     if (state != IndexState::ready) {
-      throw not_ready(table, state);
+      throw not_ready(index_.definition.table, state);
     }
+  }
+
+  [[nodiscard]] Error dropped() const {
+    return {ErrorCode::bad_index,
+            "index was dropped meanwhile",
+            {{"index", index_.definition.table}},
+            "`looseleaf status` lists the indexes there are"};
   }
 
   store::Shards& shards_;

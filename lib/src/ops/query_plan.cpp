@@ -57,6 +57,11 @@ bool holds(Operator op, const model::Value& value, const model::Value& bound) {
   return false;
 }
 
+// Columns of the index table; the catalog may have some of the same name.
+std::string qualified(const std::string& quoted_column) {
+  return "r." + quoted_column;
+}
+
 bool is_lower(Operator op) {
   return op == Operator::greater || op == Operator::greater_equal;
 }
@@ -141,7 +146,7 @@ std::string QueryPlan::to_sql(const Bound& bound) const {
   const bool cut = stored != bound.any_of.front() && property.type == PropertyType::string;
   const auto* const text = std::get_if<std::string>(&stored);
   const bool full = text != nullptr && base::utf8_length(*text) == property.max_length;
-  const std::string column = sql::quote_identifier(property.name);
+  const std::string column = qualified(sql::quote_identifier(property.name));
   if (bound.any_of.size() > 1) {
     std::vector<std::string> literals;
     for (const model::Value& value : bound.any_of) {
@@ -177,24 +182,38 @@ std::vector<std::string> QueryPlan::sql_conditions() const {
   return conditions;
 }
 
+bool QueryPlan::is_fixed(std::size_t property) const {
+  return std::any_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+    return bound.property == property && bound.op == Operator::equal && bound.any_of.size() == 1;
+  });
+}
+
+// Only columns whose values differ are compared and ordered by: with a string that is fixed among them MariaDB does not
+// see that the rows come in order, and sorts all that match.
 std::string QueryPlan::select(const std::optional<store::IndexEntry>& after, std::size_t limit) const {
   std::vector<std::string> columns = store::column_names(definition_);
   columns.emplace_back("entity_id");
+  std::transform(columns.begin(), columns.end(), columns.begin(), qualified);
+  std::vector<std::string> order, literals;
+  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    if (!is_fixed(i)) {
+      order.push_back(columns[i]);
+      literals.push_back(after ? store::value_literal(after->values[i]) : std::string());
+    }
+  }
+  order.push_back(columns.back());
+  literals.push_back(after ? store::id_literal(after->entity_id) : std::string());
   std::vector<std::string> conditions = sql_conditions();
   if (after) {
-    std::vector<std::string> literals;
-    for (const model::Value& value : after->values) {
-      literals.push_back(store::value_literal(value));
-    }
-    literals.push_back(store::id_literal(after->entity_id));
-    conditions.push_back(store::beyond(columns, literals, descending_ ? "<" : ">"));
+    conditions.push_back(store::beyond(order, literals, descending_ ? "<" : ">"));
   }
-  const std::string where =
-      conditions.empty() ? std::string() : fmt::format(" WHERE {}", fmt::join(conditions, " AND "));
+  conditions.push_back("c.table_name = " + sql::text_literal(definition_.table));
   const char* direction = descending_ ? " DESC" : "";
-  return fmt::format("SELECT {} FROM {}{} ORDER BY {}{} LIMIT {}", fmt::join(columns, ", "),
-                     sql::quote_identifier(definition_.table), where,
-                     fmt::join(columns, fmt::format("{}, ", direction)), direction, limit);
+  return fmt::format(
+      "SELECT {}, c.generation, c.state, @@global.read_only FROM {} r JOIN looseleaf_index c WHERE {} "
+      "ORDER BY {}{} LIMIT {}",
+      fmt::join(columns, ", "), sql::quote_identifier(definition_.table), fmt::join(conditions, " AND "),
+      fmt::join(order, fmt::format("{}, ", direction)), direction, limit);
 }
 
 bool QueryPlan::meets(const model::Value& value, const Bound& bound) {

@@ -20,7 +20,8 @@ class QueryPlan {
   // The shards that can have matching rows, of so many, in ascending order.
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
-  // SELECT of up to `limit` index rows in the order of the query, from after `after`.
+  // SELECT of up to `limit` index rows in the order of the query, from after `after`. Each is followed by the index's
+  // generation and state in the same snapshot, which the server looks up once, and by whether the server is read-only.
   [[nodiscard]] std::string select(const std::optional<store::IndexEntry>& after, std::size_t limit) const;
 
   // stale: the entity does not call for this row, or its whole values do not meet the conditions. repeat: it does, but
@@ -42,6 +43,8 @@ class QueryPlan {
   void add_range(const Condition& condition, std::size_t position);
   [[nodiscard]] std::vector<std::string> sql_conditions() const;
   [[nodiscard]] std::string to_sql(const Bound& bound) const;
+  // Do all rows have the same value of this property?
+  [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
   [[nodiscard]] bool meets(const model::Row& row, const nlohmann::json& entity) const;
 

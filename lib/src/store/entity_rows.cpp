@@ -86,20 +86,22 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
   if (ids.empty()) {
     return {};
   }
-  sql::Result result = connection.query(
-      fmt::format("SELECT id, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) FROM entities WHERE id IN ({}) AND body "
-                  "IS NOT NULL UNION ALL SELECT NULL, @@global.read_only, NULL",
-                  max_size, id_list(ids)));
+  sql::Result result = connection.query(fmt::format(
+      "SELECT id, LEFT(body, {}), @@global.read_only FROM entities WHERE id IN ({})", max_size + 1, id_list(ids)));
+  if (result.empty()) {
+    validate_locks(connection);
+    return {};
+  }
+  require_writable(connection, result.text(0, 2));
   std::vector<EntityBody> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    if (!result.cell(i, 0)) {
-      require_writable(connection, result.text(i, 1));  // after the read: nobody had taken over then
-      continue;
+    if (!result.cell(i, 1)) {
+      continue;  // a tombstone
     }
-    EntityBody body{require_uuid(result.text(i, 0)), result.unsigned_integer(i, 1), std::nullopt};
-    if (result.cell(i, 2)) {
-      body.body = result.take(i, 2);
+    EntityBody body{require_uuid(result.text(i, 0)), result.text(i, 1).size(), std::nullopt};
+    if (body.size <= max_size) {
+      body.body = result.take(i, 1);
     }
     bodies.push_back(std::move(body));
   }

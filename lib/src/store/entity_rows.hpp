@@ -38,12 +38,12 @@ struct EntityHead {
 // An entity row whose body was left out if it is large.
 struct EntityBody {
   Uuid id;
-  std::uint64_t size = 0;           // bytes as stored
+  std::uint64_t size = 0;           // bytes as stored; of a body that was left out one more than the limit
   std::optional<std::string> body;  // as stored
 };
 
 // The entities (no tombstones) among at most max_ids ids, in no order, with the bodies of at most `max_size` bytes. A
-// plain read.
+// plain read, from a server that was not read-only then.
 [[nodiscard]] std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids,
                                                   std::uint64_t max_size);
 
