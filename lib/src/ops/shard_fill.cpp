@@ -6,7 +6,6 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "model/expected_rows.hpp"
 #include "ops/reconcile.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
@@ -155,12 +154,12 @@ std::uint64_t ShardFill::store_chunk(const std::vector<store::EntityRow>& entiti
 
 std::uint64_t ShardFill::add_expected(const store::EntityRow& entity, RowsByShard& rows) {
   std::uint64_t added = 0;
-  const auto json = read(entity);
-  for (std::size_t i = 0; json && i < targets_.size(); ++i) {
+  const auto stored = read(entity);
+  for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
       continue;  // an earlier run has done it
     }
-    for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
+    for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
       const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
       rows[to][i].push_back({std::move(row), entity.id});
       ++added;
@@ -257,12 +256,12 @@ void ShardFill::check_generations(sql::Connection& connection, const store::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::Json> ShardFill::read(const store::EntityRow& entity) {
+std::optional<model::StoredEntity> ShardFill::read(const store::EntityRow& entity) {
   if (!entity.body) {
     return std::nullopt;
   }
   try {
-    return model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+    return model::StoredEntity(codec::decode_body(*entity.body, model::max_body_size));
   } catch (const Error& error) {
     Error::Context context = error.context();
     context.emplace_back("id", to_string(entity.id));

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/stamp.hpp"
-#include "model/json.hpp"
+#include "model/stored_entity.hpp"
 #include "ops/rows.hpp"
 #include "ops/throttling.hpp"
 #include "store/entity_rows.hpp"
@@ -70,7 +70,7 @@ class ShardFill {
   void advance(sql::Connection& connection, const std::vector<store::JobRow>& moved) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows);
   void check_generations(sql::Connection& connection, const store::Fence& fence);
-  std::optional<model::Json> read(const store::EntityRow& entity);
+  std::optional<model::StoredEntity> read(const store::EntityRow& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
   store::Shards& shards_;
