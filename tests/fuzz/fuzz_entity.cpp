@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
+#include "model/stored_entity.hpp"
 #include "model/strict_json.hpp"
 #include "store/index_rows.hpp"
 #include "tests/fuzz/oracle.hpp"
@@ -112,8 +113,9 @@ bool fits(const Property& property, const model::Value& value) {
          (text == nullptr || (base::is_utf8(*text) && base::utf8_length(*text) <= property.max_length));
 }
 
-void check_rows(const IndexDefinition& definition, const json& entity) {
+void check_rows(const IndexDefinition& definition, const json& entity, const model::StoredEntity& stored) {
   const std::vector<model::Row> rows = model::expected_rows(definition, entity);
+  require(stored.expected_rows(definition) == rows, "the stored text calls for the same rows");
   require(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end(),
           "rows are sorted and distinct");
   for (const model::Row& row : rows) {
@@ -140,8 +142,10 @@ void check_entity(const model::ParsedEntity& entity, std::string_view given) {
   const std::string line = model::on_one_line(entity.text);
   require(line.find_first_of("\r\n") == std::string::npos, "a line has no line break");
   require(model::parse_stored(line) == entity.json, "a line means the same");
+  const model::StoredEntity stored(entity.text);
+  require(stored.id() == entity.id, "the stored text holds the id for whoever takes members only");
   for (const IndexDefinition& definition : fuzz::sample_definitions()) {
-    check_rows(definition, entity.json);
+    check_rows(definition, entity.json, stored);
   }
 }
 

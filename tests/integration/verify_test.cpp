@@ -205,7 +205,7 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   ops::Throttling throttling(shards, {});
   ops::EntityScan scan(shards, 0, throttling);
   std::multiset<Uuid> seen;
-  scan.run([&](const Uuid& id, const model::Json&) { seen.insert(id); }, [](const Finding&) { CHECK(false); },
+  scan.run([&](const Uuid& id, const model::StoredEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); },
            [](const Progress&) {});
   CHECK(scan.entities() == 150);  // the tombstone too
   CHECK(seen.size() == 149);

@@ -1,13 +1,16 @@
 // A backfill that is killed again and again ends as one that ran in one go.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <csignal>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/failpoint.hpp"
 #include "store/jobs.hpp"
 #include "tests/integration/store_fixture.hpp"
 
@@ -43,8 +46,9 @@ struct KilledBackfill : StoreFixture {
     return sum;
   }
 
-  [[nodiscard]] cli::Process start_backfill() const {
-    return start({"looseleaf", "--cluster", cluster.file(), "backfill", "killed", "--quiet"});
+  [[nodiscard]] cli::Process start_backfill(const std::string& failpoint = "") const {
+    return start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster", cluster.file(),
+                  "backfill", "killed", "--quiet"});
   }
 
   std::vector<std::string> rows(const std::string& table) const {
@@ -101,6 +105,36 @@ TEST_CASE("a backfill that was killed fifty times on its way makes the index tha
 
 TEST_CASE("the same with eight shards on two servers") {
   check(8, 80'000, 10);
+}
+
+TEST_CASE("the cursor moves only when all rows are in that were gathered together") {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: this build has no failpoints");
+    return;
+  }
+  KilledBackfill test(1);
+  std::vector<int> numbers(25'000);  // more than two transactions insert
+  std::iota(numbers.begin(), numbers.end(), 0);
+  REQUIRE(put_one(test.datastore, fmt::format("{{\"n\":[{}]}}", fmt::join(numbers, ","))) == WriteStatus::stored);
+  test.create_index(R"({"table": "killed", "properties": [{"name": "n", "type": "int", "each": true}]})");
+  REQUIRE(test.start_backfill("backfill.commit:before#2=kill").wait().status == 128 + SIGKILL);
+  CHECK(test.done() == 0);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "20000\n");
+  const cli::ProcessResult last = test.start_backfill().wait();
+  REQUIRE_MESSAGE(last.status == 0, last.err);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "25000\n");
+  CHECK(test.findings().empty());
+}
+
+TEST_CASE("what a backfill has gathered when it is stopped is stored") {
+  KilledBackfill test(1);
+  test.fill(1000);
+  test.create_index(killed);
+  JobControl control;
+  control.on_progress = [&](const Progress&) { control.stop = true; };
+  CHECK_THROWS_AS(test.datastore.backfill({}, control), Error);
+  CHECK(test.done() == 500);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "500\n");
 }
 
 }  // namespace

@@ -1,160 +1,81 @@
 // From an entity to the index rows it calls for.
 #include "model/expected_rows.hpp"
 
-#include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <looseleaf/uuid.hpp>
 #include <optional>
-#include <utility>
+#include <string>
+
+#include "model/row_rules.hpp"
 
 namespace looseleaf::model {
 namespace {
 
 using nlohmann::json;
 
-// Splits a dotted path: its first key, and the rest (empty at the end).
-std::pair<std::string_view, std::string_view> split_path(std::string_view path) {
-  const std::size_t dot = path.find('.');
-  if (dot == std::string_view::npos) {
-    return {path, {}};
+// A value that nlohmann holds. See row_rules.hpp.
+class JsonNode {
+ public:
+  explicit JsonNode(const json& value) : value_(&value) {}
+
+  [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  [[nodiscard]] bool is_object() const { return value_->is_object(); }
+  [[nodiscard]] bool is_array() const { return value_->is_array(); }
+
+  [[nodiscard]] std::optional<JsonNode> find(std::string_view key) const {
+    const auto member = value_->find(key);
+    return member != value_->end() ? std::optional(JsonNode(*member)) : std::nullopt;
   }
-  return {path.substr(0, dot), path.substr(dot + 1)};
-}
 
-struct Reached {
-  const json* node = nullptr;  // null if the path leads nowhere
-  std::string_view rest;       // of the path, not walked yet
-};
-
-// Follows a path through objects; stops before anything else, so that `rest` is empty only at the path's end.
-Reached walk(const json& from, std::string_view path) {
-  Reached reached{&from, path};
-  while (!reached.rest.empty() && reached.node->is_object()) {
-    const auto [key, rest] = split_path(reached.rest);
-    const auto member = reached.node->find(key);
-    if (member == reached.node->end()) {
-      return {};
-    }
-    reached = {&*member, rest};
-  }
-  return reached;
-}
-
-const json* find_path(const json& from, std::string_view path) {
-  const Reached reached = walk(from, path);
-  return reached.rest.empty() ? reached.node : nullptr;
-}
-
-std::optional<std::int64_t> integer_of(const json& node) {
-  if (!node.is_number_integer() || (node.is_number_unsigned() && node.get_ref<const json::number_unsigned_t&>() >
-                                                                     std::numeric_limits<std::int64_t>::max())) {
-    return std::nullopt;
-  }
-  return node.get<std::int64_t>();
-}
-
-// The typed value of a scalar, whole; absent if it is of another type.
-std::optional<Value> typed_value(PropertyType type, const json& node) {
-  switch (type) {
-    case PropertyType::uuid:
-      return node.is_string() ? Uuid::parse(node.get_ref<const std::string&>()) : std::optional<Value>();
-    case PropertyType::string:
-      return node.is_string() ? std::optional<Value>(node.get_ref<const std::string&>()) : std::nullopt;
-    case PropertyType::integer:
-      return integer_of(node);
-    case PropertyType::real:
-      return node.is_number() ? std::optional<Value>(node.get<double>()) : std::nullopt;
-    case PropertyType::boolean:
-      return node.is_boolean() ? std::optional<Value>(node.get<bool>()) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-std::optional<Value> single_value(const Property& property, const json& entity) {
-  const json* node = find_path(entity, property.name);
-  return node != nullptr ? typed_value(property.type, *node) : std::nullopt;
-}
-
-// One value per element, of the type, of the array on the path. A path without an array on it gives none, not even if
-// it ends at a scalar: a scalar is a value of another type.
-std::vector<Value> each_value(const Property& property, const json& entity) {
-  std::vector<Value> values;
-  const Reached reached = walk(entity, property.name);
-  if (reached.node == nullptr || !reached.node->is_array()) {
-    return values;
-  }
-  for (const json& element : *reached.node) {
-    const json* node = find_path(element, reached.rest);
-    if (std::optional<Value> value = node != nullptr ? typed_value(property.type, *node) : std::nullopt) {
-      values.push_back(*std::move(value));
+  template <typename Function>
+  void for_each(const Function& function) const {
+    for (const json& element : *value_) {
+      function(JsonNode(element));
     }
   }
-  return values;
-}
 
-struct EqualsNode {
-  const json& node;
-
-  bool operator()(std::monostate /*null*/) const { return node.is_null(); }
-  bool operator()(bool value) const { return node.is_boolean() && node.get<bool>() == value; }
-  bool operator()(std::int64_t value) const { return integer_of(node) == value; }
-  bool operator()(double value) const { return node.is_number_float() && node.get<double>() == value; }
-  bool operator()(const std::string& value) const {
-    return node.is_string() && node.get_ref<const std::string&>() == value;
+  [[nodiscard]] std::optional<std::string_view> string() const {
+    return value_->is_string() ? std::optional<std::string_view>(value_->get_ref<const std::string&>()) : std::nullopt;
   }
+  [[nodiscard]] std::optional<bool> boolean() const {
+    return value_->is_boolean() ? std::optional(value_->get<bool>()) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    constexpr std::uint64_t greatest = std::numeric_limits<std::int64_t>::max();
+    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > greatest)) {
+      return std::nullopt;
+    }
+    return value_->get<std::int64_t>();
+  }
+  [[nodiscard]] std::optional<double> fraction() const { return value_->is_number_float() ? number() : std::nullopt; }
+  [[nodiscard]] std::optional<double> number() const {
+    return value_->is_number() ? std::optional(value_->get<double>()) : std::nullopt;
+  }
+
+ private:
+  const json* value_;
 };
 
 }  // namespace
 
 std::vector<Row> expected_rows(const IndexDefinition& definition, const json& entity) {
-  if (!matches_where(definition, entity)) {
-    return {};
-  }
-  std::vector<Row> rows(1);
-  rows.front().reserve(definition.properties.size());
-  for (const Property& property : definition.properties) {
-    if (!property.each) {
-      std::optional<Value> value = single_value(property, entity);
-      if (!value) {
-        return {};
-      }
-      const Value stored = as_stored(property, *std::move(value));
-      for (Row& row : rows) {
-        row.push_back(stored);
-      }
-      continue;
-    }
-    std::vector<Row> longer;
-    for (Value& value : each_value(property, entity)) {
-      const Value stored = as_stored(property, std::move(value));
-      for (const Row& row : rows) {
-        longer.push_back(row);
-        longer.back().push_back(stored);
-      }
-    }
-    rows = std::move(longer);
-  }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
+  return rules::expected_rows(definition, JsonNode(entity));
 }
 
 std::vector<Value> property_values(const Property& property, const json& entity) {
   if (property.each) {
-    return each_value(property, entity);
+    return rules::each_value(property, JsonNode(entity));
   }
-  std::optional<Value> value = single_value(property, entity);
+  std::optional<Value> value = rules::single_value(property, JsonNode(entity));
   return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
 }
 
 bool has_value(const json& entity, std::string_view path, const Scalar& value) {
-  const json* node = find_path(entity, path);
-  return node != nullptr && std::visit(EqualsNode{*node}, value);
+  return rules::has_value(JsonNode(entity), path, value);
 }
 
 bool matches_where(const IndexDefinition& definition, const json& entity) {
-  return std::all_of(definition.where.begin(), definition.where.end(),
-                     [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
+  return rules::matches_where(definition, JsonNode(entity));
 }
 
 bool change_allowed(const IndexDefinition& definition, const json& before, const json& after) {

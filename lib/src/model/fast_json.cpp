@@ -1,19 +1,10 @@
 // From simdjson's document to nlohmann's.
 #include "model/fast_json.hpp"
 
-#include <simdjson.h>
-
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <mutex>
-#include <new>
 #include <string>
-#include <utility>
 
-#include "base/pool.hpp"
+#include "model/fast_parser.hpp"
 #include "model/strict_json.hpp"
 
 namespace looseleaf::model {
@@ -22,79 +13,6 @@ namespace {
 using nlohmann::json;
 using simdjson::dom::element;
 using simdjson::dom::element_type;
-
-constexpr std::size_t longest = 64 * 1024;  // bytes; a parser takes 15 times as much
-
-// While one of these is there, what finds no memory is given some that was set aside. One at a time.
-class Reserve {
- public:
-  Reserve() : lock_(mutex), before_(std::get_new_handler()) {
-    block = std::malloc(reserve_size);
-    if (block == nullptr) {
-      throw std::bad_alloc();
-    }
-    std::set_new_handler([] {
-      void* const rest = block.exchange(nullptr);
-      if (rest == nullptr) {
-        throw std::bad_alloc();
-      }
-      std::free(rest);
-    });
-  }
-  Reserve(const Reserve&) = delete;
-  Reserve& operator=(const Reserve&) = delete;
-  ~Reserve() {
-    std::set_new_handler(before_);
-    std::free(block.exchange(nullptr));
-  }
-
- private:
-  static constexpr std::size_t reserve_size = 2 * 1024 * 1024;  // bytes, more than a parser takes
-  static inline std::mutex mutex;
-  static inline std::atomic<void*> block;
-
-  std::lock_guard<std::mutex> lock_;
-  std::new_handler before_;
-};
-
-// A parser with all the memory that it will ever need. simdjson ends the process if it finds none when it looks, at
-// first use, for the processor's best code, or in the midst of setting a parser up.
-class Parser {
- public:
-  Parser() : text_(new char[longest + simdjson::SIMDJSON_PADDING]) {
-    const Reserve reserve;
-    if (parser_.allocate(longest, deepest) != simdjson::SUCCESS) {
-      throw std::bad_alloc();
-    }
-  }
-
-  // Valid until the next one.
-  simdjson::simdjson_result<element> parse(std::string_view text) {
-    std::memcpy(text_.get(), text.data(), text.size());
-    return parser_.parse(text_.get(), text.size(), false);
-  }
-
- private:
-  static constexpr std::size_t deepest = 2 * max_depth;  // convert() knows the limit
-
-  std::unique_ptr<char[]> text_;
-  simdjson::dom::parser parser_;
-};
-
-base::Pool<Parser>& parsers() {
-  static base::Pool<Parser> instance;
-  return instance;
-}
-
-// simdjson lets some halves of a surrogate pair pass that stand alone.
-bool has_escaped_surrogate(std::string_view text) {
-  for (std::size_t at = text.find("\\u"); at != std::string_view::npos; at = text.find("\\u", at + 2)) {
-    if (at + 2 < text.size() && (text[at + 2] == 'd' || text[at + 2] == 'D')) {
-      return true;
-    }
-  }
-  return false;
-}
 
 bool convert(const element& from, std::size_t depth, json& to);
 
@@ -155,16 +73,10 @@ bool convert(const element& from, std::size_t depth, json& to) {
 }  // namespace
 
 std::optional<Json> parse_fast(std::string_view text) {
-  if (text.empty() || text.size() > longest || has_escaped_surrogate(text)) {
-    return std::nullopt;
-  }
-  const base::Pool<Parser>::Loan parser(parsers());
-  element root;
-  if (parser->parse(text).get(root) != simdjson::SUCCESS) {
-    return std::nullopt;
-  }
+  const base::Pool<FastParser>::Loan parser(FastParser::pool());
+  const auto root = parser->parse(text);
   std::optional<Json> value(std::in_place);
-  if (!convert(root, 0, *value)) {
+  if (!root || !convert(*root, 0, *value)) {
     return std::nullopt;
   }
   return value;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "codec/body.hpp"
+#include "model/entity.hpp"
 #include "sql/transaction.hpp"
 #include "store/placement.hpp"
 
@@ -40,8 +41,8 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
     return found;
   }
   try {
-    found.json = model::parse_stored(codec::decode_body(*body, model::max_body_size));
-    if (model::id_of(*found.json) != id) {
+    found.entity.emplace(codec::decode_body(*body, model::max_body_size));
+    if (found.entity->id() != id) {
       problem(FindingKind::wrong_id, "its body has another id");
     }
   } catch (const Error& error) {
@@ -57,8 +58,7 @@ std::optional<std::string> read_body(store::Shards& shards, std::uint32_t shard,
   });
 }
 
-void EntityScan::run(const std::function<void(const Uuid&, const model::Json&)>& on_entity,
-                     const std::function<void(const Finding&)>& on_problem,
+void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem,
                      const std::function<void(const Progress&)>& progress) {
   const std::uint64_t estimate =
       store::with_shard(shards_, shard_, shards_.deadline(),
@@ -81,8 +81,7 @@ void EntityScan::run(const std::function<void(const Uuid&, const model::Json&)>&
   }
 }
 
-void EntityScan::judge(std::vector<store::EntityBody>& rows,
-                       const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+void EntityScan::judge(std::vector<store::EntityBody>& rows, const OnEntity& on_entity,
                        const std::function<void(const Finding&)>& on_problem) {
   std::vector<Uuid> problems;
   for (store::EntityBody& row : rows) {
@@ -94,8 +93,8 @@ void EntityScan::judge(std::vector<store::EntityBody>& rows,
     if (found.problem) {
       problems.push_back(row.id);
     }
-    if (found.json) {
-      on_entity(row.id, *found.json);
+    if (found.entity) {
+      on_entity(row.id, *found.entity);
     }
   }
   for (const Finding& finding : confirm(problems)) {

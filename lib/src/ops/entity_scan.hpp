@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/entity.hpp"
+#include "model/stored_entity.hpp"
 #include "ops/throttling.hpp"
 #include "store/entity_rows.hpp"
 #include "store/shards.hpp"
@@ -17,13 +17,13 @@ namespace looseleaf::ops {
 // Bodies larger than this are read one by one, so that a chunk of them takes bounded memory.
 inline constexpr std::uint64_t small_body = 32 << 10;
 
-// A stored entity as it was found. Without `problem` its body was read, or it is a tombstone, and `json` is absent.
+// A stored entity as it was found. Without `problem` its body was read, or it is a tombstone, and `entity` is absent.
 struct FoundEntity {
-  std::optional<model::Json> json;
+  std::optional<model::StoredEntity> entity;
   std::optional<Finding> problem;  // unreadable, wrong_id or wrong_shard
 };
 
-// What the bytes say; `body` absent: a tombstone. `shard`: where it was found. With wrong_id there is a json too.
+// What the bytes say; `body` absent: a tombstone. `shard`: where it was found. With wrong_id there is an entity too.
 [[nodiscard]] FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& id,
                                        const std::optional<std::string>& body);
 
@@ -32,21 +32,22 @@ struct FoundEntity {
 
 class EntityScan {
  public:
+  using OnEntity = std::function<void(const Uuid&, const model::StoredEntity&)>;
+
   EntityScan(store::Shards& shards, std::uint32_t shard, Throttling& throttling)
       : shards_(shards), shard_(shard), throttling_(throttling) {}
 
   // Calls `on_entity` with each readable entity that is on the right shard, `on_problem` with each other one that under
   // its lock still is one, and `progress` after each chunk and while it waits.
-  void run(const std::function<void(const Uuid&, const model::Json&)>& on_entity,
-           const std::function<void(const Finding&)>& on_problem, const std::function<void(const Progress&)>& progress);
+  void run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem,
+           const std::function<void(const Progress&)>& progress);
 
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
 
  private:
   // Those whose added_id is one of the next `chunk` ones that may be in use; absent at the end.
   [[nodiscard]] std::optional<std::vector<store::EntityBody>> read_chunk(std::size_t chunk);
-  void judge(std::vector<store::EntityBody>& rows,
-             const std::function<void(const Uuid&, const model::Json&)>& on_entity,
+  void judge(std::vector<store::EntityBody>& rows, const OnEntity& on_entity,
              const std::function<void(const Finding&)>& on_problem);
   [[nodiscard]] std::vector<Finding> confirm(const std::vector<Uuid>& ids);
 

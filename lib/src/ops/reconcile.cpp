@@ -11,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
+#include "model/stored_entity.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 #include "store/durability.hpp"
@@ -104,17 +105,17 @@ Expectation expect(const store::Shards& shards, const store::Catalog& catalog, s
                    const std::vector<store::EntityRow>& entities) {
   Expectation expectation;
   for (const store::EntityRow& entity : entities) {
-    std::optional<model::Json> json;
+    std::optional<model::StoredEntity> stored;
     try {
       if (entity.body) {
-        json = model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+        stored.emplace(codec::decode_body(*entity.body, model::max_body_size));
       }
     } catch (const Error&) {
       expectation.unreadable.push_back(entity.id);
       continue;
     }
     expectation.known.insert(entity.id);
-    auto rows = placed_rows(catalog, entity.id, json ? &*json : nullptr, entity_shard, shards.count());
+    auto rows = placed_rows(catalog, entity.id, stored ? &*stored : nullptr, entity_shard, shards.count());
     std::move(rows.begin(), rows.end(), std::back_inserter(expectation.rows));
   }
   std::sort(expectation.rows.begin(), expectation.rows.end());

@@ -14,26 +14,41 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, held for several entities at once
 
-}  // namespace
-
-std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
-                                   std::uint32_t entity_shard, std::uint32_t shards) {
+// `expected_rows` gives those of a definition.
+template <typename ExpectedRows>
+std::vector<PlacedRow> place(const store::Catalog& catalog, const Uuid& id, const ExpectedRows& expected_rows,
+                             std::uint32_t entity_shard, std::uint32_t shards) {
   std::vector<PlacedRow> rows;
-  if (!entity) {
-    return rows;
-  }
   for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
     const store::CatalogIndex& entry = catalog.indexes[index];
     if (!entry.maintained()) {
       continue;
     }
-    for (model::Row& row : model::expected_rows(entry.definition, *entity)) {
+    for (model::Row& row : expected_rows(entry.definition)) {
       const std::uint32_t shard = store::index_shard(entry.definition, row, entity_shard, shards);
       rows.push_back({shard, index, {std::move(row), id}});
     }
   }
   std::sort(rows.begin(), rows.end());
   return rows;
+}
+
+}  // namespace
+
+std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
+                                   std::uint32_t entity_shard, std::uint32_t shards) {
+  const auto expected_rows = [&](const IndexDefinition& definition) {
+    return entity != nullptr ? model::expected_rows(definition, *entity) : std::vector<model::Row>();
+  };
+  return place(catalog, id, expected_rows, entity_shard, shards);
+}
+
+std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const model::StoredEntity* entity,
+                                   std::uint32_t entity_shard, std::uint32_t shards) {
+  const auto expected_rows = [&](const IndexDefinition& definition) {
+    return entity != nullptr ? entity->expected_rows(definition) : std::vector<model::Row>();
+  };
+  return place(catalog, id, expected_rows, entity_shard, shards);
 }
 
 void add_row(RowsByShard& rows, const PlacedRow& row) {

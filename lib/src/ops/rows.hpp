@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "model/stored_entity.hpp"
 #include "store/catalog.hpp"
 #include "store/index_rows.hpp"
 #include "store/shards.hpp"
@@ -32,6 +33,9 @@ struct PlacedRow {
 // The expected rows, sorted, of an entity (null: a tombstone, which calls for none) in all maintained indexes.
 [[nodiscard]] std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id,
                                                  const nlohmann::json* entity, std::uint32_t entity_shard,
+                                                 std::uint32_t shards);
+[[nodiscard]] std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id,
+                                                 const model::StoredEntity* entity, std::uint32_t entity_shard,
                                                  std::uint32_t shards);
 
 void add_row(RowsByShard& rows, const PlacedRow& row);

@@ -1,4 +1,4 @@
-// Newest entities first, one scan for all indexes, a cursor for each index.
+// Newest entities first, one scan for all indexes, rows in the order of their tables, a cursor for each index.
 #include "ops/shard_fill.hpp"
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "model/expected_rows.hpp"
 #include "ops/reconcile.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
@@ -21,9 +20,23 @@ using store::Step;
 namespace steps = store::steps;
 
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
-constexpr std::uint64_t largest_transaction = 10'000;             // index rows
+constexpr std::size_t largest_transaction = 10'000;               // index rows, if they spread over few shards
+constexpr std::size_t smallest_share = 500;                       // of one index shard in a transaction
+constexpr std::size_t most_gathered = 16 << 20;                   // bytes of rows, over all shards that are scanned
+constexpr std::size_t first_gathered = 64 << 10, least_gathered = 256 << 10;
 constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto touch_every = std::chrono::seconds(5);
+
+// Memory that a row takes, about.
+std::size_t size_of(const store::IndexEntry& entry) {
+  constexpr std::size_t overhead = 32;  // of what is allocated
+  std::size_t size = sizeof(entry) + overhead + entry.values.size() * sizeof(model::Value);
+  for (const model::Value& value : entry.values) {
+    const auto* const text = std::get_if<std::string>(&value);
+    size += text != nullptr ? text->capacity() + overhead : 0;
+  }
+  return size;
+}
 
 }  // namespace
 
@@ -36,7 +49,7 @@ void stop_if_asked(const JobControl& control) {
 
 ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
                      Throttling& throttling, bool restart)
-    : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling) {
+    : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling), enough_(first_gathered) {
   const Step step(steps::backfill_claim, shard_);
   const base::Deadline deadline = shards_.deadline();
   store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
@@ -76,25 +89,48 @@ store::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
 }
 
 std::uint64_t ShardFill::run(JobControl& control, const std::function<void(const Progress&)>& report) {
-  std::uint64_t sent = 0;
   while (true) {
     const std::size_t chunk = throttling_.limit_chunk(chunk_);
-    throttling_.wait(chunk, [&](const std::string& reason) {
-      stop_if_asked(control);
-      touch();
-      report({"backfill", shard_, rows_.front().done, rows_.front().estimate, reason});
-    });
-    stop_if_asked(control);
+    wait(chunk, control, report);
     const auto start = std::chrono::steady_clock::now();
     const auto entities = read_chunk(chunk);
-    if (entities.empty()) {
-      return sent;
+    for (const store::EntityRow& entity : entities) {
+      gather(entity);
+      if (gathered_.bytes >= enough_) {
+        store_gathered();
+        enough_ = std::min(2 * enough_, std::max(least_gathered, most_gathered / shards_.count()));
+      }
     }
-    sent += store_chunk(entities);
+    if (entities.empty() || throttling_.paces()) {
+      store_gathered();
+    }
+    if (entities.empty()) {
+      return sent_;
+    }
     entities_ += entities.size();
-    report({"backfill", shard_, rows_.front().done, rows_.front().estimate});
+    report(progress());
     adapt(std::chrono::steady_clock::now() - start);
   }
+}
+
+// Nothing stays gathered while the job is held up, or when it ends.
+void ShardFill::wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report) {
+  throttling_.wait(chunk, [&](const std::string& reason) {
+    if (!reason.empty() || control.stop.load()) {
+      store_gathered();
+    }
+    stop_if_asked(control);
+    touch();
+    report(progress(reason));
+  });
+  if (control.stop.load()) {
+    store_gathered();
+  }
+  stop_if_asked(control);
+}
+
+Progress ShardFill::progress(const std::string& waiting) const {
+  return {"backfill", shard_, rows_.front().done + gathered_.entities, rows_.front().estimate, waiting};
 }
 
 base::Stamp ShardFill::barrier() const {
@@ -112,7 +148,7 @@ bool ShardFill::resumes(std::size_t i) const {
 std::vector<store::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
   return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    return store::read_before(connection, position(), chunk);
+    return store::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk);
   });
 }
 
@@ -136,70 +172,93 @@ std::uint64_t ShardFill::position() const {
   return highest;
 }
 
-std::uint64_t ShardFill::store_chunk(const std::vector<store::EntityRow>& entities) {
-  std::uint64_t sent = 0;
-  RowsByShard rows;
-  std::uint64_t pending_rows = 0, pending_entities = 0;
-  for (const store::EntityRow& entity : entities) {
-    pending_rows += add_expected(entity, rows);
-    ++pending_entities;
-    if (pending_rows >= largest_transaction || &entity == &entities.back()) {
-      store_rows(rows, entity.added_id, pending_entities);
-      sent += pending_rows;
-      rows.clear();
-      pending_rows = pending_entities = 0;
-    }
-  }
-  return sent;
-}
-
-std::uint64_t ShardFill::add_expected(const store::EntityRow& entity, RowsByShard& rows) {
-  std::uint64_t added = 0;
-  const auto json = read(entity);
-  for (std::size_t i = 0; json && i < targets_.size(); ++i) {
+void ShardFill::gather(const store::EntityRow& entity) {
+  const auto stored = read(entity);
+  for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
       continue;  // an earlier run has done it
     }
-    for (model::Row& row : model::expected_rows(targets_[i].definition, *json)) {
+    for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
       const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
-      rows[to][i].push_back({std::move(row), entity.id});
-      ++added;
+      auto& entries = gathered_.rows[to][i];
+      entries.push_back({std::move(row), entity.id});
+      gathered_.bytes += size_of(entries.back());
     }
   }
-  return added;
+  ++gathered_.entities;
+  gathered_.added_id = entity.added_id;
 }
 
-void ShardFill::store_rows(RowsByShard& rows, std::uint64_t added_id, std::uint64_t entities) {
-  for (auto& [to, by_index] : rows) {
+void ShardFill::store_gathered() {
+  if (gathered_.entities == 0) {
+    return;
+  }
+  const std::vector<Slice> slices = sorted_slices();
+  for (std::size_t i = 0; i + 1 < slices.size(); ++i) {
+    store_slice(slices[i], rows_);
+  }
+  store_slice(slices.empty() ? Slice() : slices.back(), moved_cursors());
+  gathered_ = {};
+}
+
+std::vector<ShardFill::Slice> ShardFill::sorted_slices() {
+  std::vector<Slice> slices;
+  for (auto& [to, by_index] : gathered_.rows) {
+    const std::size_t share = std::max(smallest_share, largest_transaction / gathered_.rows.size());
+    std::size_t number = 0, room = share;
     for (auto& [index, entries] : by_index) {
       std::sort(entries.begin(), entries.end());
+      for (std::span<const store::IndexEntry> left(entries); !left.empty();) {
+        slices.resize(std::max(slices.size(), number + 1));
+        const auto part = left.first(std::min(room, left.size()));
+        slices[number][to].emplace_back(index, part);
+        left = left.subspan(part.size());
+        room -= part.size();
+        if (room == 0) {
+          ++number;
+          room = share;
+        }
+      }
     }
   }
+  return slices;
+}
+
+std::vector<store::JobRow> ShardFill::moved_cursors() const {
   std::vector<store::JobRow> moved = rows_;
   for (store::JobRow& row : moved) {
-    row.position = std::min(*row.position, added_id);
-    row.done += entities;
+    row.position = std::min(*row.position, gathered_.added_id);
+    row.done += gathered_.entities;
   }
+  return moved;
+}
+
+void ShardFill::store_slice(const Slice& slice, const std::vector<store::JobRow>& cursors) {
   const base::Deadline deadline = shards_.deadline();
-  const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(moved, rows, deadline); });
-  rows_ = std::move(moved);
+  const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(slice, cursors, deadline); });
+  rows_ = cursors;
+  for (const auto& [to, parts] : slice) {
+    for (const auto& [index, entries] : parts) {
+      sent_ += entries.size();
+    }
+  }
   if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
     reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()), ReconcileMode::repair, deadline);
   }
 }
 
-std::set<Uuid> ShardFill::transact(const std::vector<store::JobRow>& moved, const RowsByShard& rows,
+std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<store::JobRow>& cursors,
                                    const base::Deadline& deadline) {
   std::map<std::uint32_t, store::Lease> leases;
-  for (const auto& [to, by_index] : rows) {
+  for (const auto& [to, parts] : slice) {
     leases.emplace(to, shards_.connect(to, deadline, store::Purpose::index_writes));
   }
   const store::Lease lease = shards_.connect(shard_, deadline);
   return store::on_shard(shards_, shard_, [&] {
     sql::Transaction transaction(*lease);
     lock_fence(*lease);
-    std::set<Uuid> blocked = insert(leases, rows);
-    advance(*lease, moved);
+    std::set<Uuid> blocked = insert(leases, slice);
+    advance(*lease, cursors);
     const Step step(steps::backfill_commit, shard_);
     transaction.commit();
     return blocked;
@@ -211,9 +270,9 @@ void ShardFill::lock_fence(sql::Connection& connection) {
   check_generations(connection, store::lock_fence_shared(connection));
 }
 
-void ShardFill::advance(sql::Connection& connection, const std::vector<store::JobRow>& moved) const {
+void ShardFill::advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const {
   const Step step(steps::backfill_advance, shard_);
-  for (const store::JobRow& row : moved) {
+  for (const store::JobRow& row : cursors) {
     if (!store::advance_job(connection, row)) {
       throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
                   "`looseleaf status` names it; nothing is wrong with the index");
@@ -221,14 +280,14 @@ void ShardFill::advance(sql::Connection& connection, const std::vector<store::Jo
   }
 }
 
-std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows) {
-  std::vector<std::set<Uuid>> blocked(rows.size());
+std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice) {
+  std::vector<std::set<Uuid>> blocked(slice.size());
   std::vector<std::function<void()>> tasks;
-  for (const auto& [to, by_index] : rows) {
-    tasks.emplace_back([&, n = tasks.size(), to = to, &by_index = by_index] {
+  for (const auto& [to, parts] : slice) {
+    tasks.emplace_back([&, n = tasks.size(), to = to, &parts = parts] {
       const Step step(steps::backfill_insert_index_rows, to);
       store::on_shard(shards_, to, [&] {
-        for (const auto& [index, entries] : by_index) {
+        for (const auto& [index, entries] : parts) {
           blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries).blocked);
         }
       });
@@ -257,12 +316,12 @@ void ShardFill::check_generations(sql::Connection& connection, const store::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::Json> ShardFill::read(const store::EntityRow& entity) {
+std::optional<model::StoredEntity> ShardFill::read(const store::EntityRow& entity) {
   if (!entity.body) {
     return std::nullopt;
   }
   try {
-    return model::parse_stored(codec::decode_body(*entity.body, model::max_body_size));
+    return model::StoredEntity(codec::decode_body(*entity.body, model::max_body_size));
   } catch (const Error& error) {
     Error::Context context = error.context();
     context.emplace_back("id", to_string(entity.id));

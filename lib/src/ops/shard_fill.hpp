@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/stamp.hpp"
-#include "model/json.hpp"
+#include "model/stored_entity.hpp"
 #include "ops/rows.hpp"
 #include "ops/throttling.hpp"
 #include "store/entity_rows.hpp"
@@ -32,8 +34,10 @@ struct FillTarget {
 // Throws Error(interrupted) if the job was asked to stop.
 void stop_if_asked(const JobControl& control);
 
-// Reads entities newest first and inserts the rows they call for, in transactions that also store a cursor for each
-// index: a later run goes on from there. `targets` and `throttling` are the backfill's and outlive the scan.
+// Reads entities newest first, gathers the rows they call for, and inserts these in the order of their tables, which
+// costs a server half of what they cost in the order of entities. That takes some transactions; the last one of them
+// stores a cursor for each index, from which a later scan goes on. `targets` and `throttling` are the backfill's and
+// outlive the scan.
 class ShardFill {
  public:
   // Names this process as the holder and takes the barrier, or goes on from what an earlier run left (`restart`: does
@@ -41,7 +45,8 @@ class ShardFill {
   ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, Throttling& throttling,
             bool restart);
 
-  // Scans to the end. Returns how many index rows were sent.
+  // Scans to the end. Returns how many index rows were sent. What is gathered when it throws is lost, and read again
+  // by the next scan.
   std::uint64_t run(JobControl& control, const std::function<void(const Progress&)>& report);
 
   // What was put before this was seen, or will be seen, by the scan; the earliest one of all its indexes.
@@ -53,24 +58,29 @@ class ShardFill {
   // A cursor counts only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
   [[nodiscard]] std::vector<store::EntityRow> read_chunk(std::size_t chunk);
+  void wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report);
+  [[nodiscard]] Progress progress(const std::string& waiting = {}) const;
   // For whoever wonders whether this run is alive while it waits.
   void touch();
   [[nodiscard]] store::JobRow start_anew(const base::Deadline& deadline);
   // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
   [[nodiscard]] std::uint64_t position() const;
-  // Inserts the rows of one chunk and moves the cursors, in transactions of bounded size.
-  std::uint64_t store_chunk(const std::vector<store::EntityRow>& entities);
-  std::uint64_t add_expected(const store::EntityRow& entity, RowsByShard& rows);
-  // Down to and including the entity `added_id`.
-  void store_rows(RowsByShard& rows, std::uint64_t added_id, std::uint64_t entities);
-  // Under the shared fence.
-  std::set<Uuid> transact(const std::vector<store::JobRow>& moved, const RowsByShard& rows,
+  void gather(const store::EntityRow& entity);
+  // Inserts what was gathered, and moves the cursors when all of it is in.
+  void store_gathered();
+  // What one transaction inserts: on each index shard some rows of some indexes, in order.
+  using Slice = std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::span<const store::IndexEntry>>>>;
+  [[nodiscard]] std::vector<Slice> sorted_slices();
+  [[nodiscard]] std::vector<store::JobRow> moved_cursors() const;
+  void store_slice(const Slice& slice, const std::vector<store::JobRow>& cursors);
+  // Under the shared fence. Returns in whose way another row stands.
+  std::set<Uuid> transact(const Slice& slice, const std::vector<store::JobRow>& cursors,
                           const base::Deadline& deadline);
   void lock_fence(sql::Connection& connection);
-  void advance(sql::Connection& connection, const std::vector<store::JobRow>& moved) const;
-  std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const RowsByShard& rows);
+  void advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const;
+  std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice);
   void check_generations(sql::Connection& connection, const store::Fence& fence);
-  std::optional<model::Json> read(const store::EntityRow& entity);
+  std::optional<model::StoredEntity> read(const store::EntityRow& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
   store::Shards& shards_;
@@ -81,7 +91,15 @@ class ShardFill {
   std::vector<store::JobRow> rows_;  // one for each target, as stored
   std::uint64_t epoch_ = 0;          // of the catalog that was last checked
   std::size_t chunk_ = 500;          // entities
-  std::uint64_t entities_ = 0;
+  std::uint64_t entities_ = 0, sent_ = 0;
+  struct Gathered {
+    RowsByShard rows;
+    std::size_t bytes = 0;  // of memory
+    std::uint64_t entities = 0;
+    std::uint64_t added_id = 0;  // of the last of them
+  };
+  Gathered gathered_;   // and not stored yet
+  std::size_t enough_;  // bytes, to be stored
 };
 
 }  // namespace looseleaf::ops

@@ -28,6 +28,8 @@ class Throttling {
   // Returns when `entities` more may be dealt with.
   void wait(std::uint64_t entities, const WhileWaiting& while_waiting);
 
+  // Is there a limit of the rate?
+  [[nodiscard]] bool paces() const { return limits_.max_rate != 0; }
   // How many entities to deal with at once, so that a limited rate leaves others room.
   [[nodiscard]] std::size_t limit_chunk(std::size_t chunk) const;
 

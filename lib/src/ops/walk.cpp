@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/parallel.hpp"
-#include "model/expected_rows.hpp"
 #include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/rows.hpp"
@@ -188,11 +187,11 @@ class Walk {
       EntityScan scan(shards_, shard, throttling_);
       store::RowMixer mixer;
       scan.run(
-          [&](const Uuid& id, const model::Json& json) {
+          [&](const Uuid& id, const model::StoredEntity& entity) {
             const std::size_t place = grid.place_of(id);
             for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
               const IndexDefinition& definition = catalog_.indexes[index].definition;
-              for (const model::Row& row : model::expected_rows(definition, json)) {
+              for (const model::Row& row : entity.expected_rows(definition)) {
                 const auto to = store::index_shard(definition, row, shard, shards_.count());
                 grid.add(table_of(index, to), place, mixer.mix(row, id));
               }
@@ -347,8 +346,8 @@ class Walk {
         if (!entity.body) {
           entity.body = read_body(shards_, shard, entity.id);
         }
-        if (const auto found = judge_entity(shards_.count(), shard, entity.id, entity.body); found.json) {
-          auto placed = placed_rows(catalog_, entity.id, &*found.json, shard, shards_.count());
+        if (const auto found = judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
+          auto placed = placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
           std::move(placed.begin(), placed.end(), std::back_inserter(rows));
         }
         entity.body.reset();

@@ -1,0 +1,86 @@
+// A parser's memory, and which texts it is given.
+#include "model/fast_parser.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "model/strict_json.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+constexpr std::size_t longest = 64 * 1024;      // bytes; a parser takes 15 times as much
+constexpr std::size_t deepest = 2 * max_depth;  // who has a limit of his own looks after it
+
+// While one of these is there, what finds no memory is given some that was set aside. One at a time.
+class Reserve {
+ public:
+  Reserve() : lock_(mutex), before_(std::get_new_handler()) {
+    block = std::malloc(reserve_size);
+    if (block == nullptr) {
+      throw std::bad_alloc();
+    }
+    std::set_new_handler([] {
+      void* const rest = block.exchange(nullptr);
+      if (rest == nullptr) {
+        throw std::bad_alloc();
+      }
+      std::free(rest);
+    });
+  }
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+  ~Reserve() {
+    std::set_new_handler(before_);
+    std::free(block.exchange(nullptr));
+  }
+
+ private:
+  static constexpr std::size_t reserve_size = 2 * 1024 * 1024;  // bytes, more than a parser takes
+  static inline std::mutex mutex;
+  static inline std::atomic<void*> block;
+
+  std::lock_guard<std::mutex> lock_;
+  std::new_handler before_;
+};
+
+// simdjson lets some halves of a surrogate pair pass that stand alone.
+bool has_escaped_surrogate(std::string_view text) {
+  for (std::size_t at = text.find("\\u"); at != std::string_view::npos; at = text.find("\\u", at + 2)) {
+    if (at + 2 < text.size() && (text[at + 2] == 'd' || text[at + 2] == 'D')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+FastParser::FastParser() : text_(new char[longest + simdjson::SIMDJSON_PADDING]) {
+  const Reserve reserve;
+  if (parser_.allocate(longest, deepest) != simdjson::SUCCESS) {
+    throw std::bad_alloc();
+  }
+}
+
+std::optional<simdjson::dom::element> FastParser::parse(std::string_view text) {
+  if (text.empty() || text.size() > longest || has_escaped_surrogate(text)) {
+    return std::nullopt;
+  }
+  std::memcpy(text_.get(), text.data(), text.size());
+  simdjson::dom::element root;
+  if (parser_.parse(text_.get(), text.size(), false).get(root) != simdjson::SUCCESS) {
+    return std::nullopt;
+  }
+  return root;
+}
+
+base::Pool<FastParser>& FastParser::pool() {
+  static base::Pool<FastParser> instance;
+  return instance;
+}
+
+}  // namespace looseleaf::model

@@ -1,0 +1,171 @@
+// Which index rows an entity calls for, said once for whatever holds the entity. A Node is one JSON value:
+//   bool is_null(), is_object(), is_array()
+//   std::optional<Node> find(std::string_view key)        the member of an object
+//   void for_each(const Function&)                        calls it with every element of an array
+//   std::optional<std::string_view> string()              absent if it is no string, and so on
+//   std::optional<bool> boolean()
+//   std::optional<std::int64_t> integer()                 a literal without fraction and exponent, within that range
+//   std::optional<double> fraction(), number()            a literal with one of these; any number
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/uuid.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/value.hpp"
+
+namespace looseleaf::model::rules {
+
+// Splits a dotted path: its first key, and the rest (empty at the end).
+inline std::pair<std::string_view, std::string_view> split_path(std::string_view path) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    return {path, {}};
+  }
+  return {path.substr(0, dot), path.substr(dot + 1)};
+}
+
+template <typename Node>
+struct Reached {
+  std::optional<Node> node;  // absent if the path leads nowhere
+  std::string_view rest;     // of the path, not walked yet
+};
+
+// Follows a path through objects; stops before anything else, so that `rest` is empty only at the path's end.
+template <typename Node>
+Reached<Node> walk(const Node& from, std::string_view path) {
+  Reached<Node> reached{from, path};
+  while (reached.node && !reached.rest.empty() && reached.node->is_object()) {
+    const auto [key, rest] = split_path(reached.rest);
+    reached = {reached.node->find(key), rest};
+  }
+  return reached;
+}
+
+template <typename Node>
+std::optional<Node> find_path(const Node& from, std::string_view path) {
+  const Reached<Node> reached = walk(from, path);
+  return reached.rest.empty() ? reached.node : std::nullopt;
+}
+
+// The typed value of a scalar, whole; absent if it is of another type.
+template <typename Node>
+std::optional<Value> typed_value(PropertyType type, const Node& node) {
+  switch (type) {
+    case PropertyType::uuid: {
+      const auto text = node.string();
+      return text ? std::optional<Value>(Uuid::parse(*text)) : std::nullopt;
+    }
+    case PropertyType::string: {
+      const auto text = node.string();
+      return text ? std::optional<Value>(std::in_place, std::in_place_type<std::string>, *text) : std::nullopt;
+    }
+    case PropertyType::integer:
+      return node.integer();
+    case PropertyType::real:
+      return node.number();
+    case PropertyType::boolean:
+      return node.boolean();
+  }
+  return std::nullopt;
+}
+
+template <typename Node>
+std::optional<Value> single_value(const Property& property, const Node& entity) {
+  const std::optional<Node> node = find_path(entity, property.name);
+  return node ? typed_value(property.type, *node) : std::nullopt;
+}
+
+// One value per element, of the type, of the array on the path. A path without an array on it gives none, not even if
+// it ends at a scalar: a scalar is a value of another type.
+template <typename Node>
+std::vector<Value> each_value(const Property& property, const Node& entity) {
+  std::vector<Value> values;
+  const Reached<Node> reached = walk(entity, property.name);
+  if (!reached.node || !reached.node->is_array()) {
+    return values;
+  }
+  reached.node->for_each([&](const Node& element) {
+    const std::optional<Node> node = find_path(element, reached.rest);
+    if (std::optional<Value> value = node ? typed_value(property.type, *node) : std::nullopt) {
+      values.push_back(*std::move(value));
+    }
+  });
+  return values;
+}
+
+template <typename Node>
+struct EqualsNode {
+  const Node& node;
+
+  bool operator()(std::monostate /*null*/) const { return node.is_null(); }
+  bool operator()(bool value) const { return node.boolean() == value; }
+  bool operator()(std::int64_t value) const { return node.integer() == value; }
+  bool operator()(double value) const { return node.fraction() == value; }
+  bool operator()(const std::string& value) const { return node.string() == value; }
+};
+
+template <typename Node>
+bool has_value(const Node& entity, std::string_view path, const Scalar& value) {
+  const std::optional<Node> node = find_path(entity, path);
+  return node && std::visit(EqualsNode<Node>{*node}, value);
+}
+
+template <typename Node>
+bool matches_where(const IndexDefinition& definition, const Node& entity) {
+  return std::all_of(definition.where.begin(), definition.where.end(),
+                     [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
+}
+
+// Appends a value to every row; or, for several values, to a copy of every row for each.
+inline void append(std::vector<Row>& rows, Value value) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    rows[i].push_back(value);
+  }
+  rows.front().push_back(std::move(value));
+}
+
+inline void append_each(std::vector<Row>& rows, const Property& property, std::vector<Value> values) {
+  std::vector<Row> longer;
+  for (Value& value : values) {
+    const Value stored = as_stored(property, std::move(value));
+    for (const Row& row : rows) {
+      longer.push_back(row);
+      longer.back().push_back(stored);
+    }
+  }
+  rows = std::move(longer);
+}
+
+template <typename Node>
+std::vector<Row> expected_rows(const IndexDefinition& definition, const Node& entity) {
+  if (!matches_where(definition, entity)) {
+    return {};
+  }
+  std::vector<Row> rows(1);
+  rows.front().reserve(definition.properties.size());
+  for (const Property& property : definition.properties) {
+    if (property.each) {
+      append_each(rows, property, each_value(property, entity));
+    } else if (std::optional<Value> value = single_value(property, entity)) {
+      append(rows, as_stored(property, *std::move(value)));
+    } else {
+      return {};
+    }
+    if (rows.empty()) {
+      return {};
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+}  // namespace looseleaf::model::rules

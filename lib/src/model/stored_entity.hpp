@@ -1,0 +1,34 @@
+// A stored body of which only those members are taken that are asked for: for what goes over all entities.
+#pragma once
+
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/uuid.hpp>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/value.hpp"
+
+namespace looseleaf::model {
+
+// What was to be checked of a body was checked when it was put; this sees that it is a JSON object. Every one holds a
+// parser of its own, of a MiB.
+class StoredEntity {
+ public:
+  // Throws Error(corrupt) for what parse_stored() refuses, and takes everything else. Keeps nothing of the text.
+  explicit StoredEntity(std::string_view text);
+  StoredEntity(StoredEntity&&) noexcept;
+  StoredEntity& operator=(StoredEntity&&) noexcept;
+  ~StoredEntity();
+
+  // As id_of() and model::expected_rows() of what parse_stored() gives for the text.
+  [[nodiscard]] std::optional<Uuid> id() const;
+  [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
+
+ private:
+  class Parsed;
+  std::unique_ptr<Parsed> parsed_;
+};
+
+}  // namespace looseleaf::model

@@ -1,0 +1,182 @@
+// Members taken from a stored text, beside what nlohmann reads in all of it.
+#include "model/stored_entity.hpp"
+
+#include <doctest/doctest.h>
+
+#include <looseleaf/error.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "model/entity.hpp"
+#include "model/expected_rows.hpp"
+
+using namespace looseleaf;
+using model::StoredEntity;
+
+namespace {
+
+const std::vector<IndexDefinition>& definitions() {
+  static const std::vector<IndexDefinition> all = [] {
+    std::vector<IndexDefinition> parsed;
+    for (const char* text : {
+             R"([{"name":"a","type":"uuid"}])",
+             R"([{"name":"a","type":"string","max_length":3}])",
+             R"([{"name":"a","type":"int"}])",
+             R"([{"name":"a","type":"double"}])",
+             R"([{"name":"a","type":"bool"}])",
+             R"([{"name":"a.b","type":"int"},{"name":"b","type":"string","max_length":2}])",
+             R"([{"name":"a.b.c","type":"string"}])",
+             R"([{"name":"a","type":"int","each":true}])",
+             R"([{"name":"a","type":"string","max_length":2,"each":true},{"name":"b","type":"double"}])",
+             R"([{"name":"b","type":"bool"},{"name":"a.b","type":"int","each":true}])",
+             R"([{"name":"a","type":"int"}],"where":{"b":1})",
+             R"([{"name":"a","type":"int"}],"where":{"b":null,"c":"x"})",
+             R"([{"name":"a","type":"int"}],"where":{"b.c":true})",
+             R"([{"name":"a","type":"int"}],"where":{"b":0.5})",
+             R"([{"name":"a","type":"double"}],"where":{"b":-1},"immutable":true)",
+         }) {
+      parsed.push_back(IndexDefinition::parse(R"({"table":"t","properties":)" + std::string(text) + "}", "test"));
+    }
+    return parsed;
+  }();
+  return all;
+}
+
+// Whether both ways to read this text agree on whether it can be read, on its id and on every row.
+void check_alike(const std::string& text) {
+  CAPTURE(text.substr(0, 200));
+  model::Json json;
+  try {
+    json = model::parse_stored(text);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::corrupt);
+    CHECK_THROWS_AS(StoredEntity{text}, Error);
+    return;
+  }
+  const StoredEntity stored(text);
+  CHECK(stored.id() == model::id_of(json));
+  for (const IndexDefinition& definition : definitions()) {
+    CHECK(stored.expected_rows(definition) == model::expected_rows(definition, json));
+  }
+}
+
+class RandomTexts {
+ public:
+  explicit RandomTexts(unsigned seed) : random_(seed) {}
+
+  std::string object(int depth) {
+    std::string text = "{";
+    for (int members = pick(6), i = 0; i < members; ++i) {
+      text += (i == 0 ? "" : ",") + one_of({R"("a")", R"("b")", R"("c")", R"("id")", R"("\u0061")", R"("")"}) + ":" +
+              value(depth);
+    }
+    return text + "}";
+  }
+
+ private:
+  std::string value(int depth) {
+    const int kind = depth == 0 ? 2 + pick(8) : pick(10);
+    return kind == 0 ? object(depth - 1) : kind == 1 ? array(depth - 1) : scalar();
+  }
+
+  std::string array(int depth) {
+    std::string text = "[";
+    for (int elements = pick(5), i = 0; i < elements; ++i) {
+      text += (i == 0 ? "" : " , ") + value(depth);
+    }
+    return text + "]";
+  }
+
+  std::string scalar() {
+    return one_of({"null",
+                   "true",
+                   "false",
+                   "0",
+                   "-0",
+                   "1",
+                   "-1",
+                   "1.0",
+                   "0.5",
+                   "-0.0",
+                   "1e3",
+                   "9223372036854775807",
+                   "9223372036854775808",
+                   "-9223372036854775808",
+                   "18446744073709551615",
+                   "18446744073709551616",
+                   R"("")",
+                   R"("x")",
+                   R"("äöü€𝄞")",
+                   R"("\u00e4\n\"")",
+                   R"("\ud834\udd1e")",
+                   R"("a\u0000b")",
+                   R"("\\u")",
+                   R"("f48b0440ca0c4d34b0f50123456789ab")",
+                   R"("F48B0440-CA0C-4D34-B0F5-0123456789AB")"});
+  }
+
+  std::string one_of(const std::vector<std::string>& choices) {
+    return choices[static_cast<std::size_t>(pick(static_cast<int>(choices.size())))];
+  }
+
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  std::mt19937 random_;
+};
+
+std::string nested(std::size_t depth) {
+  std::string text = R"({"a":1,"b":)";
+  for (std::size_t i = 0; i < depth; ++i) {
+    text += i % 2 == 0 ? "[" : R"({"a":)";
+  }
+  text += "1";
+  for (std::size_t i = depth; i-- > 0;) {
+    text += i % 2 == 0 ? "]" : "}";
+  }
+  return text + "}";
+}
+
+}  // namespace
+
+TEST_CASE("a stored text gives the rows and the id of the value that nlohmann reads in it") {
+  RandomTexts texts(1);
+  for (int i = 0; i < 3000; ++i) {
+    check_alike(texts.object(4));
+  }
+}
+
+TEST_CASE("of members with the same key the last one counts") {
+  const StoredEntity stored(R"({"a":1,"id":"x","a":{"b":5},"a":2,"b":"x","id":"f48b0440ca0c4d34b0f50123456789ab"})");
+  CHECK(stored.expected_rows(definitions()[2]) == std::vector<model::Row>{{std::int64_t{2}}});
+  CHECK(stored.expected_rows(definitions()[5]).empty());
+  CHECK(stored.id() == Uuid::parse("f48b0440ca0c4d34b0f50123456789ab"));
+}
+
+TEST_CASE("long, deep and odd texts give the same rows as others") {
+  const std::string id = R"("id":"f48b0440ca0c4d34b0f50123456789ab")";
+  for (const std::string& text : std::vector<std::string>{
+           "{" + id + R"(,"a":7,"b":")" + std::string(100'000, 'x') + "\"}",
+           "{" + id + R"(,"a":7,"b":18446744073709551616})",
+           "{" + id + R"(,"a":"\ud834\udd1e"})",
+           nested(100),
+           nested(200),
+           nested(5000),
+           "  {\"a\":7}\n",
+           "\xEF\xBB\xBF{\"a\":7}",
+           std::string("{\"a\":7}\0", 8),
+       }) {
+    check_alike(text);
+  }
+}
+
+TEST_CASE("what is no JSON object cannot be read") {
+  for (const std::string& text :
+       std::vector<std::string>{"", " ", "{", "[1]", "7", "null", "{\"a\":1}}", "{\"a\":1}{}", "{\"a\":1e400}",
+                                "{\"a\":01}", "{\"a\":\"\xC3\"}", R"({"a":"\ud800"})", R"({"a":"\udc00\ud800"})",
+                                "{\"a\":\"\n\"}", "{'a':1}", "{\"a\":1,}"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(StoredEntity{text}, Error);
+    check_alike(text);
+  }
+}
