@@ -249,7 +249,8 @@ TEST_CASE("a server whose connections are all taken is asked again until the tim
   }
   check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
             {"looseleaf: error: the server has too many connections\n", "code: 1040\n", "shard: 0\n",
-             "hint: raise max_connections on the server, or run fewer commands at once\n"});
+             "hint: raise max_connections on the server, or run fewer commands at once; it was tried until --timeout "
+             "(1 s) was over\n"});
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   std::this_thread::sleep_for(1s);
   taken.clear();
@@ -281,7 +282,8 @@ TEST_CASE("an account that may have no more connections for now is tried again u
   }
   check_run(store.looseleaf({"get", id_of(0), "--timeout", "1"}), 3, "",
             {"looseleaf: error: the user has too many connections\n", "code: 1203\n", "shard: 0\n",
-             "hint: raise max_user_connections, or run fewer commands at once\n"});
+             "hint: raise max_user_connections, or run fewer commands at once; it was tried until --timeout (1 s) was "
+             "over\n"});
   cli::Process patient = store.start({"get", id_of(0), "--timeout", "20"});
   std::this_thread::sleep_for(500ms);
   taken.clear();
