@@ -49,14 +49,14 @@ class ShardRows {
       : shards_(shards), shard_(shard), index_(index), plan_(plan), last_(std::move(after)), chunk_(chunk) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  [[nodiscard]] std::string next_select() const { return plan_.select(last_, chunk_); }
   // For a shard that cannot be asked.
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
   [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
 
-  [[nodiscard]] std::uint64_t rows_read() const { return read_; }
+  // What came of it; the statement is the first one.
+  [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
   store::IndexEntry take() {
     store::IndexEntry entry = std::move(rows_.front());
@@ -65,9 +65,13 @@ class ShardRows {
   }
 
   void read() {
+    const std::string statement = plan_.select(last_, chunk_);
+    if (first_statement_.empty()) {
+      first_statement_ = statement;
+    }
     auto entries = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
       try {
-        const sql::Result found = select(connection);
+        const sql::Result found = select(connection, statement);
         if (found.empty()) {
           check_state(connection);
         } else {
@@ -93,9 +97,9 @@ class ShardRows {
   }
 
  private:
-  sql::Result select(sql::Connection& connection) const {
+  sql::Result select(sql::Connection& connection, const std::string& statement) const {
     const Step step(steps::query_read_index_rows, shard_);
-    return connection.query(next_select());
+    return connection.query(statement);
   }
 
   // For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
@@ -136,6 +140,7 @@ class ShardRows {
   std::deque<store::IndexEntry> rows_;
   std::optional<store::IndexEntry> last_;
   std::size_t chunk_;
+  std::string first_statement_;
   std::uint64_t read_ = 0;
   bool ended_ = false;
 };
@@ -156,7 +161,6 @@ class Run {
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
       streams_.emplace_back(shards, shard, index, plan_, after, chunk);
-      report_.shards.push_back({shard, streams_.back().next_select(), 0});
     }
   }
 
@@ -167,9 +171,9 @@ class Run {
         break;
       }
     }
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      report_.shards[i].index_rows = streams_[i].rows_read();
-      report_.index_rows += streams_[i].rows_read();
+    for (const ShardRows& stream : streams_) {
+      report_.shards.push_back(stream.report());
+      report_.index_rows += report_.shards.back().index_rows;
     }
     for (const auto& [shard, error] : unavailable_.shards()) {
       report_.unavailable.emplace_back(shard, error);
