@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <functional>
 #include <sstream>
 
 #include "tests/integration/store_fixture.hpp"
@@ -50,6 +51,22 @@ struct Replaced : StoreFixture {
     const std::uint64_t before = selects(shard), asking = selects(shard) - before;  // MySQL counts that as well
     CHECK(query("index_user", of_user) == std::vector<std::string>{id});
     return selects(shard) - before - 2 * asking;
+  }
+
+  // Asks shard 1 over a connection from before its server became read-only.
+  [[nodiscard]] bool is_answered_after_demotion(const std::function<void(const Datastore&)>& ask) const {
+    const Datastore store = open(std::chrono::milliseconds(300));
+    ask(store);
+    cluster.server_sql(1, "SET GLOBAL read_only = 1");
+    bool answered = true;
+    try {
+      ask(store);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::unavailable);
+      answered = false;
+    }
+    cluster.server_sql(1, "SET GLOBAL read_only = 0");
+    return answered;
   }
 
   std::string refusal(const std::vector<std::string>& conditions) {
@@ -113,6 +130,26 @@ TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is 
   }
   cluster.sql(1, "UPDATE looseleaf_index SET state = 'ready'");
   CHECK(query("index_user", of_user) == std::vector<std::string>{id});
+}
+
+TEST_CASE_FIXTURE(Replaced, "a server that was demoted is not believed, whether it finds something or not") {
+  constexpr const char* of_shard_1 = "00000000000000000000000000000025";
+  REQUIRE(put_one(datastore, fmt::format(R"({{"id": "00000000000000000000000000000010", "user": "{}"}})",
+                                         of_shard_1)) == WriteStatus::stored);  // the entity is on shard 0
+  for (const char* wanted : {of_shard_1, "00000000000000000000000000000023"}) {
+    CAPTURE(wanted);
+    CHECK_FALSE(is_answered_after_demotion([&](const Datastore& store) {
+      Query query;
+      query.index = "index_user";
+      query.conditions = {{"user", Operator::equal, wanted}};
+      store.query(query, [](const Entity&) { return true; });
+    }));
+  }
+  for (const char* wanted : {id, "00000000000000000000000000000013"}) {
+    CAPTURE(wanted);
+    CHECK_FALSE(is_answered_after_demotion(
+        [&](const Datastore& store) { static_cast<void>(store.get({Uuid::parse(wanted).value()})); }));
+  }
 }
 
 namespace {

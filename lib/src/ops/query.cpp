@@ -60,14 +60,14 @@ class ShardRows {
         chunk_(chunk) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  [[nodiscard]] std::string next_select() const { return plan_.select(last_, chunk_); }
   // For a shard that cannot be asked.
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
   [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
 
-  [[nodiscard]] std::uint64_t rows_read() const { return read_; }
+  // What came of it; the statement is the first one.
+  [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
   store::IndexEntry take() {
     store::IndexEntry entry = std::move(rows_.front());
@@ -76,9 +76,13 @@ class ShardRows {
   }
 
   void read() {
+    const std::string statement = plan_.select(last_, chunk_);
+    if (first_statement_.empty()) {
+      first_statement_ = statement;
+    }
     auto entries = store::with_shard(
-        shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return select_checked(connection); },
-        patience_);
+        shards_, shard_, shards_.deadline(),
+        [&](sql::Connection& connection) { return select_checked(connection, statement); }, patience_);
     ended_ = entries.size() < chunk_;
     if (!entries.empty()) {
       last_ = entries.back();
@@ -89,9 +93,9 @@ class ShardRows {
   }
 
  private:
-  std::vector<store::IndexEntry> select_checked(sql::Connection& connection) const {
+  std::vector<store::IndexEntry> select_checked(sql::Connection& connection, const std::string& statement) const {
     try {
-      const sql::Result found = select(connection);
+      const sql::Result found = select(connection, statement);
       if (found.empty()) {
         check_state(connection);
       } else {
@@ -108,9 +112,9 @@ class ShardRows {
     }
   }
 
-  sql::Result select(sql::Connection& connection) const {
+  sql::Result select(sql::Connection& connection, const std::string& statement) const {
     const Step step(steps::query_read_index_rows, shard_);
-    return connection.query(next_select());
+    return connection.query(statement);
   }
 
   // For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
@@ -155,6 +159,7 @@ class ShardRows {
   std::deque<store::IndexEntry> rows_;
   std::optional<store::IndexEntry> last_;
   std::size_t chunk_;
+  std::string first_statement_;
   std::uint64_t read_ = 0;
   bool ended_ = false;
 };
@@ -175,7 +180,6 @@ class Run {
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
       streams_.emplace_back(shards, shard, patience_of(query), index, plan_, after, chunk);
-      report_.shards.push_back({shard, streams_.back().next_select(), 0});
     }
   }
 
@@ -186,9 +190,9 @@ class Run {
         break;
       }
     }
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      report_.shards[i].index_rows = streams_[i].rows_read();
-      report_.index_rows += streams_[i].rows_read();
+    for (const ShardRows& stream : streams_) {
+      report_.shards.push_back(stream.report());
+      report_.index_rows += report_.shards.back().index_rows;
     }
     for (const auto& [shard, error] : unavailable_.shards()) {
       report_.unavailable.emplace_back(shard, error);
