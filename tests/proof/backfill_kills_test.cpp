@@ -116,6 +116,7 @@ TEST_CASE("the cursor moves only when all rows are in that were gathered togethe
   std::vector<int> numbers(25'000);  // more than two transactions insert
   std::iota(numbers.begin(), numbers.end(), 0);
   REQUIRE(put_one(test.datastore, fmt::format("{{\"n\":[{}]}}", fmt::join(numbers, ","))) == WriteStatus::stored);
+  CHECK(test.cluster.sql(0, "SELECT LENGTH(body) > 32768 FROM entities") == "1\n");  // read by itself, not in a chunk
   test.create_index(R"({"table": "killed", "properties": [{"name": "n", "type": "int", "each": true}]})");
   REQUIRE(test.start_backfill("backfill.commit:before#2=kill").wait().status == 128 + SIGKILL);
   CHECK(test.done() == 0);

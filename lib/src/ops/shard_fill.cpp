@@ -6,6 +6,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
+#include "ops/entity_scan.hpp"
 #include "ops/reconcile.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
@@ -19,7 +20,7 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-constexpr std::size_t smallest_chunk = 50, largest_chunk = 5000;  // entities
+constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
 constexpr std::size_t largest_transaction = 10'000;               // index rows, if they spread over few shards
 constexpr std::size_t smallest_share = 500;                       // of one index shard in a transaction
 constexpr std::size_t most_gathered = 16 << 20;                   // bytes of rows, over all shards that are scanned
@@ -93,9 +94,10 @@ std::uint64_t ShardFill::run(JobControl& control, const std::function<void(const
     const std::size_t chunk = throttling_.limit_chunk(chunk_);
     wait(chunk, control, report);
     const auto start = std::chrono::steady_clock::now();
-    const auto entities = read_chunk(chunk);
-    for (const store::EntityRow& entity : entities) {
+    auto entities = read_chunk(chunk);
+    for (store::EntityBody& entity : entities) {
       gather(entity);
+      entity.body.reset();
       if (gathered_.bytes >= enough_) {
         store_gathered();
         enough_ = std::min(2 * enough_, std::max(least_gathered, most_gathered / shards_.count()));
@@ -145,10 +147,10 @@ bool ShardFill::resumes(std::size_t i) const {
   return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
 }
 
-std::vector<store::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
+std::vector<store::EntityBody> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
   return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    return store::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk);
+    return store::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk, small_body);
   });
 }
 
@@ -172,7 +174,7 @@ std::uint64_t ShardFill::position() const {
   return highest;
 }
 
-void ShardFill::gather(const store::EntityRow& entity) {
+void ShardFill::gather(store::EntityBody& entity) {
   const auto stored = read(entity);
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
@@ -316,7 +318,10 @@ void ShardFill::check_generations(sql::Connection& connection, const store::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::StoredEntity> ShardFill::read(const store::EntityRow& entity) {
+std::optional<model::StoredEntity> ShardFill::read(store::EntityBody& entity) {
+  if (!entity.body && entity.size > 0) {
+    entity.body = read_body(shards_, shard_, entity.id);
+  }
   if (!entity.body) {
     return std::nullopt;
   }

@@ -57,7 +57,7 @@ class ShardFill {
  private:
   // A cursor counts only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
-  [[nodiscard]] std::vector<store::EntityRow> read_chunk(std::size_t chunk);
+  [[nodiscard]] std::vector<store::EntityBody> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report);
   [[nodiscard]] Progress progress(const std::string& waiting = {}) const;
   // For whoever wonders whether this run is alive while it waits.
@@ -65,7 +65,7 @@ class ShardFill {
   [[nodiscard]] store::JobRow start_anew(const base::Deadline& deadline);
   // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
   [[nodiscard]] std::uint64_t position() const;
-  void gather(const store::EntityRow& entity);
+  void gather(store::EntityBody& entity);
   // Inserts what was gathered, and moves the cursors when all of it is in.
   void store_gathered();
   // What one transaction inserts: on each index shard some rows of some indexes, in order.
@@ -80,7 +80,7 @@ class ShardFill {
   void advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice);
   void check_generations(sql::Connection& connection, const store::Fence& fence);
-  std::optional<model::StoredEntity> read(const store::EntityRow& entity);
+  std::optional<model::StoredEntity> read(store::EntityBody& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
   store::Shards& shards_;

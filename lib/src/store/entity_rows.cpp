@@ -10,8 +10,7 @@
 namespace looseleaf::store {
 namespace {
 
-constexpr std::uint64_t max_page = 1 << 20;  // bytes of stored bodies read at once, unless a single one is larger
-constexpr std::size_t row_overhead = 512;    // of a row in a statement beyond its body, generously
+constexpr std::size_t row_overhead = 512;  // of a row in a statement beyond its body, generously
 
 void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
   rows.reserve(rows.size() + result.size());
@@ -27,24 +26,27 @@ void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
   }
 }
 
-// The first rows, as many as fit into max_page bytes.
-std::vector<EntityRow> read_page(sql::Connection& connection, const std::string& where_and_order, std::size_t limit) {
-  const sql::Result sizes = connection.query(
-      fmt::format("SELECT COALESCE(LENGTH(body), 0) FROM entities {} LIMIT {}", where_and_order, limit));
-  std::size_t rows = 0;
-  for (std::uint64_t bytes = 0; rows < sizes.size(); ++rows) {
-    bytes += sizes.unsigned_integer(rows, 0);
-    if (rows > 0 && bytes > max_page) {
-      break;
+// The body's column for reading bodies of at most `max_size` bytes. Every cell costs; so a larger one is told apart by
+// a byte that is no body.
+std::string small_body_column(std::uint64_t max_size) {
+  return fmt::format("IF(LENGTH(body) > {}, '+', body)", max_size);
+}
+
+// Rows of an id, such a column, and perhaps an added_id.
+std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bool with_added_id) {
+  std::vector<EntityBody> rows;
+  rows.reserve(result.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EntityBody row{require_uuid(result.text(i, 0)), 0, std::nullopt, with_added_id ? result.unsigned_integer(i, 2) : 0};
+    if (const auto& cell = result.cell(i, 1); cell && *cell == "+") {
+      row.size = max_size + 1;
+    } else if (cell) {
+      row.size = cell->size();
+      row.body = result.take(i, 1);
     }
+    rows.push_back(std::move(row));
   }
-  if (rows == 0) {
-    return {};
-  }
-  std::vector<EntityRow> page;
-  append_rows(page, connection.query(fmt::format("SELECT added_id, id, updated, body FROM entities {} LIMIT {}",
-                                                 where_and_order, rows)));
-  return page;
+  return rows;
 }
 
 // Id, stamp and body of rows in SQL. Rows that are written together mostly have the same stamp.
@@ -99,7 +101,7 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
     if (!result.cell(i, 1)) {
       continue;  // a tombstone
     }
-    EntityBody body{require_uuid(result.text(i, 0)), result.text(i, 1).size(), std::nullopt};
+    EntityBody body{require_uuid(result.text(i, 0)), result.text(i, 1).size(), std::nullopt, 0};
     if (body.size <= max_size) {
       body.body = result.take(i, 1);
     }
@@ -145,30 +147,20 @@ std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<con
   return heads;
 }
 
-std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit) {
-  return read_page(connection, fmt::format("WHERE added_id < {} ORDER BY added_id DESC", added_id), limit);
+std::vector<EntityBody> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
+                                    std::uint64_t max_size) {
+  return to_bodies(connection.query(fmt::format(
+                       "SELECT id, {}, added_id FROM entities WHERE added_id < {} ORDER BY added_id DESC LIMIT {}",
+                       small_body_column(max_size), added_id, limit)),
+                   max_size, true);
 }
 
 std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
                                    std::uint64_t max_size) {
-  // Every cell costs; so a large body is told apart by a byte that is no body.
-  sql::Result result = connection.query(
-      fmt::format("SELECT id, IF(LENGTH(body) > {}, '+', body) FROM entities WHERE added_id > {} AND added_id <= {} "
-                  "ORDER BY added_id",
-                  max_size, above, until));
-  std::vector<EntityBody> rows;
-  rows.reserve(result.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    EntityBody row{require_uuid(result.text(i, 0)), 0, std::nullopt};
-    if (const auto& cell = result.cell(i, 1); cell && *cell == "+") {
-      row.size = max_size + 1;
-    } else if (cell) {
-      row.size = cell->size();
-      row.body = result.take(i, 1);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  return to_bodies(connection.query(fmt::format(
+                       "SELECT id, {} FROM entities WHERE added_id > {} AND added_id <= {} ORDER BY added_id",
+                       small_body_column(max_size), above, until)),
+                   max_size, false);
 }
 
 std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above) {

@@ -40,6 +40,7 @@ struct EntityBody {
   Uuid id;
   std::uint64_t size = 0;           // bytes as stored; of a body that was left out one more than the limit
   std::optional<std::string> body;  // as stored
+  std::uint64_t added_id = 0;       // 0 where it was not asked for
 };
 
 // The entities (no tombstones) among at most max_ids ids, in no order, with the bodies of at most `max_size` bytes. A
@@ -56,12 +57,11 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
 // Overwrites stamp and body of rows that this transaction has locked exclusively; added_id is theirs.
 void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
 
-// Rows below `added_id`, newest first: up to `limit`, fewer if their bodies are large, at least one; none at the end.
-// A plain read.
-[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id,
-                                                 std::size_t limit);
-// The rows whose added_id is in (above, until], in that order, with the bodies of at most `max_size` bytes; of larger
-// ones `size` is more than that and `body` is absent. A tombstone has size 0 and no body. A plain read.
+// Plain reads of rows with the bodies of at most `max_size` bytes; of larger ones `size` is more than that and `body`
+// is absent. A tombstone has size 0 and no body. Up to `limit` rows below `added_id`, newest first:
+[[nodiscard]] std::vector<EntityBody> read_before(sql::Connection& connection, std::uint64_t added_id,
+                                                  std::size_t limit, std::uint64_t max_size);
+// The rows whose added_id is in (above, until], in that order:
 [[nodiscard]] std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
                                                  std::uint64_t max_size);
 
