@@ -36,6 +36,7 @@ bool agreed(const Options& options) {
 
 ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
+  store.require_indexes(options.tables);
   if (!agreed(options)) {
     if (globals.json()) {
       print_summary({{"indexes", 0}});

@@ -183,11 +183,13 @@ TEST_CASE("drop-index without a terminal wants --yes") {
   check_run(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, "", {"error: no such index\n", "index: by_n\n"});
 }
 
-TEST_CASE("an unknown index is not dropped, and the nearest name is offered") {
+TEST_CASE("an unknown index is not dropped, nor any that is named beside it, and the nearest name is offered") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_n);
   check_run(cluster.looseleaf({"drop-index", "by_m", "--yes"}), 2, "",
             {"error: no such index\n", "index: by_m\n", "hint: did you mean `by_n`?\n"});
+  check_run(cluster.looseleaf({"drop-index", "by_n", "by_m", "--yes"}), 2, "",
+            {"error: no such index\n", "index: by_m\n"});
   CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);
 }
 

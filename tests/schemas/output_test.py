@@ -100,7 +100,8 @@ def putting(box):
     assert (results[2]["id"], results[2]["line"], results[3]["line"]) == (None, 3, 4)
     assert results[4] == {"schema_version": 1, "stored": 2, "rejected": 2, "failed": 0, "unknown": 0}
     box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
-    box.run("put", "/nonexistent.jsonl", status=3, lines=["summary"])
+    box.run("put", "/nonexistent.jsonl", status=3)
+    box.run("put", f"{box.box}/s0.sock", status=3, lines=["summary"])  # which cannot be opened, but looks readable
     box.run("put", "--no-such-option", status=2)
     named = box.run("put", box.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
     assert named[0]["file"].endswith("bad.jsonl")

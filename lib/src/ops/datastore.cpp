@@ -124,6 +124,10 @@ void Datastore::drop_index(const std::string& table, const DropOptions& options)
   ops::drop_index(*shards_, table, options);
 }
 
+void Datastore::require_indexes(const std::vector<std::string>& tables) const {
+  ops::require_indexes(*shards_, tables);
+}
+
 BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {
   return ops::backfill(*shards_, options, control);
 }

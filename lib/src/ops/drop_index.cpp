@@ -17,6 +17,14 @@ namespace steps = store::steps;
 
 constexpr int er_table_access_denied = 1142;
 
+IndexEverywhere look_up_known_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+  IndexEverywhere everywhere = look_up_index(shards, table, deadline);
+  if (!everywhere.generation()) {
+    throw no_such_index(shards, table, deadline);
+  }
+  return everywhere;
+}
+
 class Drop {
  public:
   Drop(store::Shards& shards, const std::string& table, bool keep_table)
@@ -24,10 +32,7 @@ class Drop {
 
   void run() {
     IndexChange change(shards_, "drop", table_, deadline_);
-    IndexEverywhere everywhere = look_up_index(shards_, table_, deadline_);
-    if (!everywhere.generation()) {
-      throw no_such_index(shards_, table_, deadline_);
-    }
+    IndexEverywhere everywhere = look_up_known_index(shards_, table_, deadline_);
     require_privileges(*everywhere.generation());
     // Shards that a restore or a wrong cluster file made disagree may have several generations.
     for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
@@ -115,6 +120,13 @@ class Drop {
 void drop_index(store::Shards& shards, const std::string& table, const DropOptions& options) {
   shards.check_identities();
   Drop(shards, table, options.keep_table).run();
+}
+
+void require_indexes(store::Shards& shards, const std::vector<std::string>& tables) {
+  shards.check_identities();
+  for (const std::string& table : tables) {
+    static_cast<void>(look_up_known_index(shards, table, shards.deadline()));
+  }
 }
 
 }  // namespace looseleaf::ops

@@ -3,6 +3,7 @@
 
 #include <looseleaf/jobs.hpp>
 #include <string>
+#include <vector>
 
 #include "store/shards.hpp"
 
@@ -11,5 +12,8 @@ namespace looseleaf::ops {
 // Queries stop first, then writers, then the tables go, then the catalog rows; may be repeated at any point.
 // Throws Error(bad_index) if nothing is known of such an index.
 void drop_index(store::Shards& shards, const std::string& table, const DropOptions& options);
+
+// The same for the first of these of which nothing is known.
+void require_indexes(store::Shards& shards, const std::vector<std::string>& tables);
 
 }  // namespace looseleaf::ops
