@@ -15,7 +15,7 @@
 namespace looseleaf {
 namespace {
 
-constexpr std::size_t window_writes = 16'000;          // in flight at most
+constexpr std::size_t window_writes = 12'000;          // in flight at most
 constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single one is larger
 constexpr std::size_t batch_writes = 2000;             // in a transaction
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise

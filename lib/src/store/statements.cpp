@@ -12,7 +12,7 @@ namespace looseleaf::store {
 namespace {
 
 constexpr std::size_t max_rows = 5000;
-constexpr std::size_t max_statement = 1 << 20;
+constexpr std::size_t max_statement = 1 << 19;
 
 }  // namespace
 

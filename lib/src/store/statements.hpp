@@ -46,7 +46,7 @@ void in_lists(std::span<const Uuid> ids, const Work& work) {
 // The server's estimate of how many rows a table has; 0 if there is no such table.
 [[nodiscard]] std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table);
 
-// Sends rows in statements of bounded length: at most 5,000 rows and about 1 MiB, and never beyond the server's
+// Sends rows in statements of bounded length: at most 5,000 rows and about 512 KiB, and never beyond the server's
 // max_allowed_packet unless a single row is.
 class MultiRow {
  public:
