@@ -131,6 +131,15 @@ void check_rows(const IndexDefinition& definition, const json& entity, const mod
   require(model::change_allowed(definition, entity, entity), "an entity may be put again as it is");
 }
 
+bool put_takes(const std::string& text) {
+  try {
+    static_cast<void>(model::take_entity(text));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void check_entity(const model::ParsedEntity& entity, std::string_view given) {
   require(entity.json == model::parse_stored(entity.text), "the stored text means the same");
   require(model::id_of(entity.json) == entity.id, "the stored text holds the id");
@@ -139,6 +148,8 @@ void check_entity(const model::ParsedEntity& entity, std::string_view given) {
           "a stored text is stored unchanged when it is put again");
   require(given.find(entity.text) != std::string_view::npos || entity.text.starts_with("{\"id\":\""),
           "nothing but an id is added");
+  const model::TakenEntity taken = model::take_entity(entity.text);
+  require(taken.text == entity.text && taken.id == entity.id, "put takes the text as it is");
   const std::string line = model::on_one_line(entity.text);
   require(line.find_first_of("\r\n") == std::string::npos, "a line has no line break");
   require(model::parse_stored(line) == entity.json, "a line means the same");
@@ -146,6 +157,7 @@ void check_entity(const model::ParsedEntity& entity, std::string_view given) {
   require(stored.id() == entity.id, "the stored text holds the id for whoever takes members only");
   for (const IndexDefinition& definition : fuzz::sample_definitions()) {
     check_rows(definition, entity.json, stored);
+    check_rows(definition, entity.json, taken.members);
   }
 }
 
@@ -159,6 +171,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_entity, "an entity is refused as a bad entity");
     fuzz::require_place(error, text);
+    require(!put_takes(text), "put refuses it too");
   }
   return 0;
 }

@@ -106,6 +106,17 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   return entity;
 }
 
+TakenEntity take_entity(std::string_view text, Position start) {
+  const std::string_view body = trim(text);
+  if (auto members = StoredEntity::if_strict(body)) {
+    if (const auto id = members->id()) {
+      return {*id, std::string(body), *std::move(members)};
+    }
+  }
+  ParsedEntity parsed = parse_entity(text, start);  // an id has to be made, or there is something to say about the text
+  return {parsed.id, std::move(parsed.text), StoredEntity(std::move(parsed.json))};
+}
+
 Json parse_stored(std::string_view text) {
   auto fast = parse_fast(text);
   Json parsed = fast ? *std::move(fast) : Json(json::parse(text.begin(), text.end(), nullptr, false));

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/stored_entity.hpp"
 #include "model/strict_json.hpp"
 
 namespace looseleaf::model {
@@ -30,6 +31,14 @@ struct ParsedEntity {
 // Error(bad_entity) with line and column in the context, counted from `start`, for anything docs/format.md
 // refuses: no object, syntax, duplicate keys, invalid UTF-8, lone surrogates, depth, size, an id that is no UUID.
 [[nodiscard]] ParsedEntity parse_entity(std::string_view text, Position start = {});
+
+// The same of an entity of which only some members are needed then, in less time.
+struct TakenEntity {
+  Uuid id;
+  std::string text;
+  StoredEntity members;
+};
+[[nodiscard]] TakenEntity take_entity(std::string_view text, Position start = {});
 
 // Parses a stored body's text (checked when it was put). Throws Error(corrupt).
 [[nodiscard]] Json parse_stored(std::string_view text);

@@ -1,14 +1,17 @@
 // Members by simdjson; of the texts that it does not take, by nlohmann.
 #include "model/stored_entity.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
 #include "model/fast_parser.hpp"
 #include "model/row_rules.hpp"
+#include "model/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -68,19 +71,64 @@ class ElementNode {
   element value_;
 };
 
+bool has_distinct_keys(const simdjson::dom::object& object) {
+  constexpr std::size_t few = 16;  // compared each with each
+  std::array<std::string_view, few> first;
+  std::size_t seen = 0;
+  for (const auto& member : object) {
+    if (seen == few) {
+      std::vector<std::string_view> keys;
+      for (const auto& [key, value] : object) {
+        keys.push_back(key);
+      }
+      std::sort(keys.begin(), keys.end());
+      return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+    }
+    const auto end = first.begin() + static_cast<std::ptrdiff_t>(seen);
+    if (std::find(first.begin(), end, member.key) != end) {
+      return false;
+    }
+    first[seen++] = member.key;
+  }
+  return true;
+}
+
+// What parse_strict() asks for beyond JSON; `depth` objects and arrays are open around the value.
+bool is_strict(const element& value, std::size_t depth) {
+  const auto inside_too = [&](const element& inner) { return is_strict(inner, depth + 1); };
+  switch (value.type()) {
+    case element_type::OBJECT: {
+      const simdjson::dom::object members = value.get_object().value_unsafe();
+      return depth < max_depth && has_distinct_keys(members) &&
+             std::all_of(members.begin(), members.end(), [&](const auto& member) { return inside_too(member.value); });
+    }
+    case element_type::ARRAY: {
+      const simdjson::dom::array elements = value.get_array().value_unsafe();
+      return depth < max_depth && std::all_of(elements.begin(), elements.end(), inside_too);
+    }
+    case element_type::DOUBLE:
+      return std::isfinite(value.get_double().value_unsafe());
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 class StoredEntity::Parsed {
  public:
-  explicit Parsed(std::string_view text) {
-    parser_.emplace(FastParser::pool());
-    root_ = (*parser_)->parse(text);
-    if (!root_ || !root_->is_object()) {
-      root_.reset();
-      parser_.reset();
-      json_ = parse_stored(text);
-    }
+  explicit Parsed(Json json) : json_(std::move(json)) {}
+
+  // Null if simdjson does not take the text, or finds no object there.
+  static std::unique_ptr<Parsed> fast(std::string_view text) {
+    auto parsed = std::make_unique<Parsed>(Json());
+    parsed->parser_.emplace(FastParser::pool());
+    parsed->root_ = (*parsed->parser_)->parse(text);
+    return parsed->root_ && parsed->root_->is_object() ? std::move(parsed) : nullptr;
   }
+
+  // Of one that is fast().
+  [[nodiscard]] bool is_strict() const { return model::is_strict(*root_, 0); }
 
   [[nodiscard]] std::optional<Uuid> id() const {
     if (!root_) {
@@ -101,10 +149,21 @@ class StoredEntity::Parsed {
   Json json_;                    // then
 };
 
-StoredEntity::StoredEntity(std::string_view text) : parsed_(std::make_unique<Parsed>(text)) {}
+StoredEntity::StoredEntity(std::string_view text) : parsed_(Parsed::fast(text)) {
+  if (!parsed_) {
+    parsed_ = std::make_unique<Parsed>(parse_stored(text));
+  }
+}
+StoredEntity::StoredEntity(Json json) : parsed_(std::make_unique<Parsed>(std::move(json))) {}
+StoredEntity::StoredEntity(std::unique_ptr<Parsed> parsed) : parsed_(std::move(parsed)) {}
 StoredEntity::StoredEntity(StoredEntity&&) noexcept = default;
 StoredEntity& StoredEntity::operator=(StoredEntity&&) noexcept = default;
 StoredEntity::~StoredEntity() = default;
+
+std::optional<StoredEntity> StoredEntity::if_strict(std::string_view text) {
+  std::unique_ptr<Parsed> parsed = Parsed::fast(text);
+  return parsed && parsed->is_strict() ? std::optional(StoredEntity(std::move(parsed))) : std::nullopt;
+}
 
 std::optional<Uuid> StoredEntity::id() const {
   return parsed_->id();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/json.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model {
@@ -18,6 +19,11 @@ class StoredEntity {
  public:
   // Throws Error(corrupt) for what parse_stored() refuses, and takes everything else. Keeps nothing of the text.
   explicit StoredEntity(std::string_view text);
+  // A body that was parsed already, an object.
+  explicit StoredEntity(Json json);
+  // A text that is yet to be checked. Absent unless it is a JSON object that parse_strict() takes, and for some that it
+  // takes: then ask there.
+  [[nodiscard]] static std::optional<StoredEntity> if_strict(std::string_view text);
   StoredEntity(StoredEntity&&) noexcept;
   StoredEntity& operator=(StoredEntity&&) noexcept;
   ~StoredEntity();
@@ -28,6 +34,8 @@ class StoredEntity {
 
  private:
   class Parsed;
+  explicit StoredEntity(std::unique_ptr<Parsed> parsed);
+
   std::unique_ptr<Parsed> parsed_;
 };
 

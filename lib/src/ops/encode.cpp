@@ -10,15 +10,15 @@ namespace looseleaf::ops {
 
 std::optional<Write> encode_put(store::Shards& shards, WriteResult& result) {
   try {
-    const model::ParsedEntity parsed = model::parse_entity(result.text, result.position);
-    result.id = parsed.id;
-    Write write{parsed.id, codec::encode_body(parsed.text), std::nullopt};
+    const model::TakenEntity entity = model::take_entity(result.text, result.position);
+    result.id = entity.id;
+    Write write{entity.id, codec::encode_body(entity.text), std::nullopt};
     // While the parsed body is at hand. A catalog that is not known yet, or is not the one in force any more, costs the
     // writer a second parse.
-    const std::uint32_t shard = store::shard_of(parsed.id, shards.count());
+    const std::uint32_t shard = store::shard_of(entity.id, shards.count());
     if (const auto catalog = shards.cached_catalog(shard)) {
       write.expected =
-          ExpectedRows{catalog->epoch, placed_rows(*catalog, parsed.id, &parsed.json, shard, shards.count())};
+          ExpectedRows{catalog->epoch, placed_rows(*catalog, entity.id, &entity.members, shard, shards.count())};
     }
     return write;
   } catch (const Error& error) {

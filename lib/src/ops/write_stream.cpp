@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <looseleaf/datastore.hpp>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <thread>
+#include <tuple>
 
 #include "ops/encode.hpp"
 #include "ops/put.hpp"
@@ -23,8 +24,8 @@ constexpr std::size_t row_cost = 160;                  // bytes that an expected
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
 constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
 
-// How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of its
-// share of the window, so that some shards write while the others gather.
+// How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of
+// its share of the window, so that some shards write while the others gather.
 std::size_t worthwhile_batch(std::uint32_t shards) {
   return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / shards));
 }
@@ -240,19 +241,27 @@ class WriteStream::Impl {
   // As many as a transaction should have; a repeated id starts the next batch.
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue) {
     std::vector<Slot*> batch;
-    std::set<Uuid> ids;
     std::size_t bytes = 0, rows = 0;
-    while (!queue.empty() && batch.size() < batch_writes) {
-      Slot* slot = queue.front();
+    while (batch.size() < std::min(batch_writes, queue.size())) {
+      Slot* slot = queue[batch.size()];
       bytes += slot->write.body ? slot->write.body->size() : 0;
       rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
-      if ((!batch.empty() && (bytes > batch_bytes || rows > batch_rows)) || !ids.insert(slot->write.id).second) {
+      if (!batch.empty() && (bytes > batch_bytes || rows > batch_rows)) {
         break;
       }
       batch.push_back(slot);
-      queue.pop_front();
     }
-    std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) { return a->write.id < b->write.id; });
+    std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
+      return std::tie(a->write.id, a->result.sequence) < std::tie(b->write.id, b->result.sequence);
+    });
+    std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();  // begins with this one, a repeated id
+    for (std::size_t i = 1; i < batch.size(); ++i) {
+      if (batch[i]->write.id == batch[i - 1]->write.id) {
+        next_batch = std::min(next_batch, batch[i]->result.sequence);
+      }
+    }
+    std::erase_if(batch, [&](const Slot* slot) { return slot->result.sequence >= next_batch; });
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(batch.size()));
     return batch;
   }
 

@@ -25,15 +25,23 @@ std::string context_of(const Error& error, const std::string& key) {
 }
 
 // "line:column what"
-std::string rejection_of(const std::string& text, Position start = {}) {
+template <typename Parse>
+std::string rejection_by(const Parse& parse, const std::string& text, Position start) {
   try {
-    static_cast<void>(parse_entity(text, start));
+    static_cast<void>(parse(text, start));
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_entity);
     CHECK(test::is_worded_as_hint(error.hint()));
     return context_of(error, "line") + ":" + context_of(error, "column") + " " + error.what();
   }
   return "accepted";
+}
+
+// By both ways to parse an entity, which must agree.
+std::string rejection_of(const std::string& text, Position start = {}) {
+  std::string rejection = rejection_by(parse_entity, text, start);
+  CHECK(rejection_by(model::take_entity, text, start) == rejection);
+  return rejection;
 }
 
 }  // namespace

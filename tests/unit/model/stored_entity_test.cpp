@@ -2,8 +2,10 @@
 #include "model/stored_entity.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <looseleaf/error.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,6 +45,25 @@ const std::vector<IndexDefinition>& definitions() {
   return all;
 }
 
+// Whether put, which takes only members, accepts what parse_entity() does, and takes the same from it.
+void check_taken_alike(const std::string& text) {
+  std::optional<model::ParsedEntity> parsed;
+  try {
+    parsed = model::parse_entity(text);
+  } catch (const Error& error) {
+    CHECK_THROWS_AS(static_cast<void>(model::take_entity(text)), Error);
+    return;
+  }
+  const model::TakenEntity taken = model::take_entity(text);
+  CHECK(taken.text.size() == parsed->text.size());
+  const bool id_was_made = parsed->text.size() > text.size();
+  CHECK((id_was_made || taken.id == parsed->id));
+  CHECK(taken.members.id() == taken.id);
+  for (const IndexDefinition& definition : definitions()) {
+    CHECK(taken.members.expected_rows(definition) == model::expected_rows(definition, parsed->json));
+  }
+}
+
 // Whether both ways to read this text agree on whether it can be read, on its id and on every row.
 void check_alike(const std::string& text) {
   CAPTURE(text.substr(0, 200));
@@ -54,6 +75,7 @@ void check_alike(const std::string& text) {
     CHECK_THROWS_AS(StoredEntity{text}, Error);
     return;
   }
+  check_taken_alike(text);
   const StoredEntity stored(text);
   CHECK(stored.id() == model::id_of(json));
   for (const IndexDefinition& definition : definitions()) {
@@ -168,6 +190,26 @@ TEST_CASE("long, deep and odd texts give the same rows as others") {
        }) {
     check_alike(text);
   }
+}
+
+TEST_CASE("of an entity that is put no key may be there twice, however many there are and wherever") {
+  const std::string id = R"({"id":"f48b0440ca0c4d34b0f50123456789ab")";
+  for (int keys = 0; keys < 40; ++keys) {
+    std::string members;
+    for (int i = 0; i < keys; ++i) {
+      members += fmt::format(",\"k{}\":{}", i, i);
+    }
+    CHECK_NOTHROW(static_cast<void>(model::take_entity(id + members + "}")));
+    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + members + ",\"id\":1}")), Error);
+    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + ",\"k\":[{\"x\":1" + members + ",\"x\":1}]}")), Error);
+    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + ",\"k\":{\"\\u0078\":1" + members + ",\"x\":1}}")),
+                    Error);
+  }
+  CHECK_NOTHROW(
+      static_cast<void>(model::take_entity(id + ",\"k\":" + std::string(127, '[') + std::string(127, ']') + "}")));
+  CHECK_THROWS_AS(
+      static_cast<void>(model::take_entity(id + ",\"k\":" + std::string(128, '[') + std::string(128, ']') + "}")),
+      Error);
 }
 
 TEST_CASE("what is no JSON object cannot be read") {
