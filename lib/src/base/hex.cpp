@@ -1,19 +1,33 @@
 // Bytes to hexadecimal digits and back.
 #include "base/hex.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace looseleaf::base {
 
-void append_hex(std::string& out, std::string_view bytes) {
+namespace {
+
+// The two digits of every byte.
+constexpr auto digits_of = [] {
   constexpr std::string_view digits = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> all{};
+  for (std::size_t byte = 0; byte < all.size(); ++byte) {
+    all[byte] = {digits[byte / 16], digits[byte % 16]};
+  }
+  return all;
+}();
+
+}  // namespace
+
+void append_hex(std::string& out, std::string_view bytes) {
   const std::size_t start = out.size();
   out.resize(start + 2 * bytes.size());
   char* to = out.data() + start;
   for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    *to++ = digits[value >> 4U];
-    *to++ = digits[value & 15U];
+    std::memcpy(to, digits_of[static_cast<unsigned char>(byte)].data(), 2);
+    to += 2;
   }
 }
 

@@ -21,19 +21,6 @@ bool is_plain(std::string_view name) {
   return !name.empty() && !digit(name.front()) && std::all_of(name.begin(), name.end(), plain);
 }
 
-std::string hex_literal(std::string_view prefix, std::string_view bytes) {
-  std::string out(prefix);
-  if (bytes.empty()) {
-    out += "''";
-    return out;
-  }
-  out.reserve(out.size() + 2 * bytes.size() + 3);
-  out += "x'";
-  base::append_hex(out, bytes);
-  out += '\'';
-  return out;
-}
-
 }  // namespace
 
 std::string quote_identifier(std::string_view name) {
@@ -51,12 +38,26 @@ std::string quote_identifier(std::string_view name) {
   return out;
 }
 
+void append_bytes_literal(std::string& out, std::string_view bytes) {
+  if (bytes.empty()) {
+    out += "''";
+    return;
+  }
+  out += "x'";
+  base::append_hex(out, bytes);
+  out += '\'';
+}
+
 std::string bytes_literal(std::string_view bytes) {
-  return hex_literal("", bytes);
+  std::string out;
+  append_bytes_literal(out, bytes);
+  return out;
 }
 
 std::string text_literal(std::string_view utf8) {
-  return hex_literal("_utf8mb4 ", utf8);
+  std::string out = "_utf8mb4 ";
+  append_bytes_literal(out, utf8);
+  return out;
 }
 
 std::string integer_literal(std::int64_t value) {

@@ -15,7 +15,8 @@ namespace looseleaf::sql {
 [[nodiscard]] std::string quote_identifier(std::string_view name);
 
 [[nodiscard]] std::string bytes_literal(std::string_view bytes);  // x'00ff', or '' for none
-[[nodiscard]] std::string text_literal(std::string_view utf8);    // _utf8mb4 x'c3a9'
+void append_bytes_literal(std::string& out, std::string_view bytes);
+[[nodiscard]] std::string text_literal(std::string_view utf8);  // _utf8mb4 x'c3a9'
 [[nodiscard]] std::string integer_literal(std::int64_t value);
 [[nodiscard]] std::string double_literal(double value);      // shortest that reads back the same, with an exponent
 [[nodiscard]] std::string stamp_literal(base::Stamp stamp);  // '2026-01-31 12:00:00.000000'

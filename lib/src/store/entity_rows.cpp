@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "sql/literals.hpp"
 #include "store/fence.hpp"
 #include "store/statements.hpp"
@@ -52,12 +54,18 @@ std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bo
 // Id, stamp and body of rows in SQL. Rows that are written together mostly have the same stamp.
 class RowLiterals {
  public:
-  [[nodiscard]] std::string operator()(const EntityRow& row) {
+  void append(std::string& out, const EntityRow& row) {
     if (row.updated != stamp_) {
       stamp_ = row.updated;
       stamp_literal_ = ", " + sql::stamp_literal(stamp_) + ", ";
     }
-    return id_literal(row.id) + stamp_literal_ + (row.body ? sql::bytes_literal(*row.body) : std::string("NULL"));
+    append_id_literal(out, row.id);
+    out += stamp_literal_;
+    if (row.body) {
+      sql::append_bytes_literal(out, *row.body);
+    } else {
+      out += "NULL";
+    }
   }
 
  private:
@@ -114,7 +122,7 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
   MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
-    statement.add(literals(row));
+    statement.add([&](std::string& out) { literals.append(out, row); });
   }
   statement.finish();
 }
@@ -125,7 +133,10 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
                      " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
-    statement.add(fmt::format("{}, {}", row.added_id, literals(row)));
+    statement.add([&](std::string& out) {
+      fmt::format_to(std::back_inserter(out), "{}, ", row.added_id);
+      literals.append(out, row);
+    });
   }
   statement.finish();
 }

@@ -13,12 +13,16 @@
 namespace looseleaf::store {
 namespace {
 
-std::string entry_literal(const IndexEntry& entry) {
-  std::string out;
+void append_entry(std::string& out, const IndexEntry& entry) {
   for (const model::Value& value : entry.values) {
-    out += value_literal(value) + ", ";
+    if (const auto* const uuid = std::get_if<Uuid>(&value)) {
+      append_id_literal(out, *uuid);
+    } else {
+      out += value_literal(value);
+    }
+    out += ", ";
   }
-  return out + id_literal(entry.entity_id);
+  append_id_literal(out, entry.entity_id);
 }
 
 std::string select_columns(const IndexDefinition& definition) {
@@ -98,7 +102,7 @@ std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition&
                   fmt::join(column_names(definition), ", "));
   MultiRow statement(connection, prefix, " ON DUPLICATE KEY UPDATE entity_id = entity_id");
   for (const IndexEntry& entry : entries) {
-    statement.add(entry_literal(entry));
+    statement.add([&](std::string& out) { append_entry(out, entry); });
   }
   return statement.finish();
 }
@@ -111,7 +115,9 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
     std::string rows;
     for (const IndexEntry& entry : entries.subspan(from, std::min(at_once, entries.size() - from))) {
-      rows += (rows.empty() ? "(" : ", (") + entry_literal(entry) + ")";
+      rows += rows.empty() ? "(" : ", (";
+      append_entry(rows, entry);
+      rows += ')';
     }
     // By the key on entity_id only rows of entities that the caller has locked are touched.
     connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,

@@ -11,7 +11,6 @@
 namespace looseleaf::store {
 namespace {
 
-constexpr std::size_t max_rows = 5000;
 constexpr std::size_t max_statement = 1 << 19;
 
 }  // namespace
@@ -35,11 +34,15 @@ std::string id_literal(const Uuid& id) {
   return sql::bytes_literal(bytes_of(id));
 }
 
+void append_id_literal(std::string& out, const Uuid& id) {
+  sql::append_bytes_literal(out, bytes_of(id));
+}
+
 std::string id_list(std::span<const Uuid> ids) {
   std::string list;
   for (const Uuid& id : ids) {
     list += list.empty() ? "" : ", ";
-    list += id_literal(id);
+    append_id_literal(list, id);
   }
   return list;
 }
@@ -80,15 +83,14 @@ MultiRow::MultiRow(sql::Connection& connection, std::string_view prefix, std::st
       suffix_(suffix),
       max_bytes_(std::min<std::size_t>(max_statement, connection.max_allowed_packet() / 2)) {}
 
-void MultiRow::add(std::string_view row) {
-  if (rows_ == max_rows || (rows_ > 0 && sql_.size() + row.size() + suffix_.size() > max_bytes_)) {
-    send();
-  }
-  sql_ += rows_ == 0 ? prefix_ : std::string_view(", ");
-  sql_ += '(';
-  sql_ += row;
-  sql_ += ')';
-  ++rows_;
+void MultiRow::send_all_but_last(std::size_t size) {
+  constexpr std::size_t separator = 2;
+  const std::string last = sql_.substr(size + separator);
+  sql_.resize(size);
+  send();
+  sql_ += prefix_;
+  sql_ += last;
+  rows_ = 1;
 }
 
 std::uint64_t MultiRow::finish() {

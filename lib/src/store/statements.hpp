@@ -34,6 +34,7 @@ void in_lists(std::span<const Uuid> ids, const Work& work) {
 
 [[nodiscard]] std::string_view bytes_of(const Uuid& id);
 [[nodiscard]] std::string id_literal(const Uuid& id);
+void append_id_literal(std::string& out, const Uuid& id);
 [[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
 // Exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);
@@ -51,12 +52,30 @@ void in_lists(std::span<const Uuid> ids, const Work& work) {
 class MultiRow {
  public:
   MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix);
-  void add(std::string_view row);  // its values, separated by commas
+  // `append` adds one row's values, separated by commas, to a string.
+  template <typename Append>
+  void add(const Append& append) {
+    if (rows_ == max_rows) {
+      send();
+    }
+    const std::size_t before = sql_.size();
+    sql_ += rows_ == 0 ? prefix_ : std::string_view(", ");
+    sql_ += '(';
+    append(sql_);
+    sql_ += ')';
+    ++rows_;
+    if (rows_ > 1 && sql_.size() + suffix_.size() > max_bytes_) {
+      send_all_but_last(before);
+    }
+  }
   // Sends what is left. Returns the rows affected by all statements.
   std::uint64_t finish();
 
  private:
+  static constexpr std::size_t max_rows = 5000;
+
   void send();
+  void send_all_but_last(std::size_t size);  // of the statement without it
 
   sql::Connection& connection_;
   std::string_view prefix_, suffix_;
