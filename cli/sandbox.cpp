@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t longest_socket_path = 106;
+constexpr std::uint32_t most_servers = 32;  // each takes 100 MiB of memory, one of MySQL 500
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto stop_limit = std::chrono::seconds(30);
 constexpr const char* marker_name = "looseleaf-sandbox";
@@ -249,6 +250,11 @@ void Sandbox::create(const SandboxOptions& options) {
     throw Error(ErrorCode::usage, "more servers than shards",
                 {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}},
                 "every server holds a shard at least: raise --shards, or lower --servers");
+  }
+  if (servers_ > most_servers) {
+    throw Error(ErrorCode::usage, "too many servers for one machine",
+                {{"servers", std::to_string(servers_)}, {"most", std::to_string(most_servers)}},
+                "many shards may share a server: give --servers");
   }
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",

@@ -90,7 +90,7 @@ std::optional<Input> read_input(const std::string& text) {
 
 // The SQL in its parts: names, keywords, operators, and literals of digits. Anything else is a value that got out.
 std::vector<std::string> tokens_of(std::string_view sql) {
-  constexpr std::string_view punctuation = "(),=<>";
+  constexpr std::string_view punctuation = "(),=<>", read_only = "@@global.read_only";
   std::vector<std::string> tokens;
   const auto take = [&](std::size_t size) {
     tokens.emplace_back(sql.substr(0, size));
@@ -102,6 +102,10 @@ std::vector<std::string> tokens_of(std::string_view sql) {
     };
     if (sql[0] == ' ') {
       sql.remove_prefix(1);
+    } else if (sql.starts_with("r.") || sql.starts_with("c.")) {  // the index's table, the catalog
+      take(2);
+    } else if (sql.starts_with(read_only)) {
+      take(read_only.size());
     } else if (sql[0] == '`') {
       std::size_t end = 1;
       for (; sql.at(end) != '`' || (end + 1 < sql.size() && sql[end + 1] == '`'); ++end) {
@@ -139,6 +143,15 @@ void check_words(const std::vector<std::string>& tokens, const IndexDefinition& 
                                  "DESC",
                                  "LIMIT",
                                  "entity_id",
+                                 "JOIN",
+                                 "r",
+                                 "c",
+                                 "r.",
+                                 "c.",
+                                 "looseleaf_index",
+                                 "table_name",
+                                 "generation",
+                                 "state",
                                  "_utf8mb4",
                                  sql::quote_identifier(definition.table)};
   for (const std::string& column : store::column_names(definition)) {
@@ -170,6 +183,11 @@ class Where {
 
  private:
   bool comparison(const model::Row& row) {
+    constexpr std::size_t catalog_line = 5;  // c. table_name = _utf8mb4 x'...', which holds
+    if (tokens_.at(at_++) == "c.") {
+      at_ += catalog_line - 1;
+      return true;
+    }
     const auto columns = store::column_names(definition_);
     const auto column =
         static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tokens_.at(at_++)) - columns.begin());

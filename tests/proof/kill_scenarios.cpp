@@ -247,7 +247,10 @@ std::vector<Scenario> job_scenarios() {
   query.name = "query";
   query.prepare = fill;
   query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n"}; };
-  return {clean, repair, full, query};
+  Scenario empty_query = query;  // asks for the index's state in a statement of its own
+  empty_query.name = "query without a match";
+  empty_query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n", "n=-1"}; };
+  return {clean, repair, full, query, empty_query};
 }
 
 }  // namespace
