@@ -159,7 +159,7 @@ TEST_CASE("a query that may be incomplete waits for no shard longer than for a c
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
   const cli::ProcessResult result = cluster.looseleaf({"query", "by_n", "--ids", "--partial"});
-  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
   check_run(result, 3, id_of(2) + "\n",
             {"looseleaf: warning: what is on shard 0 is missing from the answer\n", "shard: 0\n",
              "looseleaf: warning: what is on shard 1 is missing from the answer\n", "shard: 1\n"});
@@ -172,7 +172,7 @@ TEST_CASE("verify does not begin without a shard, and says so within seconds") {
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
   const cli::ProcessResult result = cluster.looseleaf({"verify"});
-  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
   check_run(result, 3, "",
             {"looseleaf: error: nothing is verified, because that takes every shard and one is down\n",
              "reason: cannot connect to the server\n", cluster.socket(1), "shard: 1\n", "not_verified: all indexes\n",
