@@ -233,7 +233,7 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
 
 ExitStatus report(const Error& error) {
   if (error.code() == ErrorCode::interrupted && stop_requested()) {
-    print_note("stopped by a signal; everything is consistent");
+    print_note("stopped by a signal before the end; what was done is kept");
   } else {
     print_error(error);
   }

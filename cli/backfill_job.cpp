@@ -24,6 +24,12 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
     print_note("nothing to fill: no index is in state building");
     return report;
   }
+  if (report.entities == 0 && report.rows == 0 && report.reconciled == 0) {
+    for (const auto& table : report.ready) {
+      print_note(fmt::format("{}: ready, there was nothing to fill", table));
+    }
+    return report;
+  }
   print_note(fmt::format("read {}, sent {}, reconciled {}", counted(report.entities, "entity", "entities"),
                          counted(report.rows, "index row", "index rows"), grouped(report.reconciled)));
   for (const auto& table : report.ready) {

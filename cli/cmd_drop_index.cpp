@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
@@ -34,7 +35,9 @@ bool agreed(const Options& options) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(Options options, const Globals& globals) {
+  std::set<std::string> seen;
+  std::erase_if(options.tables, [&](const std::string& table) { return !seen.insert(table).second; });
   Datastore store = open_store(globals);
   store.require_indexes(options.tables);
   if (!agreed(options)) {

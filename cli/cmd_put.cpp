@@ -72,7 +72,9 @@ class Putter {
         stream_(store, [this](const WriteResult& result) {
           report_.take(result);
           progress_.update(report_.done());
-        }) {}
+        }) {
+    report_.begin();
+  }
 
   void put_input(const std::string& name) {
     report_.begin_input(name, given_);
@@ -132,7 +134,12 @@ ExitStatus run(Options options, const Globals& globals) {
     options.files.emplace_back("-");
   }
   for (const auto& file : options.files) {
-    check_readable(file);
+    try {
+      check_readable(file);
+    } catch (Error& error) {
+      error.with_hint("nothing was stored; name files that are there and may be read");
+      throw;
+    }
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
       throw Error(ErrorCode::usage, "the rejects file is also an input", {{"file", options.rejects}},
                   "opening it would empty it: give another name");

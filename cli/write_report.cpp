@@ -2,6 +2,7 @@
 #include "cli/write_report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -81,10 +82,16 @@ Error placed(const Error& error, Error::Context place) {
 
 }  // namespace
 
-RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(), "we")) {
+RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(), "ae")) {
   if (!file_) {
     throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}},
                 "name a file that may be written, in a folder that exists; nothing was stored");
+  }
+}
+
+void RejectsFile::empty() {
+  if (::ftruncate(::fileno(file_.get()), 0) != 0 && errno != EINVAL) {  // a pipe keeps nothing
+    note_failure();
   }
 }
 
@@ -137,6 +144,12 @@ void FailureDigest::finish() const {
 
 WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects)
     : kind_(kind), globals_(globals), rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)) {}
+
+void WriteReport::begin() {
+  if (rejects_) {
+    rejects_->empty();
+  }
+}
 
 void WriteReport::begin_input(const std::string& name, std::uint64_t first_sequence) {
   const Lock lock(mutex_);

@@ -25,6 +25,8 @@ class RejectsFile {
   // Throws Error(io).
   explicit RejectsFile(const std::string& path);
 
+  // Throws away what an earlier run left in it.
+  void empty();
   // A piece that is not `complete` goes on in the next one; a complete one is followed by a line end.
   void write(std::string_view piece, bool complete);
   void flush();
@@ -65,6 +67,8 @@ class WriteReport {
   // `rejects` is a file name or empty.
   WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects);
 
+  // Once the store is there to be written to: until then the rejects file keeps what it holds.
+  void begin();
   // Results from `first_sequence` on belong to this input.
   void begin_input(const std::string& name, std::uint64_t first_sequence);
   void end_input(bool stopped_early, std::uint64_t given);

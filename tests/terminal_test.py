@@ -232,7 +232,7 @@ def check_interrupt(box):
         window.wait_for("it ends", lambda lines: "status 130" in lines)
         lines = window.lines()
         assert lines[lines.index("line 40") + 1:] == [
-            "looseleaf: stopped by a signal; everything is consistent", "status 130"], lines
+            "looseleaf: stopped by a signal before the end; what was done is kept", "status 130"], lines
 
 
 def is_drawn(lines, columns):

@@ -83,10 +83,22 @@ TEST_CASE("a file that is not there, or cannot be read, is refused before anythi
                                     {cluster.directory().path(), "Is a directory"}}) {
     CAPTURE(bad);
     check_run(cluster.looseleaf({"put", good, bad, "--rejects", rejects}), 3, "",
-              {"looseleaf: error: the file cannot be read\n", "file: " + bad + "\n", "reason: " + reason});
+              {"looseleaf: error: the file cannot be read\n", "file: " + bad + "\n", "reason: " + reason,
+               "hint: nothing was stored; "});
     CHECK(rows_of(cluster, "entities") == 0);
     CHECK(read_text(rejects) == "kept");
   }
+}
+
+TEST_CASE("the rejects file of an earlier run is emptied once the store is there, not before") {
+  const TestCluster cluster = TestCluster::shared();
+  const std::string rejects = cluster.directory().write("rejects", "kept");
+  const std::vector<std::string> put = {"put", "--rejects", rejects};
+  CHECK(cluster.looseleaf(put, entity(1)).status == 2);
+  CHECK(read_text(rejects) == "kept");
+  CHECK(cluster.looseleaf({"init"}).status == 0);
+  CHECK(cluster.looseleaf(put, entity(1)).status == 0);
+  CHECK(read_text(rejects).empty());
 }
 
 TEST_CASE("a file that turns out to be unreadable does not keep the others from being stored") {

@@ -134,6 +134,8 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"query", "x", "--ids", "--count"}, {"exclude each other\n", "hint: give one of them\n"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "2", "--servers", "3"},
        {"error: more servers than shards\n", "  servers: 3\n", "hint: every server holds a shard"}},
+      {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "4097", "--servers", "1"},
+       {"error: too many shards\n", "  shards: 4097\n  most: 4096\n"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "33"},
        {"error: too many servers for one machine\n", "  servers: 33\n  most: 32\n", "hint: many shards may share"}},
       {{"query", "x", "--limit", "99999999999999999999"}, {"error: not a whole number\n"}},

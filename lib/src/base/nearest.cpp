@@ -43,9 +43,9 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t shortest_abbreviation = 3;
+  constexpr std::size_t shortest_abbreviation = 3, most_edits = 2;
   std::optional<std::string_view> best;
-  std::size_t fewer_than = std::min(word.size(), std::max<std::size_t>((word.size() + 1) / 3, 1) + 1);
+  std::size_t fewer_than = std::min(word.size(), std::clamp<std::size_t>((word.size() + 1) / 3, 1, most_edits) + 1);
   for (const std::string_view candidate : candidates) {
     const bool abbreviated = word.size() >= shortest_abbreviation && begins_with(candidate, word);
     const std::size_t edits = std::min(edits_between(word, candidate), abbreviated ? 1U : word.size());

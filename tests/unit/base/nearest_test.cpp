@@ -16,6 +16,7 @@ TEST_CASE("a misspelt word is matched to the nearest one, a strange word to none
   CHECK(nearest("--lmit", words) == "--limit");
   CHECK(nearest("SSL-Mode", words) == "ssl_mode");
   CHECK(nearest("something", words) == std::nullopt);
+  CHECK(nearest("index_num", std::vector<std::string_view>{"index_tag"}) == std::nullopt);
   CHECK(nearest("", words) == std::nullopt);
   CHECK(nearest("x", {}) == std::nullopt);
 }
