@@ -21,13 +21,16 @@ struct Options {
   bool keep_table = false;
 };
 
+void require_someone_to_ask(const Options& options) {
+  if (!options.yes && (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal())) {
+    throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
+                "give --yes");
+  }
+}
+
 bool agreed(const Options& options) {
   if (options.yes) {
     return true;
-  }
-  if (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal()) {
-    throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
-                "give --yes");
   }
   print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
@@ -36,6 +39,7 @@ bool agreed(const Options& options) {
 }
 
 ExitStatus run(Options options, const Globals& globals) {
+  require_someone_to_ask(options);
   std::set<std::string> seen;
   std::erase_if(options.tables, [&](const std::string& table) { return !seen.insert(table).second; });
   Datastore store = open_store(globals);

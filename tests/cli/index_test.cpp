@@ -172,7 +172,9 @@ TEST_CASE("backfill fills what is named, else everything that is building, and d
 TEST_CASE("drop-index without a terminal wants --yes") {
   const TestCluster cluster = with_entities(3);
   create_index(cluster, by_n);
-  check_run(cluster.looseleaf({"drop-index", "by_n"}), 2, "", {"error: ", "confirmation", "hint: give --yes\n"});
+  for (const char* table : {"by_n", "no_such_index"}) {  // before anything is asked of a server
+    check_run(cluster.looseleaf({"drop-index", table}), 2, "", {"error: ", "confirmation", "hint: give --yes\n"});
+  }
   CHECK(cluster.looseleaf({"backfill"}).status == 0);
   check_run(cluster.looseleaf({"drop-index", "by_n", "by_n", "--yes"}), 0, "", {"dropped by_n\n"});
   for (std::uint32_t shard = 0; shard < 2; ++shard) {

@@ -1,4 +1,4 @@
-// A stored body of which only those members are taken that are asked for: for what goes over all entities.
+// An entity's body of which only those members are taken that are asked for: for what deals with many entities.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -13,11 +13,11 @@
 
 namespace looseleaf::model {
 
-// What was to be checked of a body was checked when it was put; this sees that it is a JSON object. Every one holds a
-// parser of its own, of a MiB.
+// Every one holds a parser of its own, of a MiB.
 class StoredEntity {
  public:
-  // Throws Error(corrupt) for what parse_stored() refuses, and takes everything else. Keeps nothing of the text.
+  // A body that is stored, so that it was checked when it was put; this sees that it is a JSON object. Throws
+  // Error(corrupt) for what parse_stored() refuses, and takes everything else. Keeps nothing of the text.
   explicit StoredEntity(std::string_view text);
   // A body that was parsed already, an object.
   explicit StoredEntity(Json json);
