@@ -73,6 +73,21 @@ TEST_CASE("writes of one id in one stream take effect in order, and every one of
   CHECK(fixture.findings().empty());
 }
 
+TEST_CASE("an entity is stored at once when no more are on their way, though the stream goes on") {
+  StoreFixture fixture;
+  std::atomic<int> stored = 0;
+  WriteStream stream(fixture.datastore,
+                     [&](const WriteResult& result) { stored += result.status == WriteStatus::stored; });
+  for (int i = 1; i <= 3; ++i) {
+    stream.put(entity(fmt::format("{:032x}", i), R"("n":1)"), {});
+    for (int waited = 0; stored < i && waited < 1000; ++waited) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    CHECK(stored == i);
+  }
+  stream.finish();
+}
+
 TEST_CASE("rejected entities among good ones get their results in order") {
   StoreFixture fixture;
   std::vector<std::string> texts;
