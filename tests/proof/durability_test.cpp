@@ -168,7 +168,8 @@ TEST_CASE("an index is not ready because of a body that is not on disk" * doctes
   if (ready()) {
     CHECK(row_is_there());
   }
-  check_status(servers.cluster.looseleaf({"backfill", "by_m"}), 0, {"by_m: ready\n"});
+  // The first backfill may have made it ready already, then there is nothing left to fill.
+  check_status(servers.cluster.looseleaf({"backfill", "by_m"}), 0, {"by_m: ready"});
   check_run(servers.cluster.looseleaf({"query", "by_m", "m=2", "--ids"}), 0, id_of(1) + "\n");
 }
 
