@@ -63,11 +63,7 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const json& en
 }
 
 std::vector<Value> property_values(const Property& property, const json& entity) {
-  if (property.each) {
-    return rules::each_value(property, JsonNode(entity));
-  }
-  std::optional<Value> value = rules::single_value(property, JsonNode(entity));
-  return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
+  return rules::property_values(property, JsonNode(entity));
 }
 
 bool has_value(const json& entity, std::string_view path, const Scalar& value) {

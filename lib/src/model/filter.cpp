@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <looseleaf/error.hpp>
-
-#include "model/expected_rows.hpp"
+#include <nlohmann/json.hpp>
 
 namespace looseleaf::model {
 namespace {
@@ -50,10 +49,10 @@ Filter::Filter(const std::vector<Condition>& conditions) {
   }
 }
 
-bool Filter::matches(const nlohmann::json& entity) const {
+bool Filter::matches(const StoredEntity& entity) const {
   return std::all_of(any_of_.begin(), any_of_.end(), [&](const auto& property) {
     return std::any_of(property.second.begin(), property.second.end(),
-                       [&](const Scalar& value) { return has_value(entity, property.first, value); });
+                       [&](const Scalar& value) { return entity.has_value(property.first, value); });
   });
 }
 

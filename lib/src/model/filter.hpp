@@ -4,9 +4,10 @@
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/query.hpp>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "model/stored_entity.hpp"
 
 namespace looseleaf::model {
 
@@ -16,7 +17,7 @@ class Filter {
   explicit Filter(const std::vector<Condition>& conditions);
 
   // True if each property named has one of the values given for it.
-  [[nodiscard]] bool matches(const nlohmann::json& entity) const;
+  [[nodiscard]] bool matches(const StoredEntity& entity) const;
   [[nodiscard]] bool empty() const { return any_of_.empty(); }
 
  private:

@@ -101,6 +101,16 @@ std::vector<Value> each_value(const Property& property, const Node& entity) {
   return values;
 }
 
+// Of one property, as they are, before they are cut to max_length.
+template <typename Node>
+std::vector<Value> property_values(const Property& property, const Node& entity) {
+  if (property.each) {
+    return each_value(property, entity);
+  }
+  std::optional<Value> value = single_value(property, entity);
+  return value ? std::vector<Value>{*std::move(value)} : std::vector<Value>();
+}
+
 template <typename Node>
 struct EqualsNode {
   const Node& node;

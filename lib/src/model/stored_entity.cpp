@@ -143,6 +143,14 @@ class StoredEntity::Parsed {
     return root_ ? rules::expected_rows(definition, ElementNode(*root_)) : model::expected_rows(definition, json_);
   }
 
+  [[nodiscard]] std::vector<Value> property_values(const Property& property) const {
+    return root_ ? rules::property_values(property, ElementNode(*root_)) : model::property_values(property, json_);
+  }
+
+  [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const {
+    return root_ ? rules::has_value(ElementNode(*root_), path, value) : model::has_value(json_, path, value);
+  }
+
  private:
   std::optional<base::Pool<FastParser>::Loan> parser_;
   std::optional<element> root_;  // in the parser; absent: it did not take the text
@@ -171,6 +179,14 @@ std::optional<Uuid> StoredEntity::id() const {
 
 std::vector<Row> StoredEntity::expected_rows(const IndexDefinition& definition) const {
   return parsed_->expected_rows(definition);
+}
+
+std::vector<Value> StoredEntity::property_values(const Property& property) const {
+  return parsed_->property_values(property);
+}
+
+bool StoredEntity::has_value(std::string_view path, const Scalar& value) const {
+  return parsed_->has_value(path, value);
 }
 
 }  // namespace looseleaf::model

@@ -28,9 +28,11 @@ class StoredEntity {
   StoredEntity& operator=(StoredEntity&&) noexcept;
   ~StoredEntity();
 
-  // As id_of() and model::expected_rows() of what parse_stored() gives for the text.
+  // As id_of() and the functions of expected_rows.hpp for what parse_stored() gives for the text.
   [[nodiscard]] std::optional<Uuid> id() const;
   [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
+  [[nodiscard]] std::vector<Value> property_values(const Property& property) const;
+  [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const;
 
  private:
   class Parsed;

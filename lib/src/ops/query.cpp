@@ -306,8 +306,8 @@ class Run {
       ++report_.filtered_stale;
       return false;
     }
-    const model::Json json = model::parse_stored(result.entity->json);
-    switch (plan_.judge(entry, json)) {
+    const model::StoredEntity entity(result.entity->json);
+    switch (plan_.judge(entry, entity)) {
       case QueryPlan::Verdict::stale:
         ++report_.filtered_stale;
         return false;
@@ -317,7 +317,7 @@ class Run {
       case QueryPlan::Verdict::given:
         break;
     }
-    if (!filter_.matches(json)) {
+    if (!filter_.matches(entity)) {
       ++report_.filtered_where;
       return false;
     }

@@ -11,7 +11,6 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "model/expected_rows.hpp"
 #include "sql/literals.hpp"
 #include "store/placement.hpp"
 #include "store/statements.hpp"
@@ -221,10 +220,10 @@ bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
                      [&](const model::Value& wanted) { return holds(bound.op, value, wanted); });
 }
 
-bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const {
+bool QueryPlan::meets(const model::Row& row, const model::StoredEntity& entity) const {
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
     const Property& property = definition_.properties[i];
-    const auto values = model::property_values(property, entity);
+    const auto values = entity.property_values(property);
     const bool any = std::any_of(values.begin(), values.end(), [&](const model::Value& value) {
       return model::as_stored(property, value) == row[i] &&
              std::all_of(bounds_.begin(), bounds_.end(),
@@ -237,8 +236,8 @@ bool QueryPlan::meets(const model::Row& row, const nlohmann::json& entity) const
   return true;
 }
 
-QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const nlohmann::json& entity) const {
-  std::vector<model::Row> rows = model::expected_rows(definition_, entity);
+QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {
+  std::vector<model::Row> rows = entity.expected_rows(definition_);
   std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
   if (std::find(rows.begin(), rows.end(), entry.values) == rows.end()) {
     return Verdict::stale;

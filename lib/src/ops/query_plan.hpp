@@ -3,11 +3,11 @@
 
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/query.hpp>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/stored_entity.hpp"
 #include "store/index_rows.hpp"
 
 namespace looseleaf::ops {
@@ -28,7 +28,7 @@ class QueryPlan {
   // another matching row of it comes first in the order of the query. So an entity with several is given once, without
   // any memory of what was given.
   enum class Verdict { given, stale, repeat };
-  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const nlohmann::json& entity) const;
+  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const;
 
   // Does `a` come before `b` in the order of the query?
   [[nodiscard]] bool before(const store::IndexEntry& a, const store::IndexEntry& b) const;
@@ -46,7 +46,7 @@ class QueryPlan {
   // Do all rows have the same value of this property?
   [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
-  [[nodiscard]] bool meets(const model::Row& row, const nlohmann::json& entity) const;
+  [[nodiscard]] bool meets(const model::Row& row, const model::StoredEntity& entity) const;
 
   const IndexDefinition& definition_;
   const bool descending_;

@@ -80,6 +80,12 @@ void check_alike(const std::string& text) {
   CHECK(stored.id() == model::id_of(json));
   for (const IndexDefinition& definition : definitions()) {
     CHECK(stored.expected_rows(definition) == model::expected_rows(definition, json));
+    for (const Property& property : definition.properties) {
+      CHECK(stored.property_values(property) == model::property_values(property, json));
+    }
+    for (const auto& [path, value] : definition.where) {
+      CHECK(stored.has_value(path, value) == model::has_value(json, path, value));
+    }
   }
 }
 
