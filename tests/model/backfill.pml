@@ -2,6 +2,11 @@
 
 #define in_force(s, g) (generation[s] == g && (state[s] == BUILDING || state[s] == READY))
 #define session (b == 1 -> BACK : 0)
+#if CRASHES > 0
+inline begin_witness() { release(WITNESS); connect(WITNESS); unanswered = unanswered | bit(WITNESS) }
+#else
+inline begin_witness() { skip }
+#endif
 #ifdef ADVANCE_WITHOUT_TOKEN
 #define holds_job true
 #else
@@ -25,6 +30,7 @@ inline publish(s) { /* backfill.publish */
 
 proctype Backfill(byte b) {                  /* b is its token, too */
   byte g, barrier, seen; bool resumes, scanned, there;
+  bool recorded;                      /* seen is what this run's scan has seen, and the witness is from before that */
 #if CRASHES > 0
   bool found;                         /* the row was there before */
 #endif
@@ -49,6 +55,7 @@ proctype Backfill(byte b) {                  /* b is its token, too */
      if
      :: scanned
      :: !scanned ->
+        atomic { begin_witness(); recorded = true }
         atomic { seen = body } /* backfill.read */
         if /* backfill.fence */
         :: atomic {
@@ -107,12 +114,16 @@ proctype Backfill(byte b) {                  /* b is its token, too */
 #endif
 #ifndef NO_PROVE
 prove: /* backfill.prove */
-#if CRASHES > 0 && !defined(PROVE_WITHOUT_DURABLE)
-     atomic { connect(BACK); unanswered = unanswered | bit(BACK) };
+#ifdef RECORD_OF_ANY_SCAN
+     atomic { begin_witness() };
+#else
+     if :: atomic { recorded } :: atomic { !recorded -> begin_witness() } fi;
 #endif
-     if /* the walk, which locks nothing, reads entities and index rows in any order */
-     :: atomic { seen = body }; atomic { there = (has_value(seen) -> row[seen] : true) }
-     :: atomic { seen = (row[1] -> 1 : 0) + (row[2] -> 2 : 0) }; atomic { there = (has_value(body) -> (seen & body) : true) }
+     if
+     :: atomic { recorded -> recorded = false; there = (has_value(seen) -> row[seen] : true) }
+     /* the walk, which locks nothing, reads entities and index rows in any order */
+     :: atomic { recorded = false; seen = body }; atomic { there = (has_value(seen) -> row[seen] : true) }
+     :: atomic { recorded = false; seen = (row[1] -> 1 : 0) + (row[2] -> 2 : 0) }; atomic { there = (has_value(body) -> (seen & body) : true) }
      fi;
      if
      :: there
@@ -129,8 +140,8 @@ prove: /* backfill.prove */
      fi;
      atomic { if :: maintained != g || table == 0 -> goto give_up :: else fi }
 #if CRASHES > 0 && !defined(PROVE_WITHOUT_DURABLE) /* backfill.prove_durable */
-     atomic { if :: is_cut(BACK) || is_broken(1, BACK) -> release(BACK); goto prove :: else fi;
-       write_entity_log(); write_index_log(1); release(BACK) }
+     atomic { if :: is_cut(WITNESS) || is_broken(1, WITNESS) -> release(WITNESS); goto prove :: else fi;
+       write_entity_log(); write_index_log(1) }
 #endif
 #endif
      publish(FIRST); publish(SECOND);
@@ -138,8 +149,9 @@ prove: /* backfill.prove */
      atomic { forget_job(1, g) }
 give_up:
      atomic { release(session); wanted[b] = 0; g = 0; barrier = 0; seen = 0; resumes = false; scanned = false; there = false;
+       recorded = false;
 #if CRASHES > 0
-       found = false;
+       release(WITNESS); found = false;
 #endif
        if :: backfill_lock == b -> backfill_lock = 0 :: else fi }
   :: atomic { backfills < BACKFILLS -> backfills++ }                         /* none is started */

@@ -143,6 +143,7 @@
 #define GHOST 5         /* a session whose client is gone, with a COMMIT under way */
 #define BACK 6          /* the first backfill; the second is session 0, which only takes shared locks */
 #define LATE 7
+#define WITNESS 0       /* what a backfill keeps open while it reads, where there is no second one */
 #define bit(p) (1 << (p))
 
 /* ---- the entity's shard */

@@ -83,6 +83,7 @@ NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
 NO_PROVE                      | fill_crash
 PROVE_WITHOUT_DURABLE         | prove_crash
+RECORD_OF_ANY_SCAN            | prove_crash
 PUBLISH_WITHOUT_TOKEN         | wipe_building
 PUBLISH_WITHOUT_STATE         | drop
 '

@@ -8,15 +8,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
 #include "ops/index_tables.hpp"
 #include "ops/reconcile.hpp"
+#include "ops/scan_record.hpp"
 #include "ops/shard_fill.hpp"
 #include "ops/throttling.hpp"
 #include "ops/verify.hpp"
+#include "ops/walk.hpp"
 #include "store/durability.hpp"
+#include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
 #include "store/steps.hpp"
@@ -38,6 +42,7 @@ class Backfill {
     find_targets();
     if (!targets_.empty()) {
       fill();
+      count_present();
       reconcile_changed();
       prove();
       publish();
@@ -91,6 +96,10 @@ class Backfill {
 
   void fill() {
     std::vector<std::unique_ptr<ShardFill>> scans = claim();
+    witness_.emplace(shards_);  // before anything is read
+    if (std::all_of(scans.begin(), scans.end(), [](const auto& scan) { return scan->begins(); })) {
+      begin_record(scans);
+    }
     std::mutex mutex;
     std::exception_ptr failure;  // the first; it stops the scans of the other shards too
     const auto report = [&](const Progress& progress) {
@@ -107,7 +116,7 @@ class Backfill {
     for (const auto& scan : scans) {
       tasks.emplace_back([&] {
         try {
-          const std::uint64_t rows = scan->run(control_, report);
+          const std::uint64_t rows = scan->run(record_ ? &*record_ : nullptr, control_, report);
           const std::lock_guard lock(mutex);
           report_.rows += rows;
           report_.entities += scan->entities();
@@ -139,9 +148,44 @@ class Backfill {
     return scans;
   }
 
+  void begin_record(const std::vector<std::unique_ptr<ShardFill>>& scans) {
+    std::vector<store::CatalogIndex> indexes;
+    for (const FillTarget& target : targets_) {
+      indexes.push_back({target.definition, target.generation, IndexState::building, {}});
+    }
+    WalkVisitor visitor;
+    visitor.progress = [&](const Progress& progress) {
+      stop_if_asked(control_);
+      keep_alive();
+      scans[progress.shard]->touch();
+      if (control_.on_progress) {
+        control_.on_progress({"backfill", progress.shard, 0, 0, progress.waiting});
+      }
+    };
+    record_.emplace(make_grid(shards_, indexes, throttling_, visitor), indexes.size(), shards_.count());
+  }
+
   void keep_alive() {
     for (const FillTarget& target : targets_) {
       target.lock->keep_alive();
+    }
+    witness_->stay();
+  }
+
+  // Before the barriers of reconcile_changed(): so what was inserted after the scan is counted among what changed.
+  void count_present() {
+    if (!record_) {
+      return;
+    }
+    present_.resize(record_->grid().ranges());
+    for (std::size_t range = 0; range < present_.size(); ++range) {
+      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        throttling_.wait(0, [&](const std::string& reason) { breathe(shard, reason); });
+        present_[range] += store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          return store::count_ids(connection, record_->grid().range(range));
+        });
+        breathe(shard, {});
+      }
     }
   }
 
@@ -159,6 +203,9 @@ class Backfill {
           breathe(shard, {});
         });
         report_.reconciled += ids.size();
+        if (record_) {
+          record_->add_changed(ids);
+        }
       });
     }
   }
@@ -172,14 +219,21 @@ class Backfill {
   }
 
   // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready; and only if
-  // nothing of what it saw can be forgotten any more, as one shard may say so for good before another one dies.
+  // nothing of what it saw can be forgotten any more, as one shard may say so for good before another one dies. The
+  // first pass need not read what the scan of this run has read.
   void prove() {
     const Step step(steps::backfill_prove, 0);
+    if (record_ && !record_->suffices(present_)) {
+      record_.reset();
+    }
     for (int i = 0; i < most_verify_passes; ++i) {
-      store::Witness witness(shards_);
-      find_nothing_missing(witness);
+      if (!record_) {
+        witness_.emplace(shards_);
+      }
+      find_nothing_missing();
+      record_.reset();
       const Step durable(steps::backfill_prove_durable, 0);
-      if (witness.make_durable()) {
+      if (witness_->make_durable()) {
         return;
       }
     }
@@ -187,15 +241,11 @@ class Backfill {
                 "see whether a server was restarted, and run the command again");
   }
 
-  void find_nothing_missing(store::Witness& witness) {
+  void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
     options.throttle = options_.throttle;
-    const VerifyHooks hooks = {[&] {
-                                 keep_alive();
-                                 witness.stay();
-                               },
-                               true, true};
+    VerifyHooks hooks = {[&] { keep_alive(); }, true, true, record_ ? &record_->grid() : nullptr};
     for (const FillTarget& target : targets_) {
       options.tables.push_back(target.definition.table);
     }
@@ -217,6 +267,7 @@ class Backfill {
                     {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
                     "run `looseleaf verify`, and report this as a bug if its cause is not plain");
       }
+      hooks.scanned = nullptr;
       options.repair = true;
       verify(shards_, options, control_, hooks);
     }
@@ -260,6 +311,9 @@ class Backfill {
   Throttling throttling_;
   std::vector<FillTarget> targets_;
   std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
+  std::optional<store::Witness> witness_;
+  std::optional<ScanRecord> record_;    // of what was read while the witness was there
+  std::vector<std::uint64_t> present_;  // entities in the ranges of the record's grid, after the scan
   BackfillReport report_;
 };
 

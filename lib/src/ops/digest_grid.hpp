@@ -20,10 +20,17 @@ namespace looseleaf::ops {
           number == bounds.size() ? std::nullopt : std::optional(bounds[number])};
 }
 
+// Of the index table of one index on one shard, among those of all indexes on so many shards.
+[[nodiscard]] inline std::size_t table_number(std::size_t index, std::uint32_t shard, std::uint32_t shards) {
+  return index * shards + shard;
+}
+
 // A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
 // few of its entities to look at. All of it takes 64 MiB at most.
 class DigestGrid {
  public:
+  static constexpr std::uint64_t many_rows = 500'000;  // of one table in a range: too many to be digested at once
+
   // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
   // numbered from 0.
   DigestGrid(std::vector<Uuid> bounds, std::size_t tables) : bounds_(std::move(bounds)) {

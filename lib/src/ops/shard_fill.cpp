@@ -65,6 +65,8 @@ ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vect
     if (restart || !resumes(i)) {
       fresh = fresh ? fresh : start_anew(deadline);
       rows_[i] = *fresh;
+    } else {
+      begins_ = false;
     }
     rows_[i].job = "backfill";
     rows_[i].table = targets_[i].definition.table;
@@ -90,7 +92,9 @@ store::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   return row;
 }
 
-std::uint64_t ShardFill::run(JobControl& control, const std::function<void(const Progress&)>& report) {
+std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
+                             const std::function<void(const Progress&)>& report) {
+  record_ = record;
   while (true) {
     const std::size_t chunk = throttling_.limit_chunk(chunk_);
     wait(chunk, control, report);
@@ -177,12 +181,16 @@ std::uint64_t ShardFill::position() const {
 
 void ShardFill::gather(store::EntityBody& entity) {
   const auto stored = read(entity);
+  const std::size_t place = record_ != nullptr ? record_->add_entity(entity.id) : 0;
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
       continue;  // an earlier run has done it
     }
     for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
       const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
+      if (record_ != nullptr) {
+        record_->add_row(i, to, place, mixer_.mix(row, entity.id));
+      }
       auto& entries = gathered_.rows[to][i];
       entries.push_back({std::move(row), entity.id});
       gathered_.bytes += size_of(entries.back());
@@ -331,6 +339,9 @@ std::optional<model::StoredEntity> ShardFill::read(store::EntityBody& entity) {
   } catch (const Error& error) {
     Error::Context context = error.context();
     context.emplace_back("id", to_string(entity.id));
+    if (record_ != nullptr) {
+      record_->spoil();
+    }
     shards_.warn(
         {"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
     return std::nullopt;

@@ -17,10 +17,12 @@
 #include "base/stamp.hpp"
 #include "model/stored_entity.hpp"
 #include "ops/rows.hpp"
+#include "ops/scan_record.hpp"
 #include "ops/throttling.hpp"
 #include "store/entity_rows.hpp"
 #include "store/fence.hpp"
 #include "store/jobs.hpp"
+#include "store/row_digest.hpp"
 
 namespace looseleaf::ops {
 
@@ -45,9 +47,15 @@ class ShardFill {
   ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, Throttling& throttling,
             bool restart);
 
-  // Scans to the end. Returns how many index rows were sent. What is gathered when it throws is lost, and read again
-  // by the next scan.
-  std::uint64_t run(JobControl& control, const std::function<void(const Progress&)>& report);
+  // Will it read every entity for every index, since no earlier run has done any?
+  [[nodiscard]] bool begins() const { return begins_; }
+
+  // Scans to the end, and puts what it reads on `record`, if there is one. Returns how many index rows were sent. What
+  // is gathered when it throws is lost, and read again by the next scan.
+  std::uint64_t run(ScanRecord* record, JobControl& control, const std::function<void(const Progress&)>& report);
+
+  // Says every few seconds, to whoever wonders while this run waits, that it is alive.
+  void touch();
 
   // What was put before this was seen, or will be seen, by the scan; the earliest one of all its indexes.
   [[nodiscard]] base::Stamp barrier() const;
@@ -60,8 +68,6 @@ class ShardFill {
   [[nodiscard]] std::vector<store::EntityBody> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report);
   [[nodiscard]] Progress progress(const std::string& waiting = {}) const;
-  // For whoever wonders whether this run is alive while it waits.
-  void touch();
   [[nodiscard]] store::JobRow start_anew(const base::Deadline& deadline);
   // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
   [[nodiscard]] std::uint64_t position() const;
@@ -92,6 +98,9 @@ class ShardFill {
   std::uint64_t epoch_ = 0;          // of the catalog that was last checked
   std::size_t chunk_ = 500;          // entities
   std::uint64_t entities_ = 0, sent_ = 0;
+  bool begins_ = true;
+  ScanRecord* record_ = nullptr;
+  store::RowMixer mixer_;
   struct Gathered {
     RowsByShard rows;
     std::size_t bytes = 0;  // of memory

@@ -92,7 +92,8 @@ class Verification {
 
   WalkCounts walk_or_explain(const WalkVisitor& visitor) {
     try {
-      return walk(shards_, indexes_, throttling_, visitor);
+      const bool all_named = report_.verified == options_.tables;
+      return walk(shards_, indexes_, throttling_, visitor, all_named ? hooks_.scanned : nullptr);
     } catch (const sql::ServerError& error) {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <looseleaf/jobs.hpp>
 
+#include "ops/digest_grid.hpp"
 #include "store/shards.hpp"
 
 namespace looseleaf::ops {
@@ -14,6 +15,7 @@ struct VerifyHooks {
   std::function<void()> heartbeat = [] {};  // called every second or so, for whoever holds a lock meanwhile
   bool building_too = false;                // do not refuse an index that is named but still building
   bool wait_for_shards = false;             // for one that is down at the beginning, until the time-out
+  const DigestGrid* scanned = nullptr;      // for walk(), of all indexes that are named; null: it reads all bodies
 };
 VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
                     const VerifyHooks& hooks = {});

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/parallel.hpp"
-#include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/rows.hpp"
 #include "store/entity_rows.hpp"
@@ -23,7 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in a range
-constexpr std::uint64_t many_rows = 5 * largest_step;
 constexpr auto step_time = std::chrono::milliseconds(100);  // to count so many; digesting takes some times that
 constexpr std::size_t entry_chunk = 5000;                   // index rows read at once
 constexpr std::size_t close_batch = 400;                    // entities compared at once, row by row
@@ -54,9 +52,15 @@ class Walk {
     }
   }
 
+  DigestGrid make_grid() { return {find_bounds(), catalog_.indexes.size() * shards_.count()}; }
+
   WalkCounts run() {
-    DigestGrid grid(find_bounds(), catalog_.indexes.size() * shards_.count());
+    DigestGrid grid = make_grid();
     scan_entities(grid);
+    return run(grid);
+  }
+
+  WalkCounts run(const DigestGrid& grid) {
     estimate_rows();
     for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
       compare(grid, from, std::min(from + ranges_at_once, grid.ranges()));
@@ -123,7 +127,7 @@ class Walk {
     const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
       return store::estimate_entries(connection, definition, range);
     });
-    if (rows > many_rows) {
+    if (rows > DigestGrid::many_rows) {
       add_bounds(shard, range, bounds,
                  [&](sql::Connection& connection, const store::IdRange& within, std::size_t step) {
                    return store::entity_id_after(connection, definition, within, step);
@@ -179,7 +183,7 @@ class Walk {
   }
 
   [[nodiscard]] std::size_t table_of(std::size_t index, std::uint32_t shard) const {
-    return index * shards_.count() + shard;
+    return table_number(index, shard, shards_.count());
   }
 
   void scan_entities(DigestGrid& grid) {
@@ -372,9 +376,15 @@ class Walk {
 
 }  // namespace
 
+DigestGrid make_grid(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+                     const WalkVisitor& visitor) {
+  return Walk(shards, indexes, throttling, visitor).make_grid();
+}
+
 WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
-                const WalkVisitor& visitor) {
-  return Walk(shards, indexes, throttling, visitor).run();
+                const WalkVisitor& visitor, const DigestGrid* scanned) {
+  Walk walk(shards, indexes, throttling, visitor);
+  return scanned != nullptr ? walk.run(*scanned) : walk.run();
 }
 
 }  // namespace looseleaf::ops

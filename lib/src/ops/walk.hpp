@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/digest_grid.hpp"
 #include "ops/throttling.hpp"
 #include "store/catalog.hpp"
 #include "store/shards.hpp"
@@ -44,7 +45,13 @@ struct WalkCounts {
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // per index and shard
 };
 
+// A grid for these indexes with nothing in it yet, whose ranges have as many ids as should be dealt with at once.
+DigestGrid make_grid(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+                     const WalkVisitor& visitor);
+
+// `scanned`: such a grid of the same indexes, with what all entities call for. Then no bodies are read but those in
+// cells that differ, none is found broken, and no entities are counted.
 WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
-                const WalkVisitor& visitor);
+                const WalkVisitor& visitor, const DigestGrid* scanned = nullptr);
 
 }  // namespace looseleaf::ops

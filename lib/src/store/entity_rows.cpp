@@ -191,6 +191,11 @@ std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range) {
   return ids;
 }
 
+std::uint64_t count_ids(sql::Connection& connection, const IdRange& range) {
+  return connection.query("SELECT COUNT(*) FROM entities FORCE INDEX (id)" + where_in("id", range))
+      .unsigned_integer(0, 0);
+}
+
 std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip) {
   return nth_id(connection, "entities", "id", range, skip);
 }

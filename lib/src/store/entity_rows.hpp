@@ -70,6 +70,7 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
 
 // The ids of the rows in a range, in order.
 [[nodiscard]] std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range);
+[[nodiscard]] std::uint64_t count_ids(sql::Connection& connection, const IdRange& range);
 
 // See nth_id().
 [[nodiscard]] std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip);

@@ -1,0 +1,66 @@
+// Digests of what was read, and the judgement whether they are enough.
+#include "ops/scan_record.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace looseleaf::ops {
+
+ScanRecord::ScanRecord(DigestGrid grid, std::size_t indexes, std::uint32_t shards)
+    : grid_(std::move(grid)),
+      tables_(indexes * shards),
+      shards_(shards),
+      read_(grid_.ranges()),
+      changed_(grid_.ranges()) {}
+
+std::size_t ScanRecord::add_entity(const Uuid& id) {
+  read_[grid_.range_of(id)].fetch_add(1, std::memory_order_relaxed);
+  return grid_.place_of(id);
+}
+
+void ScanRecord::add_row(std::size_t index, std::uint32_t index_shard, std::size_t place, std::uint64_t mix) {
+  grid_.add(table_number(index, index_shard, shards_), place, mix);
+}
+
+void ScanRecord::add_changed(std::span<const Uuid> ids) {
+  for (const Uuid& id : ids) {
+    ++changed_[grid_.range_of(id)];
+  }
+}
+
+bool ScanRecord::suffices(std::span<const std::uint64_t> present) const {
+  return !spoilt_ && is_complete(present) && is_cheaper();
+}
+
+// Whatever was not read must have been inserted since.
+bool ScanRecord::is_complete(std::span<const std::uint64_t> present) const {
+  for (std::size_t range = 0; range < present.size(); ++range) {
+    if (present[range] > read_[range] + changed_[range]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Each change makes its cell differ, whose entities are all looked at then, one by one, which costs some ten times as
+// much as to read them in a row. And where there are too many rows in a range, it should be divided first.
+bool ScanRecord::is_cheaper() const {
+  constexpr std::uint64_t reading_is_cheaper = 20;
+  const std::uint64_t entities = std::accumulate(read_.begin(), read_.end(), std::uint64_t{0});
+  const std::uint64_t changed = std::accumulate(changed_.begin(), changed_.end(), std::uint64_t{0});
+  const std::uint64_t entities_a_cell = 1 + entities / (grid_.ranges() * grid_.cells());
+  if (changed * entities_a_cell * reading_is_cheaper > entities) {
+    return false;
+  }
+  for (std::size_t range = 0; range < grid_.ranges(); ++range) {
+    for (std::size_t table = 0; table < tables_; ++table) {
+      if (grid_.whole(table, range).rows > DigestGrid::many_rows) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace looseleaf::ops
