@@ -93,6 +93,10 @@ TEST_CASE("another definition under the same name is refused and shows what diff
        "/properties/-: nothing in force, {\"name\":\"s\",\"type\":\"bool\"} given"},
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})",
        "/shard_on: nothing in force, \"n\" given"},
+      // All that differs, not the first of it alone.
+      {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}], "immutable": true})",
+       "/properties/0/type: \"int\" in force, \"double\" given\n  difference: /immutable: nothing in force, true "
+       "given"},
   };
   for (const auto& [other, difference] : cases) {
     CAPTURE(other);
