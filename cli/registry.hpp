@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/exit_status.hpp"
+#include "cli/numbers.hpp"
 
 namespace looseleaf::cli {
 
@@ -41,6 +42,7 @@ struct Parameter {
   Target target;
   std::vector<std::string> choices = {};  // what the value may be; empty: anything
   bool required = false;                  // arguments only
+  Range range = {};                       // of a whole number
 
   [[nodiscard]] bool is_option() const { return name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool*>(target); }
