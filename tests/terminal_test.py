@@ -97,6 +97,17 @@ hint: write 32 hexadecimal digits as a string, or leave the id out to get one ma
     assert (status, shown) == (1, error % 2 + error % 4 + "looseleaf: stored 2 entities, rejected 2\n"), shown
 
 
+def check_question(box):
+    """Whoever leaves drop-index's question gets a line of his own for what comes next, be it by ^C or by ^D."""
+    job = f"""trap : INT; for i in 1 2; do "{PROGRAM}" drop-index by_n 2>&1; echo status $?; done; cat"""
+    with Window(box) as window:
+        window.start(job, 80)
+        for key, status in (("C-c", 130), ("C-d", 1)):
+            window.wait_for("it asks", lambda lines: lines[-1:] == ["drop by_n on every shard? [y/N]"])
+            window.tmux("send-keys", key)
+            window.wait_for("it ends on a line of its own", lambda lines: f"status {status}" in lines)
+
+
 def check_tables(box):
     piped = subprocess.run([PROGRAM, "status"], capture_output=True, text=True, check=True).stdout
     longest = max(map(len, piped.splitlines()))
@@ -255,7 +266,7 @@ def main():
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_messages, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
+        for check in (check_messages, check_question, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")
 

@@ -130,7 +130,8 @@ def indexes(box):
     assert box.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
     created = box.run("create-index", plain, by_n, lines=["index", "index", "summary"])
     assert created[2]["building"] == ["plain", "by_n"]
-    box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])
+    dropped = box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])[0]
+    assert dropped["table_kept"] and [name.rpartition("_")[0] for name in dropped["kept_as"]] == ["by_n_dropped"], dropped
     box.run("query", "plain", status=2)
     definition(box, "by_n")
     filled = box.run("create-index", plain, by_n, "--backfill", lines=["index", "index", "progress*", "summary"])

@@ -116,7 +116,7 @@ class LOOSELEAF_EXPORT Datastore {
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);
   // What create_indexes() would do; changes nothing.
   [[nodiscard]] std::vector<CreatePlan> plan_indexes(const std::vector<IndexDefinition>& definitions) const;
-  void drop_index(const std::string& table, const DropOptions& options = {});
+  DropReport drop_index(const std::string& table, const DropOptions& options = {});
   // Throws Error(bad_index), as drop_index would, for the first of these of which nothing is known.
   void require_indexes(const std::vector<std::string>& tables) const;
 
