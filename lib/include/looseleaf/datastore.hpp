@@ -85,7 +85,7 @@ struct InitReport {
 // Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.
 class LOOSELEAF_EXPORT Datastore {
  public:
-  // Connects to nothing yet; a shard is connected, and its identity checked, when it is first needed.
+  // Reads the option files; a shard is connected, and its identity checked, when it is first needed.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
