@@ -114,7 +114,7 @@ def check_tables(box):
     assert longest > 80, piped
     wide = on_terminal(["status"], columns=longest, both=False)[1]
     assert wide == piped
-    for columns in (longest - 1, 80, 66):
+    for columns in (longest - 1, 80, 66, 60, 45):
         narrow = on_terminal(["status"], columns=columns, both=False)[1]
         assert max(map(len, narrow.splitlines())) <= columns, narrow
         assert re.sub(r"\s", "", narrow) != re.sub(r"\s", "", piped) or columns == longest - 1, "nothing was broken"
@@ -132,6 +132,7 @@ def check_escapes(box):
     entity = json.dumps({"id": "0" * 31 + "1", "n": 1, "text": EVIL}, ensure_ascii=False)
     subprocess.run([PROGRAM, "put"], input=entity, text=True, check=True, capture_output=True)
     for arguments in (["get", "0" * 31 + "1"], ["query", "by_n", "n=1"]):
+        assert re.search(r"\b\d{15,20}\b", narrow) or columns < 60, f"the generation is broken:\n{narrow}"
         piped = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=True).stdout
         assert piped == entity + "\n", "a pipe gets an entity byte for byte"
         status, shown = on_terminal(arguments, both=False)
