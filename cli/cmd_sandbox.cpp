@@ -161,6 +161,7 @@ Command sandbox_command() {
       "the data and all else that the sandbox made. To stop or delete a sandbox that is not there is no failure."};
   command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
                       "looseleaf sandbox delete"};
+  command.opens_store = false;
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -272,7 +272,7 @@ TEST_CASE("the help names every command, and a command's help every option of it
     CHECK(overview.find("\n  " + command.name + ' ') != std::string::npos);
     const std::string help = help_text(command, 80);
     Globals globals;
-    std::vector<Parameter> parameters = common_parameters(globals);
+    std::vector<Parameter> parameters = common_parameters_for(&command, globals);
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);

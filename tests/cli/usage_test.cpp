@@ -63,8 +63,12 @@ TEST_CASE("every command has a help of its own, which asks no server") {
     CAPTURE(command);
     const cli::ProcessResult help = run({"looseleaf", command, "--help", "--cluster", "/nonexistent"});
     check_status(help, 0);
-    CHECK(holds_in_order(help.out,
-                         {"usage: looseleaf " + command, "common options:\n", "--cluster FILE", "--timeout S"}));
+    CHECK(holds_in_order(help.out, {"usage: looseleaf " + command, "common options:\n", "--quiet", "--color WHEN"}));
+    for (const std::string option :
+         {"--cluster FILE", "--defaults-file FILE", "--ssl-mode MODE", "--verbose", "--progress WHEN", "--timeout S"}) {
+      CAPTURE(option);  // a sandbox has no use for these, and its help once listed them
+      CHECK(times("\n  " + option, help.out) == (command == "sandbox" ? 0 : 1));
+    }
     CHECK(times("examples:\n  looseleaf", help.out) + times("examples:\n  export", help.out) +
               times("examples:\n  zcat", help.out) ==
           1);
@@ -157,10 +161,6 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
   }
 }
 
-TEST_CASE("control characters of an argument do not reach the terminal") {
-  const cli::ProcessResult result = run({"looseleaf", "\033[2Jget\n"});
-  check_run(result, 2, "", {"error: unknown command\n", "\\u001b[2Jget\\u000a\n"});
-}
 // The hint was wrong about 0 before, some options took 0 for no limit, and huge numbers became small ones.
 TEST_CASE("a number is taken from one end of the range that the hint names to the other, and not beyond") {
   struct Case {
@@ -203,6 +203,10 @@ TEST_CASE("a number is taken from one end of the range that the hint names to th
   }
 }
 
+TEST_CASE("control characters of an argument do not reach the terminal") {
+  const cli::ProcessResult result = run({"looseleaf", "\033[2Jget\n"});
+  check_run(result, 2, "", {"error: unknown command\n", "\\u001b[2Jget\\u000a\n"});
+}
 
 TEST_CASE("messages have colours only if that is asked for") {
   const cli::ProcessResult colored = run({"looseleaf", "status", "--cluster", "/nonexistent", "--color", "always"});
