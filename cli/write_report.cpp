@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <system_error>
 
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -36,15 +34,6 @@ std::string_view name_of(WriteStatus status) {
       return "unknown";
   }
   return "unknown";
-}
-
-// A member is always of the same type.
-Json json_of(const std::string& key, const std::string& value) {
-  static constexpr std::array<std::string_view, 4> numbers{"line", "column", "shard", "code"};
-  const bool number = std::find(numbers.begin(), numbers.end(), key) != numbers.end();
-  std::int64_t whole = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
-  return number && error == std::errc() && end == value.data() + value.size() ? Json(whole) : Json(value);
 }
 
 bool about_one_entity(const std::string& key) {
@@ -302,7 +291,7 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
     line["error"] = error->what();
     for (const auto& [key, value] : error->context()) {
       if (key != "id") {
-        line[key] = json_of(key, value);
+        line[key] = json_of_context(key, value);
       }
     }
   }
