@@ -19,7 +19,6 @@
 #include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
-#include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 
@@ -57,9 +56,9 @@ void store_value(const Parameter& parameter, const std::string& text) {
   } else if (auto* const* given = std::get_if<std::optional<std::string>*>(&parameter.target)) {
     **given = text;
   } else if (auto* const* number = std::get_if<std::uint64_t*>(&parameter.target)) {
-    **number = parse_count(parameter.name, text);
+    **number = parse_count(parameter.name, text, parameter.range);
   } else if (auto* const* optional = std::get_if<std::optional<std::uint64_t>*>(&parameter.target)) {
-    **optional = parse_count(parameter.name, text);
+    **optional = parse_count(parameter.name, text, parameter.range);
   } else if (auto* const* seconds = std::get_if<double*>(&parameter.target)) {
     **seconds = parse_seconds(parameter.name, text);
   }

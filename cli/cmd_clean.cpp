@@ -162,8 +162,11 @@ Command clean_command() {
   command.parameters = {
       {"--full", "", "sweep everything, not only what changed", &options->clean.full},
       {"--follow", "", "go on until stopped: what changes is looked at within seconds", &options->clean.follow},
-      {"--full-every", "S", "with --follow and --full: seconds from one sweep to the next; 86400 if not given",
-       &options->full_every},
+      {.name = "--full-every",
+       .value = "S",
+       .help = "with --follow and --full: seconds from one sweep to the next; 86400 if not given",
+       .target = &options->full_every,
+       .range = {.least = 1, .most = longest_seconds}},
       {"--metrics-file", "FILE", "keep counts, errors and lag in a file for Prometheus", &options->metrics_file},
   };
   add_throttle_parameters(command, options->clean.throttle);

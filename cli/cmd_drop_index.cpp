@@ -10,6 +10,7 @@
 #include "cli/connect.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
+#include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
@@ -32,9 +33,12 @@ bool agreed(const Options& options) {
   if (options.yes) {
     return true;
   }
+  const OpenLine open_line(STDERR_FILENO);
   print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
-  std::getline(std::cin, answer);
+  if (!std::getline(std::cin, answer)) {
+    print_plain("\n");  // the terminal's user ended no line
+  }
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
@@ -52,13 +56,13 @@ ExitStatus run(Options options, const Globals& globals) {
     return ExitStatus::negative;
   }
   for (const auto& table : options.tables) {
-    store.drop_index(table, {options.keep_table});
+    const DropReport report = store.drop_index(table, {options.keep_table});
     if (globals.json()) {
-      print_json({{"table", table}, {"dropped", true}, {"table_kept", options.keep_table}});
+      print_json({{"table", table}, {"dropped", true}, {"table_kept", !report.kept.empty()}, {"kept_as", report.kept}});
     }
     if (!globals.quiet) {
-      print_note(
-          fmt::format("dropped {}{}", table, options.keep_table ? "; its tables are kept under another name" : ""));
+      print_note(fmt::format("dropped {}", table) +
+                 (report.kept.empty() ? "" : fmt::format("; its tables are kept as {}", fmt::join(report.kept, ", "))));
     }
   }
   if (globals.json()) {

@@ -16,18 +16,9 @@ struct Options {
   std::optional<std::uint64_t> accept_empty_shard;
 };
 
-std::optional<std::uint32_t> shard_number(const std::optional<std::uint64_t>& number, std::uint32_t shard_count) {
-  if (number && *number >= shard_count) {
-    throw Error(ErrorCode::usage, "no such shard",
-                {{"shard", std::to_string(*number)}, {"shards", std::to_string(shard_count)}},
-                "shards are numbered from 0");
-  }
-  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
-}
-
 ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
-  const InitReport report = store.init(shard_number(options.accept_empty_shard, store.shard_count()));
+  const InitReport report = store.init(options.accept_empty_shard);
   const std::string id = to_string(report.cluster_id);
   if (globals.json()) {
     print_summary({{"cluster_id", id}, {"created", report.created > 0}});
@@ -53,9 +44,13 @@ Command init_command() {
   Command command;
   command.name = "init";
   command.summary = "create the databases and tables on every shard, print the cluster id";
-  command.parameters = {{"--accept-empty-shard", "K",
-                         "let shard K be empty although the others hold entities, as after replacing its server",
-                         &options->accept_empty_shard}};
+  command.parameters = {
+      {.name = "--accept-empty-shard",
+       .value = "K",
+       .help = "let shard K be empty although the others hold entities, as after replacing its server",
+       .target = &options->accept_empty_shard,
+       .range = {.most = max_shards - 1}},
+  };
   command.details = {"May be repeated: what is there already is checked and left alone."};
   command.examples = {"looseleaf init", "looseleaf init --cluster cluster.json --accept-empty-shard 2"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

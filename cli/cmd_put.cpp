@@ -137,7 +137,8 @@ ExitStatus run(Options options, const Globals& globals) {
     try {
       check_readable(file);
     } catch (Error& error) {
-      error.with_hint("nothing was stored; name files that are there and may be read");
+      error.with_hint("nothing was stored; " +
+                      (error.hint().empty() ? "name files that are there and may be read" : error.hint()));
       throw;
     }
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
@@ -170,7 +171,8 @@ Command put_command() {
   command.details = {
       "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id "
       "gets one. Each id is printed as soon as its entity is durable, in input order.",
-      "What cannot be stored is reported with its line and column; everything else is stored."};
+      "What cannot be stored is reported with its line and column; everything else is stored. How many were stored is "
+      "said at the end on a terminal, with --verbose, or if not all were."};
   command.examples = {"looseleaf put entities.jsonl > ids.txt",
                       "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

@@ -35,10 +35,6 @@ void check(const Options& options) {
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
                 "leave --after out for the first page; there is no next page where no token was printed");
   }
-  if (options.limit == 0U) {
-    throw Error(ErrorCode::usage, "a limit must be at least 1", {{"option", "--limit"}},
-                "give a number from 1, or leave the option out for every match");
-  }
 }
 
 Query query_of(const Options& options) {
@@ -174,8 +170,11 @@ Command query_command() {
        "name^=prefix for the next",
        &options->conditions},
       {"--desc", "", "the other way round", &options->descending},
-      {"--limit", "N", "at most N entities; if there are more, the last line on standard error is `next: TOKEN`",
-       &options->limit},
+      {.name = "--limit",
+       .value = "N",
+       .help = "at most N entities; if there are more, the last line on standard error is `next: TOKEN`",
+       .target = &options->limit,
+       .range = {.least = 1}},
       {"--after", "TOKEN", "go on where the page ended that printed this token", &options->after},
       {"--where", "COND",
        "name=value for a property that the index does not have (a JSON scalar if it reads as one); may be repeated",

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <looseleaf/cluster.hpp>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -21,19 +21,11 @@ struct Options {
   std::optional<std::uint64_t> shards, servers;
 };
 
-std::uint32_t number_of(const char* option, const std::optional<std::uint64_t>& number) {
-  if (number && (*number == 0 || *number > std::numeric_limits<std::uint16_t>::max())) {
-    throw Error(ErrorCode::usage, "not a possible number", {{"option", option}, {"value", std::to_string(*number)}},
-                fmt::format("give a number from 1 to {}", std::numeric_limits<std::uint16_t>::max()));
-  }
-  return static_cast<std::uint32_t>(number.value_or(0));
-}
-
 ExitStatus start(const Options& options, const Globals& globals) {
   SandboxOptions how;
   how.dir = options.dir;
-  how.shards = number_of("--shards", options.shards);
-  how.servers = number_of("--servers", options.servers);
+  how.shards = static_cast<std::uint32_t>(options.shards.value_or(0));
+  how.servers = static_cast<std::uint32_t>(options.servers.value_or(0));
   const Sandbox sandbox = Sandbox::start(how);
   if (globals.json()) {
     print_summary({{"cluster_file", sandbox.cluster_file()}});
@@ -152,8 +144,16 @@ Command sandbox_command() {
        .target = &options->action,
        .choices = {"start", "stop", "status", "delete"},
        .required = true},
-      {"--shards", "N", "how many shards a new sandbox gets; 2 if not given", &options->shards},
-      {"--servers", "N", "how many servers they share; one each if not given", &options->servers},
+      {.name = "--shards",
+       .value = "N",
+       .help = "how many shards a new sandbox gets; 2 if not given",
+       .target = &options->shards,
+       .range = {.least = 1, .most = max_shards}},
+      {.name = "--servers",
+       .value = "N",
+       .help = "how many servers they share; one each if not given",
+       .target = &options->servers,
+       .range = {.least = 1, .most = most_sandbox_servers}},
       {"--dir", "DIR", "where the sandbox is; .sandbox if not given", &options->dir},
   };
   command.details = {
@@ -161,6 +161,7 @@ Command sandbox_command() {
       "the data and all else that the sandbox made. To stop or delete a sandbox that is not there is no failure."};
   command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
                       "looseleaf sandbox delete"};
+  command.opens_store = false;
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -85,7 +85,7 @@ void print_jobs(const Status& status) {
 Json json_of(const Error& error) {
   Json context = Json::object();
   for (const auto& [key, value] : error.context()) {
-    context[key] = value;
+    context[key] = json_of_context(key, value);
   }
   return {{"what", error.what()}, {"context", std::move(context)}, {"hint", error.hint()}};
 }

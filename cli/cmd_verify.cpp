@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -101,8 +100,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   how.tables = options.tables;
   how.repair = options.repair;
   how.throttle = options.throttle;
-  how.grace_seconds =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.grace, std::numeric_limits<std::uint32_t>::max()));
+  how.grace_seconds = static_cast<std::uint32_t>(options.grace);
   how.definitions = std::move(declared.definitions);
   how.samples = 0;
   how.on_finding = [&](const Finding& finding) { output.add(finding); };
@@ -134,8 +132,11 @@ Command verify_command() {
       {"TABLE", "", "the indexes to verify; none: all", &options->tables},
       {"--repair", "", "mend what is found", &options->repair},
       {"--all", "", "list every finding, not 20 of a kind", &options->all},
-      {"--grace", "S", "seconds that a superfluous row may stand before it is a finding; 10 if not given",
-       &options->grace},
+      {.name = "--grace",
+       .value = "S",
+       .help = "seconds that a superfluous row may stand before it is a finding; 10 if not given",
+       .target = &options->grace,
+       .range = {.most = longest_seconds}},
       {"--report", "junit=FILE", "also write a report in JUnit's XML, a test case for each index and shard",
        &options->report},
       {"--definitions", "DIR", "also check that exactly the definitions in this folder are in force",

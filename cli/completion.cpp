@@ -122,12 +122,12 @@ void add_options(Completion& completion, const Line& line, const std::vector<Par
   }
 }
 
-Completion options_of(const Line& line, const std::vector<Parameter>& common) {
+Completion options_of(const Line& line, Globals& globals) {
   Completion completion;
   if (line.command != nullptr) {
     add_options(completion, line, line.command->parameters);
   }
-  add_options(completion, line, common);
+  add_options(completion, line, common_parameters_for(line.command, globals));
   completion.candidates.push_back({"--help", "tell all about it"});
   completion.candidates.push_back({"-h", "show examples and options in short"});
   if (line.command == nullptr) {
@@ -181,7 +181,7 @@ Completion completion_of(const Registry& registry, const std::vector<std::string
                : values_of(*option, line, current.substr(0, equals + 1), std::string_view(current).substr(equals + 1));
   }
   if (is_option) {
-    return options_of(line, common);
+    return options_of(line, globals);
   }
   if (line.command == nullptr) {
     std::vector<Candidate> commands;
@@ -191,7 +191,7 @@ Completion completion_of(const Registry& registry, const std::vector<std::string
     return words_of(commands);
   }
   const Parameter* const argument = next_argument(line);
-  return argument != nullptr ? values_of(*argument, line, "", current) : options_of(line, common);
+  return argument != nullptr ? values_of(*argument, line, "", current) : options_of(line, globals);
 }
 
 namespace {

@@ -30,10 +30,6 @@ std::string find_cluster_file(const Globals& globals) {
 }
 
 looseleaf::Options store_options(const Globals& globals) {
-  if (globals.timeout <= 0) {
-    throw Error(ErrorCode::usage, "the time-out must be more than 0 seconds", {{"option", "--timeout"}},
-                "give it a number such as 30, or leave the option out");
-  }
   looseleaf::Options options;
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(globals.timeout * 1000.0 + 0.5));
   if (options.timeout < options.connect_timeout) {

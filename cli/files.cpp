@@ -36,6 +36,37 @@ Error unreadable(const std::string& name, int error) {
   return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}});
 }
 
+// Formats by what their files begin with, as no JSON text and no id does.
+struct Packed {
+  std::string_view magic, format, unpack;
+};
+constexpr std::array<Packed, 7> packed_formats{{{"\x1F\x8B", "gzip", "zcat"},
+                                                {"\x28\xB5\x2F\xFD", "zstd", "zstdcat"},
+                                                {"\xFD"
+                                                 "7zXZ",
+                                                 "xz", "xzcat"},
+                                                {"BZh91AY&SY", "bzip2", "bzcat"},
+                                                {"PK\x03\x04", "zip", "unzip -p"},
+                                                {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
+                                                {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"}}};
+
+// True if more must be read to tell.
+bool may_begin_packed(std::string_view beginning) {
+  return std::any_of(packed_formats.begin(), packed_formats.end(), [&](const Packed& packed) {
+    return beginning.size() < packed.magic.size() && packed.magic.starts_with(beginning);
+  });
+}
+
+void refuse_packed(std::string_view beginning, const std::string& name) {
+  for (const Packed& packed : packed_formats) {
+    if (beginning.starts_with(packed.magic)) {
+      throw Error(ErrorCode::io, "the input is not UTF-8 text",
+                  {{"file", name}, {"format", std::string(packed.format)}},
+                  fmt::format("convert it on its way in: `{} FILE | looseleaf ...`", packed.unpack));
+    }
+  }
+}
+
 }  // namespace
 
 Input::Input(const std::string& name)
@@ -52,7 +83,20 @@ Input::~Input() {
   }
 }
 
+// What is packed is refused as a whole: read as text it would be as many mistakes as it happens to have lines.
 std::size_t Input::read(char* buffer, std::size_t size) {
+  std::size_t got = read_some(buffer, size);
+  if (!begun_) {
+    begun_ = true;
+    for (std::size_t more = got; more > 0 && got < size && may_begin_packed({buffer, got}); got += more) {
+      more = read_some(buffer + got, size - got);
+    }
+    refuse_packed({buffer, got}, name_);
+  }
+  return got;
+}
+
+std::size_t Input::read_some(char* buffer, std::size_t size) {
   while (wait_readable(fd_)) {
     const ssize_t got = ::read(fd_, buffer, size);
     if (got >= 0) {
@@ -76,8 +120,13 @@ void check_readable(const std::string& name) {
   if (::faccessat(AT_FDCWD, name.c_str(), R_OK, AT_EACCESS) != 0) {
     throw unreadable(name, errno);
   }
-  if (const auto info = stat_of_input(name); info && S_ISDIR(info->st_mode)) {
+  const auto info = stat_of_input(name);
+  if (info && S_ISDIR(info->st_mode)) {
     throw unreadable(name, EISDIR);
+  }
+  if (info && S_ISREG(info->st_mode)) {
+    std::array<char, 16> beginning{};
+    static_cast<void>(Input(name).read(beginning.data(), beginning.size()));
   }
 }
 

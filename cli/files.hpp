@@ -23,18 +23,21 @@ class Input {
   ~Input();
 
   // As read(2): what is there, at least one byte. 0 at the end, or as soon as a signal asks to stop.
-  // Throws Error(io).
+  // Throws Error(io), also for what begins like a compressed file or UTF-16.
   std::size_t read(char* buffer, std::size_t size);
 
   [[nodiscard]] bool is_terminal() const;
 
  private:
+  std::size_t read_some(char* buffer, std::size_t size);
+
   std::string name_;
   int fd_;
+  bool begun_ = false;
 };
 
-// Throws Error(io) if the file of this name ("-": standard input) is not there, is a directory or may not be read.
-// Opens nothing: a FIFO would wait for whoever writes to it.
+// Throws Error(io) if the file of this name ("-": standard input) is not there, is a directory or may not be read, or a
+// regular file is not text. Opens nothing else: a FIFO would wait for whoever writes to it.
 void check_readable(const std::string& name);
 
 // Bytes of a regular file, or of one that standard input comes from; absent for anything else. Opens nothing.

@@ -76,9 +76,9 @@ std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool opt
   return entries;
 }
 
-std::string common_options(std::size_t text_width) {
+std::string common_options(const Command* command, std::size_t text_width) {
   Globals globals;
-  std::vector<Entry> entries = entries_of(common_parameters(globals), true);
+  std::vector<Entry> entries = entries_of(common_parameters_for(command, globals), true);
   entries.emplace_back("--help", "show this help; -h: a short one");
   return section("common options", entries, text_width);
 }
@@ -149,7 +149,7 @@ std::string short_help(const Command& command, std::size_t width) {
 std::string help_text(const Registry& registry, std::size_t width) {
   return "usage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n\n" +
          wrapped("Stores schema-free JSON entities and their indexes on sharded MySQL or MariaDB.", 0, width) + '\n' +
-         commands(registry, width) + common_options(width) + '\n' + examples(first_steps()) + '\n' +
+         commands(registry, width) + common_options(nullptr, width) + '\n' + examples(first_steps()) + '\n' +
          wrapped("`looseleaf COMMAND --help` tells more; `looseleaf --version` prints the version.", 0, width) + '\n';
 }
 
@@ -162,7 +162,7 @@ std::string help_text(const Command& command, std::size_t width) {
   }
   return usage_of(command) + '\n' + wrapped(summary, 0, width) + '\n' + details +
          section("arguments", entries_of(command.parameters, false), width) +
-         section("options", entries_of(command.parameters, true), width) + common_options(width) + '\n' +
+         section("options", entries_of(command.parameters, true), width) + common_options(&command, width) + '\n' +
          examples(command.examples);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/output.hpp"
 
@@ -13,6 +14,9 @@ using Json = nlohmann::ordered_json;
 inline bool print_json(const Json& value) {
   return print_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
+
+// What an error's context says under this key; always of the same type, whichever error and command it comes from.
+[[nodiscard]] Json json_of_context(const std::string& key, const std::string& value);
 
 // The version of what docs/json.md and schemas/output describe. Members may be added to objects without a new one.
 inline constexpr int schema_version = 1;

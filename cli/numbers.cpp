@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <limits>
 #include <looseleaf/error.hpp>
 #include <system_error>
 
 namespace looseleaf::cli {
 namespace {
 
-constexpr double longest_seconds = 366.0 * 86400.0;
+constexpr double fewest_seconds = 0.001;
 
 template <typename Number>
 bool parse_whole(const std::string& text, Number& number) {
@@ -22,20 +21,22 @@ bool parse_whole(const std::string& text, Number& number) {
 
 }  // namespace
 
-std::uint64_t parse_count(const std::string& option, const std::string& text) {
+std::uint64_t parse_count(const std::string& option, const std::string& text, Range range) {
   std::uint64_t number = 0;
-  if (!parse_whole(text, number)) {
-    throw Error(ErrorCode::usage, "not a whole number", {{"option", option}, {"value", text}},
-                fmt::format("give a number from 0 to {}", std::numeric_limits<std::uint64_t>::max()));
+  const bool whole = parse_whole(text, number);
+  if (!whole || number < range.least || number > range.most) {
+    throw Error(ErrorCode::usage, whole ? "a number out of range" : "not a whole number",
+                {{"option", option}, {"value", text}},
+                fmt::format("give a number from {} to {}, or leave the option out", range.least, range.most));
   }
   return number;
 }
 
 double parse_seconds(const std::string& option, const std::string& text) {
   double number = 0;
-  if (!parse_whole(text, number) || !(number >= 0) || number > longest_seconds) {
+  if (!parse_whole(text, number) || !(number >= fewest_seconds) || number > static_cast<double>(longest_seconds)) {
     throw Error(ErrorCode::usage, "not a number of seconds", {{"option", option}, {"value", text}},
-                fmt::format("give a number from 0 to {:.0f}", longest_seconds));
+                fmt::format("give a number from {} to {}, or leave the option out", fewest_seconds, longest_seconds));
   }
   return number;
 }

@@ -2,14 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace looseleaf::cli {
 
-// A whole number from 0; `option` is for the message. Throws Error(usage).
-[[nodiscard]] std::uint64_t parse_count(const std::string& option, const std::string& text);
+inline constexpr std::uint64_t longest_seconds = 366 * 86400;
 
-// Seconds, with a fraction allowed, from 0 to a year. Throws Error(usage).
+// What a whole number may be, both ends included.
+struct Range {
+  std::uint64_t least = 0;
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+};
+
+// A whole number within the range; `option` is for the message. Throws Error(usage).
+[[nodiscard]] std::uint64_t parse_count(const std::string& option, const std::string& text, Range range);
+
+// Seconds, with a fraction allowed, from a millisecond to a year. Throws Error(usage).
 [[nodiscard]] double parse_seconds(const std::string& option, const std::string& text);
 
 }  // namespace looseleaf::cli

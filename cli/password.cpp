@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "cli/signals.hpp"
 #include "cli/terminal.hpp"
 
 namespace looseleaf::cli {
@@ -63,6 +64,7 @@ std::optional<std::string> ask_password(const std::string& prompt) {
   const bool in_foreground = ::tcgetpgrp(fd) == ::getpgrp();
   if (in_foreground && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1)) {
     const Silence silence(fd);  // before the prompt: what is typed until then is thrown away, and would be shown
+    const OpenLine open_line(fd);
     write_text(fd, escape_controls(prompt));
     password = read_line(fd);
     write_text(fd, "\n");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/exit_status.hpp"
+#include "cli/numbers.hpp"
 
 namespace looseleaf::cli {
 
@@ -41,6 +42,8 @@ struct Parameter {
   Target target;
   std::vector<std::string> choices = {};  // what the value may be; empty: anything
   bool required = false;                  // arguments only
+  Range range = {};                       // of a whole number
+  bool for_store = false;                 // of common options: of no use to a command that opens no store
 
   [[nodiscard]] bool is_option() const { return name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool*>(target); }
@@ -54,13 +57,17 @@ struct Command {
   std::vector<Parameter> parameters;
   std::vector<std::string> details;  // paragraphs for the command's own help
   std::vector<std::string> examples;
+  bool opens_store = true;
   std::function<ExitStatus(const Globals&)> run;
 };
 
 // The commands in the order in which the help lists them.
 using Registry = std::vector<Command>;
 
-// The common options, writing into `globals`.
+// The common options, writing into `globals`. Every command takes all of them.
 [[nodiscard]] std::vector<Parameter> common_parameters(Globals& globals);
+
+// Those of them that are of use to the command, if there is one.
+[[nodiscard]] std::vector<Parameter> common_parameters_for(const Command* command, Globals& globals);
 
 }  // namespace looseleaf::cli

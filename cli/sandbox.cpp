@@ -31,8 +31,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t longest_socket_path = 106;
-constexpr std::uint32_t most_shards = 4096;  // of a cluster
-constexpr std::uint32_t most_servers = 32;   // each takes 100 MiB of memory, one of MySQL 500
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto stop_limit = std::chrono::seconds(30);
 constexpr const char* marker_name = "looseleaf-sandbox";
@@ -252,13 +250,9 @@ void Sandbox::create(const SandboxOptions& options) {
                 {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}},
                 "every server holds a shard at least: raise --shards, or lower --servers");
   }
-  if (shards_ > most_shards) {
-    throw Error(ErrorCode::usage, "too many shards",
-                {{"shards", std::to_string(shards_)}, {"most", std::to_string(most_shards)}}, "give fewer");
-  }
-  if (servers_ > most_servers) {
+  if (servers_ > most_sandbox_servers) {
     throw Error(ErrorCode::usage, "too many servers for one machine",
-                {{"servers", std::to_string(servers_)}, {"most", std::to_string(most_servers)}},
+                {{"servers", std::to_string(servers_)}, {"most", std::to_string(most_sandbox_servers)}},
                 "many shards may share a server: give --servers");
   }
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {

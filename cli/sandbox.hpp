@@ -13,6 +13,8 @@
 
 namespace looseleaf::cli {
 
+inline constexpr std::uint32_t most_sandbox_servers = 32;  // each takes 100 MiB of memory, one of MySQL 500
+
 struct SandboxOptions {
   std::string dir;                      // empty: .sandbox in the working directory
   std::uint32_t shards = 0;             // 0: as the sandbox has already, else 2

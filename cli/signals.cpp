@@ -20,16 +20,25 @@ std::atomic<int> received{0};
 std::atomic<bool> draining{false};
 std::atomic<std::atomic<bool>*> job_stop{nullptr};
 std::array<int, 2> stop_pipe{-1, -1};
+std::atomic<int> open_line{-1};  // the descriptor; -1: none
 
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::atomic<bool>*>::is_always_lock_free,
               "the handlers use these");
 
 // Only async-signal-safe calls from here.
+void end_open_line() {
+  const int fd = open_line;
+  if (fd >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(fd, "\n", 1);  // whoever asked is gone either way
+  }
+}
+
 void handle_stop(int signal) {
   const int saved_errno = errno;
   const bool second = received.exchange(signal) != 0;
   if (second || !draining) {
     restore_terminal_echo();
+    end_open_line();
     ::_exit(128 + signal);
   }
   if (std::atomic<bool>* stop = job_stop) {
@@ -80,6 +89,14 @@ Drain::Drain(JobControl* control) {
 Drain::~Drain() {
   job_stop = nullptr;
   draining = false;
+}
+
+OpenLine::OpenLine(int fd) {
+  open_line = fd;
+}
+
+OpenLine::~OpenLine() {
+  open_line = -1;
 }
 
 bool wait_readable(int fd) {

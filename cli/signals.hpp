@@ -26,6 +26,15 @@ class Drain {
   ~Drain();
 };
 
+// While one is alive a signal that stops the process first ends the line on this terminal, on which a question stands.
+class OpenLine {
+ public:
+  explicit OpenLine(int fd);
+  OpenLine(const OpenLine&) = delete;
+  OpenLine& operator=(const OpenLine&) = delete;
+  ~OpenLine();
+};
+
 // Waits until `fd` can be read. False if a signal asks to stop first.
 [[nodiscard]] bool wait_readable(int fd);
 

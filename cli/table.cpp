@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -13,8 +15,15 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::size_t narrowest = 10;  // that a column is made
-constexpr std::string_view gap = "  ";
+// How far columns may be narrowed, from what reads best to what still fits a small window.
+struct Squeeze {
+  std::size_t gap;        // columns of the terminal between two of the table
+  std::size_t narrowest;  // that a column of text is made
+  bool numbers;           // whether they may be broken, too
+};
+constexpr std::size_t as_it_is = std::numeric_limits<std::size_t>::max();
+constexpr std::array<Squeeze, 5> squeezes{
+    {{2, as_it_is, false}, {2, 10, false}, {1, 10, false}, {1, 5, false}, {1, 5, true}}};
 
 using Widths = std::vector<std::size_t>;
 
@@ -30,22 +39,69 @@ Widths natural_widths(const std::vector<Column>& columns, const TableRows& rows)
   return widths;
 }
 
-// Takes from whichever column of text is the widest, until all fit or none can be narrower.
-void narrow(Widths& widths, const std::vector<Column>& columns, std::size_t width) {
-  std::size_t total = std::accumulate(widths.begin(), widths.end(), gap.size() * (widths.size() - 1));
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    longest = std::max(longest, width_of(word));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return longest;
+}
+
+// The title of a column of numbers may go on in a second line, the numbers only if there is no other way.
+std::size_t least_width(const std::vector<Column>& columns, const TableRows& rows, std::size_t i,
+                        const Squeeze& squeeze) {
+  if (!columns[i].right || squeeze.numbers) {
+    return squeeze.narrowest;
+  }
+  std::size_t least = longest_word(columns[i].title);
+  for (const auto& row : rows) {
+    least = std::max(least, width_of(row.at(i)));
+  }
+  return least;
+}
+
+// Takes from whichever column is the widest of those that can be narrower. False if they do not fit even so.
+bool narrow(Widths& widths, const Widths& least, std::size_t gap, std::size_t width) {
+  std::size_t total = std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
   while (total > width) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!columns[i].right && widths[i] > narrowest && (widest == nullptr || widths[i] > *widest)) {
+      if (widths[i] > least[i] && (widest == nullptr || widths[i] > *widest)) {
         widest = &widths[i];
       }
     }
     if (widest == nullptr) {
-      return;
+      return false;
     }
     --*widest;
     --total;
   }
+  return true;
+}
+
+struct Layout {
+  Widths widths;
+  std::size_t gap = squeezes.front().gap;
+};
+
+Layout layout_of(const std::vector<Column>& columns, const TableRows& rows, std::optional<std::size_t> width) {
+  Layout layout{natural_widths(columns, rows)};
+  if (!width) {
+    return layout;
+  }
+  for (const Squeeze& squeeze : squeezes) {
+    layout = {natural_widths(columns, rows), squeeze.gap};
+    Widths least;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      least.push_back(least_width(columns, rows, i, squeeze));
+    }
+    if (narrow(layout.widths, least, squeeze.gap, *width)) {
+      break;
+    }
+  }
+  return layout;
 }
 
 // The cell's lines: broken after a space if there is one, else wherever it must be.
@@ -67,8 +123,9 @@ std::vector<std::string> wrapped(std::string_view cell, std::size_t width) {
   return lines;
 }
 
-void append_row(std::vector<std::string>& lines, const std::vector<Column>& columns, const Widths& widths,
+void append_row(std::vector<std::string>& lines, const std::vector<Column>& columns, const Layout& layout,
                 const std::vector<std::string>& cells) {
+  const Widths& widths = layout.widths;
   std::vector<std::vector<std::string>> parts;
   std::size_t height = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -80,7 +137,7 @@ void append_row(std::vector<std::string>& lines, const std::vector<Column>& colu
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::string part = at < parts[i].size() ? parts[i][at] : "";
       const std::string padding(widths[i] - std::min(widths[i], width_of(part)), ' ');
-      line += i == 0 ? std::string_view() : gap;
+      line.append(i == 0 ? 0 : layout.gap, ' ');
       line += columns[i].right ? padding + part : part + padding;
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -92,17 +149,14 @@ void append_row(std::vector<std::string>& lines, const std::vector<Column>& colu
 
 std::vector<std::string> format_table(const std::vector<Column>& columns, const TableRows& rows,
                                       std::optional<std::size_t> width) {
-  Widths widths = natural_widths(columns, rows);
-  if (width) {
-    narrow(widths, columns, *width);
-  }
+  const Layout layout = layout_of(columns, rows, width);
   std::vector<std::string> titles;
   std::transform(columns.begin(), columns.end(), std::back_inserter(titles),
                  [](const Column& column) { return column.title; });
   std::vector<std::string> lines;
-  append_row(lines, columns, widths, titles);
+  append_row(lines, columns, layout, titles);
   for (const auto& row : rows) {
-    append_row(lines, columns, widths, row);
+    append_row(lines, columns, layout, row);
   }
   return lines;
 }

@@ -15,9 +15,8 @@ struct Column {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends. Given a `width`, cells of
-// columns that are aligned to the left go on in further lines, so that none is longer, unless columns would become too
-// narrow to be read.
+// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends. Given a `width`, cells go
+// on in further lines, text before numbers, so that none is longer, unless columns would become too narrow to be read.
 [[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns, const TableRows& rows,
                                                     std::optional<std::size_t> width = std::nullopt);
 

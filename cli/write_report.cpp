@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <system_error>
 
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -20,6 +18,7 @@ namespace looseleaf::cli {
 namespace {
 
 constexpr std::size_t kinds_told_apart = 100;
+constexpr std::uint64_t rejections_on_terminal = 20;  // of a kind
 constexpr std::size_t most_put_off_bytes = 4 * 1024 * 1024;
 
 std::string_view name_of(WriteStatus status) {
@@ -36,15 +35,6 @@ std::string_view name_of(WriteStatus status) {
       return "unknown";
   }
   return "unknown";
-}
-
-// A member is always of the same type.
-Json json_of(const std::string& key, const std::string& value) {
-  static constexpr std::array<std::string_view, 4> numbers{"line", "column", "shard", "code"};
-  const bool number = std::find(numbers.begin(), numbers.end(), key) != numbers.end();
-  std::int64_t whole = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
-  return number && error == std::errc() && end == value.data() + value.size() ? Json(whole) : Json(value);
 }
 
 bool about_one_entity(const std::string& key) {
@@ -115,35 +105,45 @@ void RejectsFile::note_failure() {
 }
 
 void FailureDigest::add(const Error& error) {
+  if (!printed_of_a_kind_) {
+    print_error(error);
+    return;
+  }
   Kind kind{error.what(), {}};
   std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(kind.second),
                [](const auto& pair) { return !about_one_entity(pair.first); });
-  const auto known = repeated_.find(kind);
-  if (known != repeated_.end()) {
-    ++known->second;
-  } else if (repeated_.size() < kinds_told_apart) {
-    repeated_.emplace(std::move(kind), 0);
+  auto known = counts_.find(kind);
+  if (known == counts_.end()) {
+    if (counts_.size() == kinds_told_apart) {
+      ++others_;
+      return;
+    }
+    known = counts_.emplace(std::move(kind), 0).first;
+  }
+  if (++known->second <= *printed_of_a_kind_) {
     print_error(error);
-  } else {
-    ++others_;
   }
 }
 
-void FailureDigest::finish() const {
-  for (const auto& [kind, count] : repeated_) {
-    if (count > 0) {
+void FailureDigest::finish(const std::string& hint) const {
+  for (const auto& [kind, count] : counts_) {
+    if (count > *printed_of_a_kind_) {
       Error::Context context = kind.second;
-      context.emplace_back("entities", grouped(count) + " more");
-      print_error(Error(ErrorCode::server, kind.first, std::move(context)));
+      context.emplace_back("entities", grouped(count - *printed_of_a_kind_) + " more");
+      print_error(Error(ErrorCode::server, kind.first, std::move(context), hint));
     }
   }
   if (others_ > 0) {
-    print_error(Error(ErrorCode::server, "failures of many other kinds", {{"entities", grouped(others_)}}));
+    print_error(Error(ErrorCode::server, "failures of many other kinds", {{"entities", grouped(others_)}}, hint));
   }
 }
 
 WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects)
-    : kind_(kind), globals_(globals), rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)) {}
+    : kind_(kind),
+      globals_(globals),
+      rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
+      // Nobody reads more on a terminal, and the first ones would be gone. A log has them all.
+      rejections_(messages_on_terminal() && !globals.verbose ? std::optional(rejections_on_terminal) : std::nullopt) {}
 
 void WriteReport::begin() {
   if (rejects_) {
@@ -195,7 +195,7 @@ void WriteReport::take_refused(const WriteResult& result) {
   print_result(result, &error);
   if (result.status == WriteStatus::rejected) {
     status_ = stronger(status_, ExitStatus::negative);
-    print_error(error);
+    rejections_.add(error);
   } else if (result.status == WriteStatus::not_found) {
     status_ = stronger(status_, ExitStatus::negative);
     print_warning(error.what(), error.context());
@@ -203,7 +203,7 @@ void WriteReport::take_refused(const WriteResult& result) {
     const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster;
     hopeless_ = hopeless_ || wrong_setup;
     status_ = stronger(status_, wrong_setup ? ExitStatus::usage : ExitStatus::failed);
-    digest_.add(error);
+    failures_.add(error);
   }
   if (rejects_ && kind_ == WriteKind::put) {
     rejects_->write(result.text, true);
@@ -244,7 +244,7 @@ void WriteReport::report_piece(const PutOff& late) {
     if (globals_.json() && !globals_.quiet) {
       print_status({}, name_of(WriteStatus::rejected), &error);
     }
-    print_error(error);
+    rejections_.add(error);
   }
   reporting_long_piece_ = piece.more;
   if (rejects_) {
@@ -260,7 +260,7 @@ void WriteReport::reject(const IdLine& line) {
   if (globals_.json() && !globals_.quiet) {
     print_status({}, name_of(WriteStatus::rejected), &error);
   }
-  print_error(error);
+  rejections_.add(error);
 }
 
 bool WriteReport::hopeless() const {
@@ -302,7 +302,7 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
     line["error"] = error->what();
     for (const auto& [key, value] : error->context()) {
       if (key != "id") {
-        line[key] = json_of(key, value);
+        line[key] = json_of_context(key, value);
       }
     }
   }
@@ -319,7 +319,8 @@ void WriteReport::check_output() {
 
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
-  digest_.finish();
+  failures_.finish({});
+  rejections_.finish("--verbose tells of each");
   if (globals_.json()) {
     Json summary;
     summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];

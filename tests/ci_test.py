@@ -39,14 +39,14 @@ def check_form(github, gitlab):
     assert set(github) == {"name", "on", "jobs"} and set(github["on"]) == {"pull_request", "schedule"}
     for job in github["jobs"].values():
         assert set(job) == {"if", "runs-on", "container", "steps"}
-        assert job["steps"][0] == {"uses": "actions/checkout@v4"}
+        assert job["steps"][0] == {"uses": "actions/checkout@v5"}
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step), step
     assert github["jobs"]["verify"]["steps"][-1]["with"]["path"] == "verify.xml"
     for job in gitlab.values():
         assert set(job) <= {"image", "rules", "script", "after_script", "variables", "artifacts"}, job
         assert all(isinstance(line, str) for line in job["script"])
-    assert gitlab["verify"]["artifacts"] == {"when": "always", "reports": {"junit": "verify.xml"}}
+    assert gitlab["verify"]["artifacts"] == {"when": "always", "paths": ["verify.xml"], "reports": {"junit": "verify.xml"}}
 
 
 def github_script(job, folder):
@@ -72,12 +72,13 @@ def gitlab_script(job, folder):
 
 
 def run_job(box, script, environment):
-    """Its status, in a checkout of its own, and the report that it left, if any."""
+    """Its status, in a checkout of its own, and the report that it left, if any. By sh, which is what GitHub runs in a
+    container."""
     report = pathlib.Path(box.folder, "checkout/verify.xml")
     report.unlink(missing_ok=True)
     given = {name: value for name, value in os.environ.items() if not name.startswith("LOOSELEAF_C")}
     given["PATH"] = f"{box.folder}/bin:{given['PATH']}"
-    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=report.parent, capture_output=True, text=True,
+    done = subprocess.run(["sh", "-e", "-c", script], cwd=report.parent, capture_output=True, text=True,
                           env={**given, **environment}, timeout=120)
     assert PASSWORD not in done.stdout + done.stderr
     suite = xml.etree.ElementTree.parse(report).getroot()[0] if report.exists() else None
@@ -114,6 +115,16 @@ def check_definitions(box, script, environment):
     assert done.returncode == 2 and "unknown property type" in done.stderr, done
     bad.unlink()
     subprocess.run([PROGRAM, "sandbox", "delete", "--dir", f"{box.folder}/job/box"], capture_output=True)
+    check_no_sandbox(box, script, environment)
+
+
+def check_no_sandbox(box, script, environment):
+    """Where none starts nothing goes on: it would be with the cluster file that lies about."""
+    other = pathlib.Path(box.folder, "checkout/looseleaf.json")
+    other.symlink_to(f"{box.box}/looseleaf.json")
+    done, _ = run_job(box, script, {**environment, "LOOSELEAF_TEST_SERVER": "/nonexistent"})
+    other.unlink()
+    assert done.returncode != 0 and "verified" not in done.stderr + done.stdout, done
 
 
 def check_verify(box, script, environment):

@@ -97,15 +97,42 @@ hint: write 32 hexadecimal digits as a string, or leave the id out to get one ma
     assert (status, shown) == (1, error % 2 + error % 4 + "looseleaf: stored 2 entities, rejected 2\n"), shown
 
 
+def check_flood(box):
+    """Of rejections of a kind a terminal shows 20, with --verbose all; what is not a terminal gets all."""
+    bad = box.write("flood.txt", "no entity\n" * 1234 + '{"id":7}\n')
+    kept = os.path.join(box.folder, "kept")
+    for more, shown in (((), 20), (("--verbose",), 1234)):
+        status, text = on_terminal(["put", "--color", "never", "--rejects", kept, *more, bad], data=False)
+        assert status == 1 and text.count("text between entities\n  file: ") == shown, text
+        assert text.count("id is not a UUID\n") == 1 and text.endswith("stored 0 entities, rejected 1,235\n"), text
+        rest = "error: text between entities\n  entities: 1,214 more\nhint: --verbose tells of each\n"
+        assert (rest in text) == (shown == 20), text
+        assert pathlib.Path(kept).read_text() == pathlib.Path(bad).read_text()
+    piped = subprocess.run([PROGRAM, "put", bad], capture_output=True, text=True)
+    assert piped.stderr.count("text between entities\n  file: ") == 1234 and " more" not in piped.stderr
+
+
+def check_question(box):
+    """Whoever leaves drop-index's question gets a line of his own for what comes next, be it by ^C or by ^D."""
+    job = f"""trap : INT; for i in 1 2; do "{PROGRAM}" drop-index by_n 2>&1; echo status $?; done; cat"""
+    with Window(box) as window:
+        window.start(job, 80)
+        for key, status in (("C-c", 130), ("C-d", 1)):
+            window.wait_for("it asks", lambda lines: lines[-1:] == ["drop by_n on every shard? [y/N]"])
+            window.tmux("send-keys", key)
+            window.wait_for("it ends on a line of its own", lambda lines: f"status {status}" in lines)
+
+
 def check_tables(box):
     piped = subprocess.run([PROGRAM, "status"], capture_output=True, text=True, check=True).stdout
     longest = max(map(len, piped.splitlines()))
     assert longest > 80, piped
     wide = on_terminal(["status"], columns=longest, both=False)[1]
     assert wide == piped
-    for columns in (longest - 1, 80, 66):
+    for columns in (longest - 1, 80, 66, 60, 45):
         narrow = on_terminal(["status"], columns=columns, both=False)[1]
         assert max(map(len, narrow.splitlines())) <= columns, narrow
+        assert re.search(r"\b\d{15,20}\b", narrow) or columns < 60, f"the generation is broken:\n{narrow}"
         assert re.sub(r"\s", "", narrow) != re.sub(r"\s", "", piped) or columns == longest - 1, "nothing was broken"
         assert sorted(re.sub(r"\s", "", narrow)) == sorted(re.sub(r"\s", "", piped)), "something is lost"
     assert subprocess.run([PROGRAM, "status"], capture_output=True, text=True, env={**os.environ, "COLUMNS": "40"},
@@ -255,7 +282,7 @@ def main():
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_messages, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
+        for check in (check_messages, check_flood, check_question, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")
 

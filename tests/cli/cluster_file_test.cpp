@@ -130,12 +130,28 @@ TEST_CASE("one shard too many is refused") {
   const TestCluster cluster = with_index();
   const std::string more =
       fmt::format(R"({{"socket": "{}", "database": "{}_new"}})", cluster.socket(0), cluster.database(0));
-  const std::string file = write_cluster(cluster, {shard_object(cluster, 0), shard_object(cluster, 1), more});
-  for (const std::string command : {"get", "delete"}) {
-    check_run(looseleaf_with(file, {command, id_of(0), id_of(1)}), 2, "", {"looseleaf: error: ", "shard", "hint: "});
+  // Wherever it stands, and whichever shard is asked: `init` and --accept-empty-shard were advised before.
+  const std::string first = write_cluster(cluster, {more, shard_object(cluster, 0), shard_object(cluster, 1)});
+  const std::string last = cluster.directory().write(
+      "last.json", fmt::format(R"({{"shards": [{}, {}, {}], "user": "root", "defaults_file": "{}"}})",
+                               shard_object(cluster, 0), shard_object(cluster, 1), more, cluster.defaults_file()));
+  const std::vector<std::string> err = {"error: cluster file has another number of shards than the cluster\n",
+                                        "  expected: 2 shards\n", "  found: 3 in the cluster file\n", "shard: ",
+                                        "hint: take out of the cluster file what is no shard of this store; "};
+  for (const std::string& file : {first, last}) {
+    CAPTURE(file);
+    for (const std::uint64_t number : {0U, 1U, 2U}) {
+      for (const std::string command : {"get", "delete"}) {
+        check_run(looseleaf_with(file, {command, id_of(number)}), 2, "", err);
+      }
+      check_run(looseleaf_with(file, {"put"}, entity(number)), 2, "", err);
+    }
+    check_run(looseleaf_with(file, {"init"}), 2, "", err);
+    check_run(looseleaf_with(file, {"init", "--accept-empty-shard", file == first ? "0" : "2"}), 2, "", err);
+    const cli::ProcessResult status = looseleaf_with(file, {"status"});
+    check_status(status, 2, err);
+    CHECK_FALSE(contains(status.err, "looseleaf init"));
   }
-  check_run(looseleaf_with(file, {"put"}, entity(10) + entity(11)), 2, "", {"looseleaf: error: ", "shard", "hint: "});
-  check_run(looseleaf_with(file, {"init"}), 2, "", {"looseleaf: error: ", "hint: "});
   CHECK(rows_of(cluster, "entities") == 2);
   CHECK(cluster.server_sql(0, fmt::format("SHOW DATABASES LIKE '{}\\_new'", cluster.database(0))).empty());
 }
@@ -231,6 +247,37 @@ TEST_CASE("a cluster file that is not there is named, and without one the places
   check_run(run({"sh", "-c", "cd / && unset LOOSELEAF_CLUSTER && \"$LOOSELEAF_BIN\" status"}), 2, "",
             {"error: no cluster file\n", "hint: ", "--cluster", "LOOSELEAF_CLUSTER", "./looseleaf.json",
              "/etc/looseleaf/cluster.json"});
+}
+
+TEST_CASE("an option file or password file that is not there is named once, with the reason and by whom it is named") {
+  const TestCluster cluster = with_index();
+  const std::string empty = cluster.directory().write("empty.cnf", "");
+  const std::string including = cluster.directory().write("including.cnf", "[client]\n!include /nonexistent.cnf\n");
+  const auto with_file = [&](const std::string& file) {
+    return cluster.directory().write(
+        "named.json", fmt::format(R"({{"shards": [{}, {}], "defaults_file": "{}"}})", shard_object(cluster, 0),
+                                  shard_object(cluster, 1), file));
+  };
+  const std::string what = "looseleaf: error: an option file cannot be read\n  file: /nonexistent.cnf\n";
+  const std::string reason = "  reason: No such file or directory\n";
+  for (const std::string command : {"status", "verify"}) {
+    CAPTURE(command);
+    check_run(looseleaf_with(with_file("/nonexistent.cnf"), {command}), 2, "",
+              {what + reason + "hint: correct defaults_file in the cluster file, or the file's permissions\n"});
+    const cli::ProcessResult named = looseleaf_with(with_file(empty), {command, "--defaults-file", "/nonexistent.cnf"});
+    CHECK(named.err == what + reason + "hint: correct --defaults-file, or the file's permissions\n");
+    check_run(looseleaf_with(with_file(including), {command}), 2, "",
+              {what + reason + "  included by: " + including +
+               ", line 2\nhint: correct the !include, or the file's permissions\n"});
+    for (const auto& [file, why] : {std::pair<std::string, std::string>{"/nonexistent", "No such file or directory"},
+                                    {cluster.directory().path(), "Is a directory"}}) {
+      const cli::ProcessResult result =
+          run({"env", "LOOSELEAF_PASSWORD_FILE=" + file, looseleaf_program(), "--cluster", with_file(empty), command});
+      CHECK(result.status == 2);
+      CHECK(result.err == "looseleaf: error: the password file cannot be read\n  file: " + file + "\n  reason: " + why +
+                              "\nhint: correct LOOSELEAF_PASSWORD_FILE, or the file's permissions\n");
+    }
+  }
 }
 
 TEST_CASE("the cluster file is found by the variable and in the working directory") {

@@ -62,12 +62,12 @@ TEST_CASE("every command is offered with its summary") {
   CHECK(complete({"--quiet", "--timeout", "5", "--output=json", ""}).candidates == expected);
 }
 
-TEST_CASE("every option of a command is offered after it, common ones too, and none of another's") {
+TEST_CASE("every option of a command is offered after it, the common ones of use to it too, and none of another's") {
   Globals globals;
   for (const Command& command : all_commands()) {
     CAPTURE(command.name);
     Words expected{"--help", "-h"};
-    for (const auto& parameters : {command.parameters, common_parameters(globals)}) {
+    for (const auto& parameters : {command.parameters, common_parameters_for(&command, globals)}) {
       for (const auto& parameter : parameters) {
         if (parameter.is_option()) {
           expected.push_back(parameter.name);
@@ -114,6 +114,8 @@ TEST_CASE("an option's possible values are offered, after an equals sign too") {
   CHECK(offered({"status", "--output=j"}) == Words{"--output=text", "--output=json"});
   CHECK(offered({"--color", ""}) == Words{"auto", "always", "never"});
   CHECK(offered({"sandbox", ""}) == Words{"start", "stop", "status", "delete"});
+  CHECK(offered({"sandbox", "stop", "-"}) ==
+        Words{"--shards", "--servers", "--dir", "--output", "--quiet", "--color", "--help", "-h"});
   CHECK(offered({"status", "--quiet="}).empty());
   CHECK(offered({"status", "--nothing="}).empty());
 }

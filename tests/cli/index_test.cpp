@@ -93,6 +93,10 @@ TEST_CASE("another definition under the same name is refused and shows what diff
        "/properties/-: nothing in force, {\"name\":\"s\",\"type\":\"bool\"} given"},
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})",
        "/shard_on: nothing in force, \"n\" given"},
+      // All that differs, not the first of it alone.
+      {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}], "immutable": true})",
+       "/properties/0/type: \"int\" in force, \"double\" given\n  difference: /immutable: nothing in force, true "
+       "given"},
   };
   for (const auto& [other, difference] : cases) {
     CAPTURE(other);
@@ -208,10 +212,11 @@ TEST_CASE("drop-index --keep-table leaves the rows under another name and mainta
   const TestCluster cluster = with_entities(4, 1);
   create_index(cluster, by_n);
   CHECK(cluster.looseleaf({"backfill"}).status == 0);
-  check_run(cluster.looseleaf({"drop-index", "by_n", "--yes", "--keep-table"}), 0, "", {"dropped by_n", "kept"});
+  const cli::ProcessResult drop = cluster.looseleaf({"drop-index", "by_n", "--yes", "--keep-table"});
   const std::vector<std::string> kept = lines_of(cluster.sql(0, "SHOW TABLES LIKE 'by_n%'"));
   REQUIRE(kept.size() == 1);
   CHECK(kept[0] != "by_n");
+  check_run(drop, 0, "", {"looseleaf: dropped by_n; its tables are kept as " + kept[0] + "\n"});
   put_all(cluster, entity(9, "\"n\":9"));
   CHECK(rows_of(cluster, kept[0]) == 4);
   create_index(cluster, by_n);

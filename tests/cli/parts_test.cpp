@@ -153,9 +153,26 @@ TEST_CASE("a table that is too wide goes on in further lines, as narrow as it ca
                                                                     " 1  /a/very/long  some words",
                                                                     "    /path.sock    to be told", "22  b"});
   const auto narrow = format_table(columns, rows, 5);
-  CHECK(narrow == format_table(columns, rows, 26));
+  CHECK(narrow == format_table(columns, rows, 14));
   const auto wide = format_table({{"a"}, {"b", true}}, {{"\u65E5\u672C", "1"}, {"e\u0301", "2"}});
   CHECK(wide == std::vector<std::string>{"a     b", "\u65E5\u672C  1", "e\u0301     2"});
+}
+
+TEST_CASE("a table in a small window breaks titles before text, and text before numbers") {
+  const std::vector<Column> columns{{"index"}, {"generation", true}, {"entities (about)", true}};
+  const TableRows rows{{"index_user_id", "12345678901234567890", "1234"}};
+  CHECK(format_table(columns, rows, 45) == std::vector<std::string>{"index                    generation  entities",
+                                                                    "                                      (about)",
+                                                                    "index_user_id  12345678901234567890      1234"});
+  for (const std::size_t width : {40U, 35U, 20U}) {
+    CAPTURE(width);
+    bool whole = false;
+    for (const auto& line : format_table(columns, rows, width)) {
+      CHECK(width_of(line) <= width);
+      whole = whole || line.find("12345678901234567890") != std::string::npos;
+    }
+    CHECK(whole == (width > 20));
+  }
 }
 
 TEST_CASE("a text is cut between characters, by the columns that they take") {
@@ -255,7 +272,7 @@ TEST_CASE("the help names every command, and a command's help every option of it
     CHECK(overview.find("\n  " + command.name + ' ') != std::string::npos);
     const std::string help = help_text(command, 80);
     Globals globals;
-    std::vector<Parameter> parameters = common_parameters(globals);
+    std::vector<Parameter> parameters = common_parameters_for(&command, globals);
     parameters.insert(parameters.end(), command.parameters.begin(), command.parameters.end());
     for (const auto& parameter : parameters) {
       CHECK(help.find(parameter.name) != std::string::npos);

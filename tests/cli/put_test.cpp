@@ -109,6 +109,29 @@ TEST_CASE("a file that turns out to be unreadable does not keep the others from 
             {"looseleaf: error: the file cannot be read\n", "file: " + socket + "\n"});
 }
 
+// Read as text, a compressed file was one error for each line that it happened to have.
+TEST_CASE("a compressed file is refused as a whole, and says how to read it") {
+  const TestCluster cluster = initialised();
+  const std::string good = cluster.directory().write("good.jsonl", entity(1) + "\n");
+  const std::string packed = cluster.directory().path() + "/packed.gz";
+  CHECK(run({"sh", "-c", R"(gzip < "$0" > "$1")", good, packed}).status == 0);
+  check_run(cluster.looseleaf({"put", good, packed}), 3, "",
+            {"looseleaf: error: the input is not UTF-8 text\n", "  file: " + packed + "\n", "  format: gzip\n",
+             "hint: nothing was stored; convert it on its way in: `zcat FILE | looseleaf ...`\n"});
+  CHECK(rows_of(cluster, "entities") == 0);
+  for (const std::string command : {"put", "get -", "delete -"}) {
+    CAPTURE(command);
+    // The first byte alone tells nothing yet.
+    const std::string script = fmt::format(
+        R"({{ head -c 1 "$1"; sleep 0.3; tail -c +2 "$1"; }} | "$LOOSELEAF_BIN" --cluster "$0" {})", command);
+    const cli::ProcessResult result = run({"sh", "-c", script, cluster.file(), packed});
+    check_status(result, 3, {"error: the input is not UTF-8 text\n", "file: standard input\n", "format: gzip\n"});
+    CHECK(times("error: ", result.err) == 1);
+  }
+  check_run(cluster.looseleaf({"put"}, "\xFF\xFE{\0"), 3, "", {"format: UTF-16\n", "`iconv -f UTF-16 -t UTF-8 FILE |"});
+  check_run(cluster.looseleaf({"put"}, "BZ\n" + entity(1)), 1, id_of(1) + "\n", {"error: text between entities\n"});
+}
+
 TEST_CASE("a FIFO is opened when its turn comes") {
   const TestCluster cluster = initialised();
   const std::string fifo = cluster.directory().path() + "/fifo";

@@ -271,7 +271,7 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "a=1", "b=x", "u=7"}, {"error: a value is not of its property's type\n", "value: 7\n", "hint: "}},
       {{"i", "a"}, {"error: not a condition\n", "condition: a\n", "hint: "}},
       {{"i", "=1"}, {"error: not a condition\n", "hint: "}},
-      {{"i", "--limit", "0"}, {"error: a limit must be at least 1\n"}},
+      {{"i", "--limit", "0"}, {"error: a number out of range\n"}},
       {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
       {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain exclude each other\n"}},
       {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},

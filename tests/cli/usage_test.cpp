@@ -63,8 +63,12 @@ TEST_CASE("every command has a help of its own, which asks no server") {
     CAPTURE(command);
     const cli::ProcessResult help = run({"looseleaf", command, "--help", "--cluster", "/nonexistent"});
     check_status(help, 0);
-    CHECK(holds_in_order(help.out,
-                         {"usage: looseleaf " + command, "common options:\n", "--cluster FILE", "--timeout S"}));
+    CHECK(holds_in_order(help.out, {"usage: looseleaf " + command, "common options:\n", "--quiet", "--color WHEN"}));
+    for (const std::string option :
+         {"--cluster FILE", "--defaults-file FILE", "--ssl-mode MODE", "--verbose", "--progress WHEN", "--timeout S"}) {
+      CAPTURE(option);  // a sandbox has no use for these, and its help once listed them
+      CHECK(times("\n  " + option, help.out) == (command == "sandbox" ? 0 : 1));
+    }
     CHECK(times("examples:\n  looseleaf", help.out) + times("examples:\n  export", help.out) +
               times("examples:\n  zcat", help.out) ==
           1);
@@ -115,7 +119,8 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"sandbox", "begin"},
        {"error: not a possible value\n", "argument: ACTION\n", "value: begin\n", "hint: choose one of start"}},
       {{"sandbox", "start", "--shards", "0"},
-       {"error: not a possible number\n", "option: --shards\n", "value: 0\n", "hint: give a number from 1 to 65535\n"}},
+       {"error: a number out of range\n", "option: --shards\n", "value: 0\n",
+        "hint: give a number from 1 to 4096, or leave the option out\n"}},
       {{"put", "--rejects"},
        {"error: an option needs a value\n", "option: --rejects\n", "hint: see `looseleaf put --help`\n"}},
       {{"status", "--output", "xml"},
@@ -124,18 +129,18 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"status", "--color", "blue"}, {"error: not a possible value\n", "hint: choose one of auto, always, never\n"}},
       {{"status", "--progress", "on"}, {"error: not a possible value\n", "value: on\n"}},
       {{"status", "--timeout", "soon"},
-       {"error: not a number of seconds\n", "value: soon\n", "hint: give a number from 0 to 31622400\n"}},
+       {"error: not a number of seconds\n", "value: soon\n", "hint: give a number from 0.001 to 31622400, or"}},
       {{"status", "--timeout", "0"},
-       {"error: the time-out must be more than 0 seconds\n", "hint: give it a number such as 30"}},
+       {"error: not a number of seconds\n", "value: 0\n", "hint: give a number from 0.001 to 31622400, or"}},
       {{"status", "--timeout", "-1"}, {"error: "}},
       {{"query", "x", "--limit", "-1"},
-       {"error: not a whole number\n", "value: -1\n", "hint: give a number from 0 to 18446744073709551615\n"}},
-      {{"query", "x", "--limit", "0"}, {"error: a limit must be at least 1\n", "hint: give a number from 1"}},
+       {"error: not a whole number\n", "value: -1\n", "hint: give a number from 1 to 18446744073709551615, or"}},
+      {{"query", "x", "--limit", "0"}, {"error: a number out of range\n", "hint: give a number from 1 to "}},
       {{"query", "x", "--ids", "--count"}, {"exclude each other\n", "hint: give one of them\n"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "2", "--servers", "3"},
        {"error: more servers than shards\n", "  servers: 3\n", "hint: every server holds a shard"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "4097", "--servers", "1"},
-       {"error: too many shards\n", "  shards: 4097\n  most: 4096\n"}},
+       {"error: a number out of range\n", "option: --shards\n", "value: 4097\n", "hint: give a number from 1 to 4096"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "33"},
        {"error: too many servers for one machine\n", "  servers: 33\n  most: 32\n", "hint: many shards may share"}},
       {{"query", "x", "--limit", "99999999999999999999"}, {"error: not a whole number\n"}},
@@ -153,6 +158,48 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
     const cli::ProcessResult result = run(command);
     check_run(result, 2, "", test.err);
     CHECK(result.err.substr(0, 18) == "looseleaf: error: ");
+  }
+}
+
+// The hint was wrong about 0 before, some options took 0 for no limit, and huge numbers became small ones.
+TEST_CASE("a number is taken from one end of the range that the hint names to the other, and not beyond") {
+  struct Case {
+    std::vector<std::string> command;
+    std::string option;
+    std::vector<std::string> out_of_range;
+    std::string least, most;
+  };
+  const std::string largest = "18446744073709551615";
+  const std::vector<Case> cases = {
+      {{"status"}, "--timeout", {"0", "0.0009", "31622400.5", "inf", "nan"}, "0.001", "31622400"},
+      {{"query", "x"}, "--limit", {"0"}, "1", largest},
+      {{"init"}, "--accept-empty-shard", {"4096", "4294967296"}, "0", "4095"},
+      {{"verify"}, "--grace", {"31622401", "4294967296"}, "0", "31622400"},
+      {{"verify"}, "--max-rate", {"0"}, "1", largest},
+      {{"backfill"}, "--max-load", {"0"}, "1", largest},
+      {{"clean"}, "--max-lag", {"0", "31622401"}, "0.001", "31622400"},
+      {{"clean", "--follow", "--full"}, "--full-every", {"0", "31622401", largest}, "1", "31622400"},
+      {{"sandbox", "stop"}, "--shards", {"0", "4097", "4294967298"}, "1", "4096"},
+      {{"sandbox", "stop"}, "--servers", {"0", "33", "4294967298"}, "1", "32"},
+  };
+  const auto run_with = [](const Case& test, const std::string& value) {
+    std::vector<std::string> command{"looseleaf", "--cluster", "/nonexistent"};
+    command.insert(command.end(), test.command.begin(), test.command.end());
+    command.insert(command.end(), {test.option, value});
+    return run(command);
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.option);
+    for (const std::string& value : test.out_of_range) {
+      CAPTURE(value);
+      check_run(run_with(test, value), 2, "",
+                {"looseleaf: error: ", "  option: " + test.option + "\n", "  value: " + value + "\n",
+                 fmt::format("hint: give a number from {} to {}, or leave the option out\n", test.least, test.most)});
+    }
+    for (const std::string& value : {test.least, test.most}) {
+      CAPTURE(value);
+      CHECK_FALSE(contains(run_with(test, value).err, "give a number"));
+    }
   }
 }
 

@@ -85,6 +85,7 @@ def version_and_servers(box):
 def before_and_after_init(box):
     fresh = box.run("status", status=2, lines=["shard", "shard", "summary"])
     assert fresh[0]["error"]["hint"] and fresh[0]["state"] == "uninitialised", fresh
+    assert fresh[1]["error"]["context"]["shard"] == 1, fresh
     assert fresh[2] == {**fresh[2], "uninitialised": 2, "refused": 0, "down": 0, "cluster_id": None}, fresh
     box.run("put", stdin=entity(1), status=2)
     assert box.run("init", lines=["summary"])[0]["created"]
@@ -130,7 +131,8 @@ def indexes(box):
     assert box.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
     created = box.run("create-index", plain, by_n, lines=["index", "index", "summary"])
     assert created[2]["building"] == ["plain", "by_n"]
-    box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])
+    dropped = box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])[0]
+    assert dropped["table_kept"] and [name.rpartition("_")[0] for name in dropped["kept_as"]] == ["by_n_dropped"], dropped
     box.run("query", "plain", status=2)
     definition(box, "by_n")
     filled = box.run("create-index", plain, by_n, "--backfill", lines=["index", "index", "progress*", "summary"])
@@ -235,6 +237,7 @@ def shard_down(box):
     short = ("--timeout", "1")
     down = box.run("status", *short, status=3, lines=["shard", "shard", "summary"])
     assert (down[1]["state"], down[2]["down"]) == ("down", 1) and down[1]["error"]["what"]
+    assert isinstance(down[1]["error"]["context"]["code"], int), down
     results = box.run("put", *short, stdin=entity(20) + entity(21), status=3, lines=["result", "result", "summary"])
     assert [result["status"] for result in results[:2]] == ["stored", "failed"]
     assert results[1]["shard"] == 1 and isinstance(results[1]["code"], int)

@@ -36,6 +36,8 @@ struct Address {
 // "host:port" or the path of the socket, for messages.
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(const Address& address);
 
+inline constexpr std::uint32_t max_shards = 4096;  // of a cluster
+
 struct ShardConfig {
   Address address;
   std::string database = "looseleaf";

@@ -85,7 +85,7 @@ struct InitReport {
 // Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.
 class LOOSELEAF_EXPORT Datastore {
  public:
-  // Connects to nothing yet; a shard is connected, and its identity checked, when it is first needed.
+  // Reads the option files; a shard is connected, and its identity checked, when it is first needed.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
@@ -116,7 +116,7 @@ class LOOSELEAF_EXPORT Datastore {
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);
   // What create_indexes() would do; changes nothing.
   [[nodiscard]] std::vector<CreatePlan> plan_indexes(const std::vector<IndexDefinition>& definitions) const;
-  void drop_index(const std::string& table, const DropOptions& options = {});
+  DropReport drop_index(const std::string& table, const DropOptions& options = {});
   // Throws Error(bad_index), as drop_index would, for the first of these of which nothing is known.
   void require_indexes(const std::vector<std::string>& tables) const;
 

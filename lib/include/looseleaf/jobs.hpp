@@ -71,6 +71,12 @@ struct DropOptions {
   bool keep_table = false;  // leave the tables under another name, <table>_dropped_<generation>
 };
 
+struct DropReport {
+  // The names of the tables that were kept, one unless shards disagreed about the generation. A drop that had been
+  // begun ends as it began, whatever was asked for this time.
+  std::vector<std::string> kept;
+};
+
 struct BackfillOptions {
   std::vector<std::string> tables;  // empty: every index in state building
   bool restart = false;             // forget stored cursors

@@ -18,7 +18,6 @@ namespace {
 using model::JsonDocument;
 using model::JsonObject;
 
-constexpr std::size_t max_shards = 4096;
 constexpr std::size_t max_database_length = 64;
 constexpr const char* string_form = "write \"host:port/database\"; an IPv6 address goes in brackets";
 

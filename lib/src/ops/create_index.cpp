@@ -23,13 +23,13 @@ namespace steps = store::steps;
 
 Error other_definition(const store::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
                        const IndexDefinition& given) {
-  Error error(ErrorCode::bad_definition, "index exists with another definition", shards.where(shard),
-              "drop it first, or give the new index another name");
-  error.with("index", given.table);
+  Error::Context context = shards.where(shard);
+  context.emplace_back("index", given.table);
   for (const std::string& difference : definition_differences(in_force, given)) {
-    error.with("difference", difference);
+    context.emplace_back("difference", difference);  // a line each: Error::with would keep the first alone
   }
-  return error;
+  return {ErrorCode::bad_definition, "index exists with another definition", std::move(context),
+          "drop it first, or give the new index another name"};
 }
 
 // Whoever claimed the index last may have overwritten the intent of a drop that died half-way: the catalogs tell.

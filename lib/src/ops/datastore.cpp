@@ -120,8 +120,8 @@ std::vector<CreatePlan> Datastore::plan_indexes(const std::vector<IndexDefinitio
   return ops::plan_indexes(*shards_, definitions);
 }
 
-void Datastore::drop_index(const std::string& table, const DropOptions& options) {
-  ops::drop_index(*shards_, table, options);
+DropReport Datastore::drop_index(const std::string& table, const DropOptions& options) {
+  return ops::drop_index(*shards_, table, options);
 }
 
 void Datastore::require_indexes(const std::vector<std::string>& tables) const {

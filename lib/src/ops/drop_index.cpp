@@ -30,7 +30,7 @@ class Drop {
   Drop(store::Shards& shards, const std::string& table, bool keep_table)
       : shards_(shards), table_(table), keep_table_(keep_table), deadline_(shards.deadline()) {}
 
-  void run() {
+  DropReport run() {
     IndexChange change(shards_, "drop", table_, deadline_);
     IndexEverywhere everywhere = look_up_known_index(shards_, table_, deadline_);
     require_privileges(*everywhere.generation());
@@ -38,6 +38,7 @@ class Drop {
     for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
       drop(change, everywhere);
     }
+    return std::move(report_);
   }
 
  private:
@@ -88,6 +89,9 @@ class Drop {
       });
     }
     change.finish(steps::drop_finish);
+    if (keep_table_) {
+      report_.kept.push_back(kept_name());
+    }
   }
 
   // Only a table of this generation is touched.
@@ -113,13 +117,14 @@ class Drop {
   bool keep_table_;
   const base::Deadline deadline_;
   std::uint64_t generation_ = 0;
+  DropReport report_;
 };
 
 }  // namespace
 
-void drop_index(store::Shards& shards, const std::string& table, const DropOptions& options) {
+DropReport drop_index(store::Shards& shards, const std::string& table, const DropOptions& options) {
   shards.check_identities();
-  Drop(shards, table, options.keep_table).run();
+  return Drop(shards, table, options.keep_table).run();
 }
 
 void require_indexes(store::Shards& shards, const std::vector<std::string>& tables) {

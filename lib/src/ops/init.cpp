@@ -22,6 +22,7 @@ namespace {
 // What was found on a shard before anything was created.
 struct Found {
   std::optional<Uuid> cluster_id;  // absent: not initialised
+  std::uint64_t shard_count = 0;   // meaningful with cluster_id
   bool has_entities = false;
 };
 
@@ -36,9 +37,11 @@ Found look_at(sql::Connection& connection, const std::string& database) {
     if (tables.text(i, 0) == "entities") {
       found.has_entities = !connection.query("SELECT 1 FROM " + schema + ".entities LIMIT 1").empty();
     } else {
-      const auto row = connection.query("SELECT cluster_id FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
+      const auto row =
+          connection.query("SELECT cluster_id, shard_count FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
       if (!row.empty()) {
         found.cluster_id = store::require_uuid(row.text(0, 0));
+        found.shard_count = row.unsigned_integer(0, 1);
       }
     }
   }
@@ -56,6 +59,9 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
       Error error(ErrorCode::wrong_cluster, "shard belongs to another cluster", shards.where(shard),
                   "check the addresses in the cluster file; nothing was changed");
       throw error.with("expected", to_string(*id)).with("found", to_string(*found[shard].cluster_id));
+    }
+    if (found[shard].cluster_id && found[shard].shard_count != shards.count()) {
+      store::on_shard(shards, shard, [&] { throw store::other_shard_count(found[shard].shard_count, shards.count()); });
     }
     id = found[shard].cluster_id ? found[shard].cluster_id : id;
   }

@@ -171,24 +171,27 @@ bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& 
 
 class Reader {
  public:
-  explicit Reader(const std::string& extra_group) : groups_{"client", "looseleaf"} {
+  // `named_by` says for hints where the first file is named.
+  Reader(const std::string& extra_group, std::string named_by)
+      : named_by_(std::move(named_by)), groups_{"client", "looseleaf"} {
     if (!extra_group.empty()) {
       groups_.push_back(extra_group);
     }
   }
 
   // A file that is not `required` may be absent or unreadable.
-  void read(const std::string& file, bool required, int depth = 0) {
-    std::error_code error;
+  void read(const std::string& file, bool required, int depth = 0, const Place* included_at = nullptr) {
+    std::error_code ignored;
     std::ifstream in;
-    errno = 0;
-    if (!fs::is_directory(file, error)) {
+    errno = EISDIR;
+    if (!fs::is_directory(file, ignored)) {
       in.open(file);
     }
     if (!in.is_open()) {
-      refuse_if_exhausted(file, errno);
+      const int error = errno;
+      refuse_if_exhausted(file, error);
       if (required) {
-        fail("an option file cannot be read", {file}, "correct defaults_file, or the file's permissions");
+        refuse_unreadable(file, error, included_at);
       }
       return;
     }
@@ -216,6 +219,15 @@ class Reader {
   }
 
  private:
+  [[noreturn]] void refuse_unreadable(const std::string& file, int error, const Place* included_at) const {
+    Error::Context context = {{"file", file}, {"reason", std::generic_category().message(error)}};
+    if (included_at != nullptr) {
+      context.emplace_back("included by", included_at->file + ", line " + std::to_string(included_at->line));
+    }
+    throw Error(ErrorCode::bad_cluster, "an option file cannot be read", std::move(context),
+                "correct " + (included_at != nullptr ? "the !include" : named_by_) + ", or the file's permissions");
+  }
+
   // What cannot be read must not pass for the end of the file.
   static std::string contents(std::istream& in, const Place& place) {
     std::string text;
@@ -281,7 +293,7 @@ class Reader {
       target = fs::path(place.file).parent_path() / target;
     }
     if (directive == "!include") {
-      read(target.string(), required, depth + 1);
+      read(target.string(), required, depth + 1, &place);
     } else if (directive == "!includedir") {
       read_directory(target, place, required, depth);
     } else {
@@ -298,11 +310,16 @@ class Reader {
       }
     }
     if (error && required) {
-      fail("an included directory cannot be read", place, "correct the path, or the directory's permissions");
+      throw Error(ErrorCode::bad_cluster, "an included directory cannot be read",
+                  {{"file", place.file},
+                   {"line", std::to_string(place.line)},
+                   {"directory", directory.string()},
+                   {"reason", error.message()}},
+                  "correct the path, or the directory's permissions");
     }
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
-      read(file, required, depth + 1);
+      read(file, required, depth + 1, &place);
     }
   }
 
@@ -327,6 +344,7 @@ class Reader {
   static constexpr std::size_t largest_file = 1U << 20U;
   static constexpr int most_files = 1000;  // files that include one another several times would be read without end
 
+  std::string named_by_;
   std::vector<std::string> groups_;
   int files_ = 0;
   std::map<std::string, OptionFileValues> values_;
@@ -363,16 +381,20 @@ std::optional<std::string> password_from_environment() {
     return {};
   }
   refuse_if_others_may_read(file);
+  errno = 0;
   std::ifstream in(file);
+  int error = in.is_open() ? 0 : errno;
   constexpr std::size_t longest = 4096;
   std::string text;
   try {
     text = base::read_at_most(in, longest + 1);
   } catch (const std::ios::failure&) {
-    in.close();
+    error = errno == 0 ? EIO : errno;
   }
-  if (!in.is_open()) {
-    fail("the password file cannot be read", {file}, "correct LOOSELEAF_PASSWORD_FILE, or the file's permissions");
+  if (error != 0) {
+    throw Error(ErrorCode::bad_cluster, "the password file cannot be read",
+                {{"file", file}, {"reason", std::generic_category().message(error)}},
+                "correct LOOSELEAF_PASSWORD_FILE, or the file's permissions");
   }
   std::string password = text.substr(0, text.find('\n'));
   if (password.size() > longest) {
@@ -407,8 +429,9 @@ TlsSettings resolve_tls(const TlsSettings& shard, const TlsSettings& cluster, co
 
 }  // namespace
 
-OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group) {
-  Reader reader(extra_group);
+OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
+                                   const std::string& named_by) {
+  Reader reader(extra_group, named_by);
   if (!defaults_file.empty()) {
     reader.read(expand_home(defaults_file), true);
     return reader.merged();
@@ -421,7 +444,9 @@ OptionFileValues read_option_files(const std::string& defaults_file, const std::
 
 ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard, const Overrides& overrides) {
   OptionFileValues files =
-      read_option_files(first_not_empty({overrides.defaults_file, cluster.defaults_file}), shard.option_group);
+      overrides.defaults_file.empty()
+          ? read_option_files(cluster.defaults_file, shard.option_group, "defaults_file in the cluster file")
+          : read_option_files(overrides.defaults_file, shard.option_group);
   ConnectOptions options;
   options.address = shard.address;
   options.database = shard.database;

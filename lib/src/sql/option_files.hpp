@@ -20,8 +20,10 @@ struct OptionFileValues {
 
 // Reads `defaults_file` if it is not empty, else the usual files that are there and readable (/etc/my.cnf,
 // /etc/mysql/my.cnf, ~/.my.cnf), with !include and !includedir. A named file that cannot be read, or a malformed line,
-// throws Error(bad_cluster) with file and line; so does a file with a password that others may read.
-[[nodiscard]] OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group);
+// throws Error(bad_cluster) with file and line; so does a file with a password that others may read. `named_by` is for
+// the hint: what named the file.
+[[nodiscard]] OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
+                                                 const std::string& named_by = "--defaults-file");
 
 // Everything that a connection to one shard needs. Explicit settings win over option files: the caller's (`ssl_mode`,
 // `defaults_file`), then the shard's, then the cluster's. The password comes from the first line of

@@ -46,6 +46,15 @@ sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds
 
 }  // namespace
 
+Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
+  return {ErrorCode::wrong_cluster,
+          "cluster file has another number of shards than the cluster",
+          {{"expected", fmt::format("{} shards", in_store)}, {"found", fmt::format("{} in the cluster file", in_file)}},
+          fmt::format("{}; a store's number of shards never changes, and nothing was read or written",
+                      in_file > in_store ? "take out of the cluster file what is no shard of this store"
+                                         : "add to the cluster file the shards that it lacks, each at its place")};
+}
+
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this != &other) {
     give_back();
@@ -83,7 +92,15 @@ Shards::Shards(Cluster cluster, Options options)
     : cluster_(std::move(cluster)),
       options_(std::move(options)),
       pools_(cluster_.shards.size()),
-      cluster_id_(cluster_.cluster_id) {}
+      cluster_id_(cluster_.cluster_id) {
+  // Files that are read for every connection: what is wrong with them is said once, and not as of one shard.
+  std::set<std::string> groups;
+  for (const ShardConfig& shard : cluster_.shards) {
+    if (groups.insert(shard.option_group).second) {
+      static_cast<void>(connect_options(shard));
+    }
+  }
+}
 
 Shards::~Shards() = default;
 
@@ -192,7 +209,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<s
       return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose)};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
-        throw NotInitialised();
+        refuse_uninitialised(shard);
       }
       throw;
     }
@@ -211,12 +228,16 @@ std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, 
 std::unique_ptr<sql::Connection> Shards::connect_replica(std::uint32_t shard, std::size_t n) const {
   ShardConfig config = cluster_.shards.at(shard);
   config.address = config.replicas.at(n);
-  sql::ConnectOptions connect = sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
+  sql::ConnectOptions connect = connect_options(config);
   connect.connect_timeout = options_.connect_timeout;
   connect.read_timeout = options_.connect_timeout;
   connect.database.clear();
   connect.require_writable = false;
   return std::make_unique<sql::Connection>(connect);
+}
+
+sql::ConnectOptions Shards::connect_options(const ShardConfig& shard) const {
+  return sql::resolve_connection(cluster_, shard, {options_.defaults_file, options_.ssl_mode});
 }
 
 std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose purpose) {
@@ -242,7 +263,7 @@ std::chrono::milliseconds Shards::longest_statement(Purpose purpose) const {
 std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database,
                                               std::chrono::milliseconds left) {
   const ShardConfig& config = cluster_.shards.at(shard);
-  sql::ConnectOptions connect = sql::resolve_connection(cluster_, config, {options_.defaults_file, options_.ssl_mode});
+  sql::ConnectOptions connect = connect_options(config);
   connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), left});
   connect.read_timeout = std::min(longest_statement(purpose), left);
   if (!use_database) {
@@ -288,7 +309,7 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
     }
   }
   if (!found || found->empty()) {
-    throw NotInitialised();
+    refuse_uninitialised(shard);
   }
   const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
   const auto refuse = [](const char* what, const std::string& expected, const std::string& seen) {
@@ -299,8 +320,7 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
     refuse("shard has another format version", fmt::format("{}", format_version), found->text(0, 3));
   }
   if (found->unsigned_integer(0, 2) != count()) {
-    refuse("cluster file has another number of shards than the cluster", found->text(0, 2) + " shards",
-           fmt::format("{} in the cluster file", count()));
+    throw other_shard_count(found->unsigned_integer(0, 2), count());
   }
   if (found->unsigned_integer(0, 1) != shard) {
     refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard),
@@ -312,6 +332,26 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
   } else if (*cluster_id_ != id) {
     refuse("shard belongs to another cluster", to_string(*cluster_id_), to_string(id));
   }
+}
+
+// A shard too many in the cluster file is not initialised either, and `init` is no help: whichever end of the file it
+// stands at, the shard at the other end knows how many there are.
+void Shards::refuse_uninitialised(std::uint32_t shard) {
+  for (const std::uint32_t other : {0U, count() - 1}) {
+    std::uint64_t in_store = count();
+    try {
+      if (other != shard) {
+        const auto connection = open(other, Purpose::general, true, options_.connect_timeout);
+        const auto found = connection->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
+        in_store = found.empty() ? in_store : found.unsigned_integer(0, 0);
+      }
+    } catch (const sql::ServerError&) {  // it cannot tell
+    }
+    if (in_store != count()) {
+      throw other_shard_count(in_store, count());
+    }
+  }
+  throw NotInitialised();
 }
 
 void Shards::check_identities(Known known) {

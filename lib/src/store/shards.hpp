@@ -22,6 +22,9 @@ namespace looseleaf::store {
 
 class Shards;
 
+// The cluster file names more or fewer shards than the store has.
+[[nodiscard]] Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file);
+
 // What a connection is for. Index rows are written while locks on another server are held: such a connection gives up
 // on a server that hangs after a few seconds instead of the whole time-out.
 enum class Purpose { general, index_writes };
@@ -135,7 +138,9 @@ class Shards {
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                       std::chrono::milliseconds left);
+  [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
   void check_identity(std::uint32_t shard, sql::Connection& connection);
+  [[noreturn]] void refuse_uninitialised(std::uint32_t shard);
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
   // Notes that the shard may be dead: nobody waits for it for longer than the time-out from then on.

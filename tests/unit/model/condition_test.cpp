@@ -36,6 +36,7 @@ TEST_CASE("what has no name or no operator is no condition") {
       FAIL_CHECK("parsed");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::usage);
+      CHECK(error.hint().starts_with("write name=value, or "));  // all that --where takes
     }
   }
 }
