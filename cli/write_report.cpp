@@ -19,7 +19,6 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::size_t kinds_told_apart = 100;
 constexpr std::size_t most_put_off_bytes = 4 * 1024 * 1024;
 
 std::string_view name_of(WriteStatus status) {
@@ -45,11 +44,6 @@ Json json_of(const std::string& key, const std::string& value) {
   std::int64_t whole = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
   return number && error == std::errc() && end == value.data() + value.size() ? Json(whole) : Json(value);
-}
-
-bool about_one_entity(const std::string& key) {
-  static constexpr std::array<std::string_view, 4> keys{"file", "line", "column", "id"};
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 Error::Context place(WriteKind kind, const std::string& input, Position position) {
@@ -111,34 +105,6 @@ void RejectsFile::flush() {
 void RejectsFile::note_failure() {
   if (failure_.empty()) {
     failure_ = std::strerror(errno);
-  }
-}
-
-void FailureDigest::add(const Error& error) {
-  Kind kind{error.what(), {}};
-  std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(kind.second),
-               [](const auto& pair) { return !about_one_entity(pair.first); });
-  const auto known = repeated_.find(kind);
-  if (known != repeated_.end()) {
-    ++known->second;
-  } else if (repeated_.size() < kinds_told_apart) {
-    repeated_.emplace(std::move(kind), 0);
-    print_error(error);
-  } else {
-    ++others_;
-  }
-}
-
-void FailureDigest::finish() const {
-  for (const auto& [kind, count] : repeated_) {
-    if (count > 0) {
-      Error::Context context = kind.second;
-      context.emplace_back("entities", grouped(count) + " more");
-      print_error(Error(ErrorCode::server, kind.first, std::move(context)));
-    }
-  }
-  if (others_ > 0) {
-    print_error(Error(ErrorCode::server, "failures of many other kinds", {{"entities", grouped(others_)}}));
   }
 }
 

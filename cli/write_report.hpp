@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/exit_status.hpp"
+#include "cli/failure_digest.hpp"
 #include "cli/files.hpp"
 #include "cli/registry.hpp"
 
@@ -42,21 +43,6 @@ class RejectsFile {
 
   std::unique_ptr<std::FILE, Closer> file_;
   std::string failure_;
-};
-
-// Prints a failure in full the first time and counts the ones like it: a dead shard can fail a million entities.
-class FailureDigest {
- public:
-  void add(const Error& error);
-  // Prints how many more there were of each.
-  void finish() const;
-
- private:
-  // What makes failures alike: everything but the entity.
-  using Kind = std::pair<std::string, Error::Context>;
-
-  std::map<Kind, std::uint64_t> repeated_;
-  std::uint64_t others_ = 0;
 };
 
 enum class WriteKind { put, remove };
@@ -116,7 +102,7 @@ class WriteReport {
   bool reading_long_piece_ = false, reporting_long_piece_ = false;
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
   std::unique_ptr<RejectsFile> rejects_;
-  FailureDigest digest_;
+  FailureDigest digest_{"entities"};
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
   bool hopeless_ = false;

@@ -260,7 +260,7 @@ void require_every_shard(store::Shards& shards) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&shards, shard] {
       try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::general, store::Patience::brief));
+        shards.connect(shard, shards.deadline(), store::Purpose::brief).discard();
       } catch (const sql::ServerError& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;
