@@ -50,6 +50,7 @@ class Verification {
     }
     walk_all();
     settle();
+    count_mended_rows();
     return std::move(report_);
   }
 
@@ -231,6 +232,19 @@ class Verification {
     }
     report_.repaired += mended.size();
     confirmed_ = std::move(left);
+  }
+
+  // The walk has counted the rows as they were before the repair.
+  void count_mended_rows() {
+    for (auto& [place, count] : report_.counts) {
+      for (const auto& [kind, mended] : count.mended) {
+        if (kind == FindingKind::missing) {
+          count.rows += mended;
+        } else {
+          count.rows -= std::min(count.rows, mended);
+        }
+      }
+    }
   }
 
   static Finding to_finding(const Difference& difference) {
