@@ -26,7 +26,7 @@ void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
   report_ = pass.report;
   lags_ = pass.lags;
   if (pass.failure) {
-    ++failures_;
+    failures_ += pass.failure->code() == ErrorCode::interrupted ? 0 : 1;
   } else if (!pass.sweep) {
     ++passes_;
     last_success_ = now;

@@ -59,9 +59,18 @@ class Passes {
         file_failure_.tell(&error);
       }
     }
-    if (options_.clean.follow) {
+    last_ = pass.report;
+    const bool stopped = pass.failure && pass.failure->code() == ErrorCode::interrupted;
+    if (options_.clean.follow && !stopped) {
       (pass.sweep ? sweep_failure_ : pass_failure_).tell(pass.failure);
       tell_of_changes(pass.report);
+    }
+  }
+
+  // For a run that does not come to its end: what was done is kept, and told.
+  void broken_off() const {
+    if (!globals_.quiet && last_ && (last_->checked > 0 || last_->purged > 0)) {
+      print_note(summary(*last_));
     }
   }
 
@@ -120,6 +129,7 @@ class Passes {
   const Globals& globals_;
   CleanMetrics metrics_;
   Trouble pass_failure_{"clean"}, sweep_failure_{"the sweep of everything"}, file_failure_{"the metrics file"};
+  std::optional<CleanReport> last_;
   std::uint64_t changes_ = 0;  // at the last pass
 };
 
@@ -133,15 +143,15 @@ ExitStatus run(Options options, const Globals& globals) {
   }
   Passes passes(options, globals);
   options.clean.on_pass = [&](const CleanPass& pass) { passes.ended(pass); };
-  options.clean.on_wait = [](const Error& error) {
-    print_warning("waiting to clean", [&] {
-      Error::Context context = {{"reason", error.what()}};
-      context.insert(context.end(), error.context().begin(), error.context().end());
-      return context;
-    }());
-  };
+  options.clean.on_wait = [](const Error& error) { print_warning("waiting to clean", as_reason(error)); };
   Datastore store = open_store(globals);
-  const CleanReport report = run_job(globals, [&](JobControl& control) { return store.clean(options.clean, control); });
+  CleanReport report;
+  try {
+    report = run_job(globals, [&](JobControl& control) { return store.clean(options.clean, control); });
+  } catch (const Error&) {
+    passes.broken_off();
+    throw;
+  }
   passes.check_metrics();
   if (globals.json()) {
     print_summary(to_json(report));

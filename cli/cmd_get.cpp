@@ -1,9 +1,12 @@
 // looseleaf get: print entities by id.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
+#include "cli/failure_digest.hpp"
 #include "cli/files.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
@@ -39,13 +42,15 @@ class Getter {
   }
 
   [[nodiscard]] ExitStatus finish() const {
+    not_asked_.finish({});
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
     if (globals_.json()) {
-      print_summary({{"found", found_}, {"missing", missing_}, {"rejected", bad_}, {"failed", unreadable_}});
+      print_summary({{"found", found_}, {"missing", missing_}, {"rejected", bad_}, {"failed", failed_}});
     }
-    if (unreadable_ > 0) {
+    if (failed_ > 0) {
+      print_note_of_counts();
       return ExitStatus::failed;
     }
     return missing_ + bad_ == 0 ? ExitStatus::done : ExitStatus::negative;
@@ -54,8 +59,8 @@ class Getter {
  private:
   bool print(const GetResult& result) {
     if (result.error) {
-      print_error(*result.error);
-      ++unreadable_;
+      print_failure(*result.error, result.id);
+      ++failed_;
     } else if (!result.entity) {
       print_warning("no such entity", {{"id", to_string(result.id)}});
       ++missing_;
@@ -67,9 +72,30 @@ class Getter {
     return true;
   }
 
+  // A dead shard's ids are alike; each that cannot be read is worth its own message.
+  void print_failure(Error error, const Uuid& id) {
+    if (error.code() == ErrorCode::corrupt) {
+      print_error(error);
+    } else {
+      not_asked_.add(error.with("id", to_string(id)));
+    }
+  }
+
+  void print_note_of_counts() const {
+    if (globals_.quiet) {
+      return;
+    }
+    std::string text = "found " + counted(found_, "entity", "entities");
+    for (const auto& [what, count] : {std::pair("missing", missing_), {"rejected", bad_}, {"failed", failed_}}) {
+      text += count == 0 ? "" : fmt::format(", {} {}", what, grouped(count));
+    }
+    print_note(text);
+  }
+
   const Datastore& store_;
   const Globals& globals_;
-  std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, unreadable_ = 0;
+  FailureDigest not_asked_{"ids", 1};
+  std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };
 
 // False if nobody reads the output any more.
@@ -129,7 +155,9 @@ Command get_command() {
                          .help = "ids, with or without dashes; - reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
-  command.details = {"Entities come in the order asked. An id that is not there is reported, and makes the status 1."};
+  command.details = {
+      "Entities come in the order asked. An id that is not there is reported, and makes the status 1. With a "
+      "shard down the ids of the others are answered, and the status is 3."};
   command.examples = {"looseleaf get 71f0c4d2291844cca2df6f486e96e37c", "looseleaf get - < ids.txt > entities.jsonl"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

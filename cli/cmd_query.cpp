@@ -129,7 +129,7 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
                            counted(report.index_rows, "index row", "index rows"), grouped(report.filtered_stale)));
   }
   for (const auto& [shard, error] : report.unavailable) {
-    print_warning(fmt::format("what is on shard {} is missing from the answer", shard), error.context(), error.hint());
+    print_warning(fmt::format("what is on shard {} is missing from the answer", shard), as_reason(error), error.hint());
   }
   if (!report.next.empty() && !globals.json() && !options.explain) {
     static_cast<void>(data_output().flush());

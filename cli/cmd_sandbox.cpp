@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <looseleaf/cluster.hpp>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "cli/messages.hpp"
 #include "cli/sandbox.hpp"
+#include "cli/signals.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
 
@@ -26,7 +28,27 @@ ExitStatus start(const Options& options, const Globals& globals) {
   how.dir = options.dir;
   how.shards = static_cast<std::uint32_t>(options.shards.value_or(0));
   how.servers = static_cast<std::uint32_t>(options.servers.value_or(0));
-  const Sandbox sandbox = Sandbox::start(how);
+  how.between = [] {
+    if (stop_requested()) {
+      throw Error(ErrorCode::interrupted, "stopped");
+    }
+  };
+  std::optional<Sandbox> started;
+  const Drain drain;
+  try {
+    started = Sandbox::start(how);
+  } catch (const Error&) {
+    if (!stop_requested()) {
+      throw;
+    }
+    // Also if a program that makes data directories failed because the terminal has interrupted it, too.
+    print_note(
+        fmt::format("stopped by a signal before the end; the servers that were started were stopped again, and "
+                    "`looseleaf sandbox delete --dir {}` removes the files",
+                    sandbox_directory(options.dir)));
+    return exit_status_of_signal(stop_signal());
+  }
+  const Sandbox& sandbox = *started;
   if (globals.json()) {
     print_summary({{"cluster_file", sandbox.cluster_file()}});
   } else {

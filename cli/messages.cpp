@@ -106,6 +106,12 @@ std::string format_message(std::string_view kind, std::string_view what, const E
   return message;
 }
 
+Error::Context as_reason(const Error& error) {
+  Error::Context context = {{"reason", error.what()}};
+  context.insert(context.end(), error.context().begin(), error.context().end());
+  return context;
+}
+
 void print_error(const Error& error) {
   print_message(format_message(colored("error", "31"), error.what(), error.context(), error.hint()));
 }

@@ -12,6 +12,9 @@ namespace looseleaf::cli {
 [[nodiscard]] std::string format_message(std::string_view kind, std::string_view what, const Error::Context& context,
                                          std::string_view hint);
 
+// For a message that an error is the reason of: what it says, then its context.
+[[nodiscard]] Error::Context as_reason(const Error& error);
+
 // All of these may be called from any thread; a message comes out whole.
 void print_error(const Error& error);
 void print_warning(std::string_view what, const Error::Context& context = {}, std::string_view hint = {});

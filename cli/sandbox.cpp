@@ -86,9 +86,10 @@ Error start_failure(const char* what, const SandboxServer& server) {
   return Error(ErrorCode::io, what, context, "read the end of the log for the reason");
 }
 
-void wait_until_ready(const SandboxServer& server, pid_t pid) {
+void wait_until_ready(const SandboxServer& server, pid_t pid, const std::function<void()>& between) {
   const auto limit = Clock::now() + start_limit;
   while (!answers(server.socket)) {
+    between();
     if (is_gone(pid)) {
       throw start_failure("a server ended while it started", server);
     }
@@ -151,7 +152,7 @@ Sandbox Sandbox::start(const SandboxOptions& options) {
     sandbox.check(options);
     sandbox.adopt(options);
     sandbox.write_cluster_file();
-    sandbox.start_servers(sandbox.all());
+    sandbox.start_servers(sandbox.all(), options.between);
     return sandbox;
   });
 }
@@ -348,16 +349,24 @@ void Sandbox::write_cluster_file() const {
   replace_file(cluster_file(), text, private_file);
 }
 
-void Sandbox::start_servers(const std::vector<std::uint32_t>& numbers) {
-  for (const std::uint32_t number : numbers) {
-    const SandboxServer now = server(number);
-    if (!now.running) {
-      launch(now);
+void Sandbox::start_servers(const std::vector<std::uint32_t>& numbers, const std::function<void()>& between) {
+  std::vector<std::uint32_t> launched;
+  try {
+    for (const std::uint32_t number : numbers) {
+      between();
+      const SandboxServer now = server(number);
+      if (!now.running) {
+        launch(now);
+        launched.push_back(number);
+      }
     }
-  }
-  for (const std::uint32_t number : numbers) {
-    const SandboxServer now = server(number);
-    wait_until_ready(now, read_pid(now.datadir));
+    for (const std::uint32_t number : numbers) {
+      const SandboxServer now = server(number);
+      wait_until_ready(now, read_pid(now.datadir), between);
+    }
+  } catch (...) {
+    stop_servers(launched, SIGTERM);
+    throw;
   }
 }
 

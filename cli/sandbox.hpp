@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,13 @@ namespace looseleaf::cli {
 inline constexpr std::uint32_t most_sandbox_servers = 32;  // each takes 100 MiB of memory, one of MySQL 500
 
 struct SandboxOptions {
-  std::string dir;                      // empty: .sandbox in the working directory
-  std::uint32_t shards = 0;             // 0: as the sandbox has already, else 2
-  std::uint32_t servers = 0;            // 0: as the sandbox has already, else one a shard
-  std::string server;                   // a server program or its folder; empty: see find_server()
-  std::uint32_t buffer_pool_mib = 0;    // of each server; 0: as the sandbox has already, else 128
-  std::vector<std::string> extra_args;  // given to every server last, so they win; empty: as the sandbox has already
+  std::string dir;                        // empty: .sandbox in the working directory
+  std::uint32_t shards = 0;               // 0: as the sandbox has already, else 2
+  std::uint32_t servers = 0;              // 0: as the sandbox has already, else one a shard
+  std::string server;                     // a server program or its folder; empty: see find_server()
+  std::uint32_t buffer_pool_mib = 0;      // of each server; 0: as the sandbox has already, else 128
+  std::vector<std::string> extra_args;    // given to every server last, so they win; empty: as the sandbox has already
+  std::function<void()> between = [] {};  // called all the time while servers start; may throw to give up
 };
 
 struct SandboxServer {
@@ -57,7 +59,8 @@ struct SandboxRemoval {
 // not a sandbox or disagrees with the options, and Error(io) with the end of the server's log if a server fails.
 class Sandbox {
  public:
-  // Creates the sandbox unless it is there, and starts every server that does not run; data is kept.
+  // Creates the sandbox unless it is there, and starts every server that does not run; data is kept. If that fails, or
+  // `between` throws, those that were started are stopped again.
   static Sandbox start(const SandboxOptions& options);
   // A sandbox that is there already; starts nothing.
   [[nodiscard]] static Sandbox open(const std::string& dir);
@@ -90,7 +93,8 @@ class Sandbox {
   void load();
   void save() const;
   void write_cluster_file() const;
-  void start_servers(const std::vector<std::uint32_t>& numbers);
+  void start_servers(
+      const std::vector<std::uint32_t>& numbers, const std::function<void()>& between = [] {});
   void launch(const SandboxServer& server) const;
   SandboxStop stop_servers(const std::vector<std::uint32_t>& numbers, int signal);
   void remove_files() const;

@@ -17,7 +17,6 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::size_t kinds_told_apart = 100;
 constexpr std::uint64_t rejections_on_terminal = 20;  // of a kind
 constexpr std::size_t most_put_off_bytes = 4 * 1024 * 1024;
 
@@ -35,11 +34,6 @@ std::string_view name_of(WriteStatus status) {
       return "unknown";
   }
   return "unknown";
-}
-
-bool about_one_entity(const std::string& key) {
-  static constexpr std::array<std::string_view, 4> keys{"file", "line", "column", "id"};
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 Error::Context place(WriteKind kind, const std::string& input, Position position) {
@@ -104,46 +98,13 @@ void RejectsFile::note_failure() {
   }
 }
 
-void FailureDigest::add(const Error& error) {
-  if (!printed_of_a_kind_) {
-    print_error(error);
-    return;
-  }
-  Kind kind{error.what(), {}};
-  std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(kind.second),
-               [](const auto& pair) { return !about_one_entity(pair.first); });
-  auto known = counts_.find(kind);
-  if (known == counts_.end()) {
-    if (counts_.size() == kinds_told_apart) {
-      ++others_;
-      return;
-    }
-    known = counts_.emplace(std::move(kind), 0).first;
-  }
-  if (++known->second <= *printed_of_a_kind_) {
-    print_error(error);
-  }
-}
-
-void FailureDigest::finish(const std::string& hint) const {
-  for (const auto& [kind, count] : counts_) {
-    if (count > *printed_of_a_kind_) {
-      Error::Context context = kind.second;
-      context.emplace_back("entities", grouped(count - *printed_of_a_kind_) + " more");
-      print_error(Error(ErrorCode::server, kind.first, std::move(context), hint));
-    }
-  }
-  if (others_ > 0) {
-    print_error(Error(ErrorCode::server, "failures of many other kinds", {{"entities", grouped(others_)}}, hint));
-  }
-}
-
 WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects)
     : kind_(kind),
       globals_(globals),
       rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
       // Nobody reads more on a terminal, and the first ones would be gone. A log has them all.
-      rejections_(messages_on_terminal() && !globals.verbose ? std::optional(rejections_on_terminal) : std::nullopt) {}
+      rejections_("entities",
+                  messages_on_terminal() && !globals.verbose ? std::optional(rejections_on_terminal) : std::nullopt) {}
 
 void WriteReport::begin() {
   if (rejects_) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/exit_status.hpp"
+#include "cli/failure_digest.hpp"
 #include "cli/files.hpp"
 #include "cli/registry.hpp"
 
@@ -43,26 +44,6 @@ class RejectsFile {
 
   std::unique_ptr<std::FILE, Closer> file_;
   std::string failure_;
-};
-
-// Prints so many failures of a kind in full and counts the ones like them: a dead shard can fail a million entities,
-// and a file that holds none has as many mistakes as lines.
-class FailureDigest {
- public:
-  // Without a number all are printed.
-  explicit FailureDigest(std::optional<std::uint64_t> printed_of_a_kind) : printed_of_a_kind_(printed_of_a_kind) {}
-
-  void add(const Error& error);
-  // Prints how many more there were of each, with a hint that may be empty.
-  void finish(const std::string& hint) const;
-
- private:
-  // What makes failures alike: everything but the entity.
-  using Kind = std::pair<std::string, Error::Context>;
-
-  std::optional<std::uint64_t> printed_of_a_kind_;
-  std::map<Kind, std::uint64_t> counts_;
-  std::uint64_t others_ = 0;
 };
 
 enum class WriteKind { put, remove };
@@ -122,7 +103,7 @@ class WriteReport {
   bool reading_long_piece_ = false, reporting_long_piece_ = false;
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
   std::unique_ptr<RejectsFile> rejects_;
-  FailureDigest failures_{1}, rejections_;
+  FailureDigest failures_{"entities", 1}, rejections_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
   bool hopeless_ = false;

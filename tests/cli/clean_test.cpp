@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 
+constexpr const char* lacked_rows = "warning: a ready index lacked rows, which were inserted\n";
+
 // With an index, and so many entities whose n is 0.
 TestCluster with_entities(std::uint64_t count) {
   TestCluster cluster = initialised();
@@ -180,12 +182,49 @@ TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
   check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "stopped by a signal"});
 }
 
+// The newest entity is looked at first, and its row is mended long before the others were looked at.
+TEST_CASE("a pass that is stopped tells what it has done") {
+  const TestCluster cluster = with_entities(4000);
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"--follow"}}) {
+    CAPTURE(how.size());
+    cluster.sql(1, fmt::format("DELETE FROM by_n WHERE entity_id = x'{}'", id_of(3999)));
+    std::vector<std::string> command = {"looseleaf",  "--cluster", cluster.file(),   "clean",
+                                        "--max-rate", "1000",      "--metrics-file", file};
+    command.insert(command.end(), how.begin(), how.end());
+    cli::Process clean = start(std::move(command));
+    wait_until("the row is back", [&] { return rows_of(cluster, "by_n") == 4000; });
+    clean.signal(SIGTERM);
+    const cli::ProcessResult result = clean.wait();
+    check_status(result, 143,
+                 {lacked_rows, "index: by_n\n", "shard: 1\n", "hint: ", "looseleaf: checked ",
+                  " entities, deleted 0 index rows, inserted 1, purged 0 tombstones\n",
+                  "stopped by a signal before the end; what was done is kept\n"});
+    CHECK(times("checked 0 ", result.err) == 0);
+    CHECK(times("checked 4,000 ", result.err) == 0);
+    CHECK(holds_in_order(read_text(file), {"looseleaf_clean_rows_repaired_total{kind=\"missing\"} 1\n",
+                                           "looseleaf_clean_passes_total{result=\"failure\"} 0\n"}));
+  }
+}
+
+TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not while it is building") {
+  const TestCluster cluster = with_entities(10);
+  create_index(cluster, R"({"table": "building", "properties": [{"name": "n", "type": "int"}]})");
+  const cli::ProcessResult filled = cluster.looseleaf({"clean"});
+  check_run(filled, 0, "", {"checked 10 entities, deleted 0 index rows, inserted 10, "});
+  CHECK(times("warning: ", filled.err) == 0);
+  cluster.sql(1, "DELETE FROM by_n LIMIT 2");
+  const cli::ProcessResult swept = cluster.looseleaf({"clean", "--full"});
+  check_status(swept, 0, {lacked_rows, "index: by_n\n", "shard: 1\n", "hint: ", "inserted 2, "});
+  CHECK(times(lacked_rows, swept.err) == 1);
+}
+
 TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot be written is an error") {
   const TestCluster cluster = with_entities(10);
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); DELETE FROM by_n WHERE entity_id = x'{}'", id_of(2),
                              id_of(4)));
   const std::string file = cluster.directory().path() + "/clean.prom";
-  check_status(cluster.looseleaf({"clean", "--quiet", "--metrics-file", file}), 0);
+  check_status(cluster.looseleaf({"clean", "--quiet", "--metrics-file", file}), 0, {lacked_rows});
   const std::string text = read_text(file);
   CHECK(holds_in_order(
       text,

@@ -213,6 +213,44 @@ TEST_CASE("a server that cannot start shows the end of its log") {
   }
 }
 
+TEST_CASE("a start that is given up stops what it has started, and nothing else") {
+  Fixture fixture;
+  fixture.options.shards = 3;
+  Sandbox sandbox = Sandbox::start(fixture.options);
+  const pid_t first = sandbox.server(0).pid;
+  sandbox.kill_server(1);
+  sandbox.kill_server(2);
+  fixture.options.between = [&] {
+    if (sandbox.server(1).running) {
+      throw Error(ErrorCode::interrupted, "given up");
+    }
+  };
+  CHECK(refusal(fixture.options) == "given up");
+  CHECK(sandbox.server(0).pid == first);
+  CHECK(!sandbox.server(1).running);
+  CHECK(!sandbox.server(2).running);
+}
+
+TEST_CASE("a start that is stopped by a signal says so, and leaves no server running") {
+  const Fixture fixture;
+  const std::string& dir = fixture.options.dir;
+  cli::Process start = test::start({"looseleaf", "sandbox", "start", "--shards", "3", "--dir", dir});
+  for (int tries = 0; tries < 4000 && !fs::exists(dir + "/s0.pid"); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  start.signal(SIGINT);
+  const cli::ProcessResult result = start.wait();
+  CHECK(result.status == 130);
+  CHECK(result.out.empty());
+  CHECK(result.err ==
+        "looseleaf: stopped by a signal before the end; the servers that were started were stopped again, and "
+        "`looseleaf sandbox delete --dir " +
+            dir + "` removes the files\n");
+  for (const cli::SandboxServer& server : Sandbox::open(dir).status().servers) {
+    CHECK(!server.running);
+  }
+}
+
 TEST_CASE("committed rows survive the death of a server") {
   test::TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {}});
   cluster.create_databases();

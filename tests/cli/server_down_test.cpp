@@ -166,6 +166,97 @@ TEST_CASE("a query that may be incomplete waits for no shard longer than for a c
   CHECK(times("waiting for a shard", result.err) == 0);
 }
 
+// A server that takes connections and says nothing, as long as the object lives.
+class HungServer {
+ public:
+  HungServer(const TestCluster& cluster, std::uint32_t number) : pid_(cluster.sandbox().server(number).pid) {
+    REQUIRE(::kill(pid_, SIGSTOP) == 0);
+  }
+  HungServer(const HungServer&) = delete;
+  HungServer& operator=(const HungServer&) = delete;
+  ~HungServer() { ::kill(pid_, SIGCONT); }
+
+ private:
+  const pid_t pid_;
+};
+
+// Each batch of rows leads to entities on the hung shard: it is not asked for each of them again.
+TEST_CASE("a shard that hangs costs a query that may be incomplete no more than a dead one") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  std::string input, living;
+  for (std::uint64_t i = 0; i < 700; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", 2 * i)) + "\n";
+    living += i % 2 == 0 ? id_of(i) + "\n" : "";
+  }
+  put_all(cluster, input);
+  const HungServer hung(cluster, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial"}), 3, living,
+            {"looseleaf: warning: what is on shard 1 is missing from the answer\n",
+             "reason: the server did not answer in time\n", cluster.socket(1), "shard: 1\n", "hint: "});
+  CHECK(std::chrono::steady_clock::now() - begin < 12s);
+}
+
+TEST_CASE("a query that may be incomplete refuses an unknown index without waiting for a shard that is down") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  cluster.sandbox().kill_server(1);
+  const auto begin = std::chrono::steady_clock::now();
+  check_run(cluster.looseleaf({"query", "by_m", "--partial"}), 2, "",
+            {"looseleaf: error: no such index\n", "index: by_m\n", "hint: did you mean `by_n`?\n"});
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE(
+    "a shard that is down is not explained as if it had been asked, and only named if something of it is missing") {
+  const TestCluster cluster = own_servers();
+  create_index(cluster, R"({"table": "all_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(3, "\"n\":3"));
+  cluster.sandbox().kill_server(0);
+  const std::vector<std::string> partial = {"--partial", "--timeout", "1"};
+  const auto run = [&](std::vector<std::string> command) {
+    command.insert(command.end(), partial.begin(), partial.end());
+    return cluster.looseleaf(command);
+  };
+  const cli::ProcessResult text = run({"query", "all_n", "--explain"});
+  check_status(text, 3, {"what is on shard 0 is missing from the answer\n", "reason: cannot connect to the server\n"});
+  CHECK(times("\nshard 0: ", text.out) == 0);
+  CHECK(times("\nshard 1: 2 index rows, SELECT ", text.out) == 1);
+  const cli::ProcessResult json = run({"query", "all_n", "--explain", "--output", "json"});
+  CHECK(times("\"shard\":0", json.out) == 0);
+  CHECK(times("\"unavailable\":[0]", json.out) == 1);
+  check_run(run({"query", "by_n", "n=1", "--ids"}), 0, id_of(1) + "\n");
+}
+
+TEST_CASE("get with a shard down answers what it can, and says how much it could not look up and why") {
+  const TestCluster cluster = own_servers();
+  put_all(cluster, entity(0) + entity(2));
+  cluster.sandbox().kill_server(1);
+  const std::vector<std::string> ids = {id_of(1), id_of(2), id_of(3), id_of(4), id_of(0), id_of(5)};
+  std::vector<std::string> command = {"get", "--timeout", "1"};
+  command.insert(command.end(), ids.begin(), ids.end());
+  const std::vector<std::string> err = {"looseleaf: error: cannot connect to the server\n",
+                                        "shard: 1\n",
+                                        "id: " + id_of(1) + "\n",
+                                        "hint: ",
+                                        "looseleaf: warning: no such entity\n",
+                                        "id: " + id_of(4) + "\n",
+                                        "looseleaf: error: cannot connect to the server\n",
+                                        "shard: 1\n",
+                                        "ids: 2 more\n",
+                                        "looseleaf: found 2 entities, missing 1, failed 3\n"};
+  const std::string found = entity(2) + "\n" + entity(0) + "\n";
+  check_run(cluster.looseleaf(command), 3, found, err);
+  check_run(cluster.looseleaf({"get", "-", "--timeout", "1"}, fmt::format("{}\n", fmt::join(ids, "\n"))), 3, found,
+            err);
+  command.insert(command.end(), {"--output", "json", "--quiet"});
+  const std::vector<std::string> lines = lines_of(cluster.looseleaf(command).out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines.back() == R"({"schema_version":1,"found":2,"missing":1,"rejected":0,"failed":3})");
+}
+
 TEST_CASE("verify does not begin without a shard, and says so within seconds") {
   const TestCluster cluster = own_servers();
   create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");

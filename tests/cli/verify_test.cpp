@@ -47,6 +47,20 @@ TEST_CASE("a second row of an entity in an immutable index is a duplicate, and r
   CHECK(rows_of(cluster, "by_owner") == entities);
 }
 
+TEST_CASE("after a repair the rows are counted as the repair has left them") {
+  const TestCluster cluster = with_entities();
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 4");
+  cluster.sql(1, "INSERT INTO by_n VALUES " + row("77", 1) + ", " + row("78", 3));
+  const auto counts = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"verify", "by_n", "--grace", "0", "--output", "json"});
+    return lines_of(cluster.looseleaf(options).out).back();
+  };
+  CHECK(holds_in_order(counts({}),
+                       {R"("shard":0,"rows":24,"missing":1)", R"("shard":1,"rows":27,"missing":0,"stale":2)"}));
+  CHECK(holds_in_order(counts({"--repair"}),
+                       {R"("shard":0,"rows":25,"missing":0)", R"("shard":1,"rows":25,"missing":0,"stale":0)"}));
+}
+
 TEST_CASE("twenty samples of a kind are shown for each index and shard, with --all and as JSON every finding") {
   const TestCluster cluster = with_entities();
   for (std::uint32_t shard = 0; shard < 2; ++shard) {

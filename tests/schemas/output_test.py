@@ -245,6 +245,8 @@ def shard_down(box):
     assert failed[0]["status"] == "failed" and failed[1]["failed"] == 1
     part = box.run("query", "by_n", "--partial", "--ids", *short, status=3, lines=["id*", "summary"])[-1]
     assert part["unavailable"] == [1]
+    got = box.run("get", uuid_of(20), uuid_of(21), *short, status=3, lines=["entity", "summary"])[-1]
+    assert (got["found"], got["failed"]) == (1, 1)
     for command in ("verify", "clean", "init", "backfill"):
         box.run(command, *short, status=3)
     box.run("query", "by_n", "--count", *short, status=3)

@@ -53,7 +53,7 @@ struct Entity {
 struct GetResult {
   Uuid id;
   std::optional<Entity> entity;  // absent if there is none
-  std::optional<Error> error;    // there is one, but its body cannot be read
+  std::optional<Error> error;  // its body cannot be read (corrupt), or its shard cannot be asked (unavailable, server)
 };
 
 // What became of one write.
@@ -97,10 +97,11 @@ class LOOSELEAF_EXPORT Datastore {
   // empty although its siblings hold entities. Throws Error(wrong_cluster) rather than adopt a foreign shard.
   InitReport init(std::optional<std::uint32_t> accept_empty_shard = {});
 
-  // The entities with these ids, in the order asked; absent where there is none. Throws Error(corrupt) if one cannot be
-  // read. At most a few thousand at a time: all are in memory at once.
+  // The entities with these ids, in the order asked; absent where there is none. Throws what a GetResult's `error`
+  // would be. At most a few thousand at a time: all are in memory at once.
   [[nodiscard]] std::vector<std::optional<Entity>> get(const std::vector<Uuid>& ids) const;
-  // The same one by one, until `on_result` returns false: any number of ids, of whatever size, in bounded memory.
+  // The same one by one, until `on_result` returns false: any number of ids, of whatever size, in bounded memory. With
+  // a shard down the ids of the others are answered nevertheless.
   void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result) const;
 
   // Stores JSON texts, or deletes ids, and returns when each is durable or failed. For long inputs use WriteStream.

@@ -131,7 +131,7 @@ struct VerifyOptions {
 
 struct VerifyReport {
   struct Count {
-    std::uint64_t rows = 0;                         // index rows seen
+    std::uint64_t rows = 0;                         // index rows seen; after a repair: what is left of them, or added
     std::map<FindingKind, std::uint64_t> findings;  // what stands now; after a repair: what could not be mended
     std::map<FindingKind, std::uint64_t> mended;    // by a repair
   };

@@ -61,7 +61,7 @@ class Backfill {
     tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
     for (const std::string& table : tables) {
       const IndexEverywhere everywhere = look_up_index(shards_, table, deadline);
-      check(table, everywhere, deadline);
+      check(table, everywhere);
       const bool ready = std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                                      [](const auto& index) { return index->state == IndexState::ready; });
       if (ready) {
@@ -75,9 +75,9 @@ class Backfill {
     }
   }
 
-  void check(const std::string& table, const IndexEverywhere& everywhere, const base::Deadline& deadline) const {
+  void check(const std::string& table, const IndexEverywhere& everywhere) const {
     if (!everywhere.in_any_catalog()) {
-      throw no_such_index(shards_, table, deadline);
+      throw no_such_index(shards_, table);
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const auto& index = everywhere.on_shard[shard];

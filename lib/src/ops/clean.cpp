@@ -66,7 +66,8 @@ class Follower {
         }
         follow();
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::interrupted) {
+        if (error.code() == ErrorCode::interrupted && cleaner_) {
+          tell(Kind::pass, &error);
           release();
         }
         if (error.code() != ErrorCode::busy) {

@@ -101,9 +101,9 @@ void Cleaner::clean_changed(std::uint32_t shard) {
   for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
     throttling_.wait(ids.size(), [&](const std::string& waiting) { breathe("clean", shard, waiting); });
     breathe("clean", shard, {});
-    mend(shard, suspects(shards_, shard, *catalog, ids, shards_.deadline()));
-    const std::lock_guard lock(mutex_);
-    report_.checked += ids.size();
+    const std::vector<Uuid> found = suspects(shards_, shard, *catalog, ids, shards_.deadline());
+    count_checked(ids.size());
+    in_batches(found, reconcile_slice, [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
   });
   write_watermark(shard, "clean", until);
   settle(shard, started);
@@ -125,7 +125,13 @@ void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
   settle(shard, Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
 }
 
-void Cleaner::mend(std::uint32_t shard, const std::vector<Uuid>& ids) {
+void Cleaner::count_checked(std::uint64_t entities) {
+  const std::lock_guard lock(mutex_);
+  report_.checked += entities;
+}
+
+// Few ids at a time: when it is stopped in between, all that was done is counted.
+void Cleaner::mend(std::uint32_t shard, const store::Catalog& catalog, std::span<const Uuid> ids) {
   const ReconcileReport mended =
       reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
   for (const Difference& difference : mended.differences) {
@@ -135,9 +141,22 @@ void Cleaner::mend(std::uint32_t shard, const std::vector<Uuid>& ids) {
                     "`looseleaf verify` lists all such entities"});
       continue;
     }
+    const store::CatalogIndex* const index = catalog.find(difference.table);
+    if (difference.kind == FindingKind::missing && index && index->generation == difference.generation &&
+        index->state == IndexState::ready) {
+      warn_of_missing(difference.table, difference.shard);
+    }
     const std::lock_guard lock(mutex_);
     ++report_.mended[difference.kind];
   }
+}
+
+// An index that is building lacks rows by nature.
+void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
+  shards_.warn({"a ready index lacked rows, which were inserted",
+                {{"index", table}, {"shard", std::to_string(shard)}},
+                "queries missed entities until now: find out who wrote to the table or which server lost commits, and "
+                "run `looseleaf verify`"});
 }
 
 void Cleaner::sweep() {
@@ -157,10 +176,13 @@ void Cleaner::sweep() {
     }
   };
   const VerifyReport found = verify(shards_, options, control, {heartbeat, false, true});
-  const std::lock_guard lock(mutex_);
-  report_.checked += found.entities;
+  count_checked(found.entities);
   for (const auto& [place, count] : found.counts) {
     for (const auto& [kind, mended] : count.mended) {
+      if (kind == FindingKind::missing) {
+        warn_of_missing(place.first, place.second);  // only what is ready is verified
+      }
+      const std::lock_guard lock(mutex_);
       report_.mended[kind] += mended;
     }
   }

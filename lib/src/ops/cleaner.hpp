@@ -5,6 +5,7 @@
 #include <functional>
 #include <looseleaf/jobs.hpp>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,9 @@ class Cleaner {
   void find_lag(std::uint32_t shard, base::Stamp watermark);
   [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
   void clean_changed(std::uint32_t shard);
-  void mend(std::uint32_t shard, const std::vector<Uuid>& ids);
+  void count_checked(std::uint64_t entities);
+  void mend(std::uint32_t shard, const store::Catalog& catalog, std::span<const Uuid> ids);
+  void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
   [[nodiscard]] bool is_building(const store::JobRow& backfill);
   void purge_settled(std::uint32_t shard);

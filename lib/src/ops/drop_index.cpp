@@ -20,7 +20,7 @@ constexpr int er_table_access_denied = 1142;
 IndexEverywhere look_up_known_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   IndexEverywhere everywhere = look_up_index(shards, table, deadline);
   if (!everywhere.generation()) {
-    throw no_such_index(shards, table, deadline);
+    throw no_such_index(shards, table);
   }
   return everywhere;
 }

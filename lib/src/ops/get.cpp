@@ -30,7 +30,9 @@ Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_
 // One batch of ids.
 class Batch {
  public:
-  Batch(store::Shards& shards, Unavailable* unavailable) : shards_(shards), unavailable_(unavailable) {}
+  // `partial`: what cannot be had is passed over.
+  Batch(store::Shards& shards, Unavailable& unavailable, bool partial)
+      : shards_(shards), unavailable_(unavailable), partial_(partial) {}
 
   void read(std::span<const Uuid> ids) {
     std::map<std::uint32_t, std::set<Uuid>> by_shard;
@@ -39,14 +41,18 @@ class Batch {
     }
     std::vector<std::function<void()>> tasks;
     for (const auto& [shard, wanted] : by_shard) {
-      tasks.emplace_back([&, shard = shard, &wanted = wanted, &into = bodies_[shard]] {
-        tolerate(shard, [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
-      });
+      Bodies& into = bodies_[shard];
+      if (!unavailable_.lacks(shard)) {
+        tasks.emplace_back([&, shard = shard, &wanted = wanted] {
+          tolerate(shard,
+                   [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
+        });
+      }
     }
     base::run_all(tasks);
   }
 
-  // Absent if the id's shard could not be asked. To be called once for each time that an id was asked for.
+  // Absent if it is passed over. To be called once for each time that an id was asked for.
   std::optional<GetResult> result_of(const Uuid& id) {
     const std::uint32_t shard = store::shard_of(id, shards_.count());
     GetResult result{id, {}, {}};
@@ -60,9 +66,11 @@ class Batch {
       }
       if (body->body) {
         decode(shard, *body, result);
+        return result;
       }
     }
-    return unavailable_ != nullptr && unavailable_->has(shard) ? std::nullopt : std::optional(std::move(result));
+    result.error = unavailable_.lacks(shard);
+    return partial_ && result.error ? std::nullopt : std::optional(std::move(result));
   }
 
  private:
@@ -70,7 +78,7 @@ class Batch {
     return store::with_shard(
         shards_, shard, shards_.deadline(),
         [&](sql::Connection& connection) { return ops::read(connection, ids, max_size); },
-        unavailable_ == nullptr ? store::Patience::full : store::Patience::brief);
+        partial_ ? store::Purpose::brief : store::Purpose::general);
   }
 
   store::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
@@ -93,15 +101,18 @@ class Batch {
     try {
       work();
     } catch (const Error& error) {
-      if (unavailable_ == nullptr || error.code() != ErrorCode::unavailable) {
+      const bool one_shards =
+          error.code() == ErrorCode::unavailable || (!partial_ && error.code() == ErrorCode::server);
+      if (!one_shards) {
         throw;
       }
-      unavailable_->add(shard, error);
+      unavailable_.add(shard, error);
     }
   }
 
   store::Shards& shards_;
-  Unavailable* const unavailable_;
+  Unavailable& unavailable_;
+  const bool partial_;
   std::map<std::uint32_t, Bodies> bodies_;
 };
 
@@ -109,24 +120,31 @@ class Batch {
 
 void Unavailable::add(std::uint32_t shard, const Error& error) {
   const std::lock_guard lock(mutex_);
-  shards_.emplace(shard, error);
+  down_.emplace(shard, error);
+  missed_.emplace(shard, error);
 }
 
-bool Unavailable::has(std::uint32_t shard) const {
+std::optional<Error> Unavailable::lacks(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
-  return shards_.contains(shard);
+  const auto found = down_.find(shard);
+  if (found == down_.end()) {
+    return std::nullopt;
+  }
+  missed_.emplace(shard, found->second);
+  return found->second;
 }
 
-std::map<std::uint32_t, Error> Unavailable::shards() const {
+Unavailable::Shards Unavailable::missed() const {
   const std::lock_guard lock(mutex_);
-  return shards_;
+  return missed_;
 }
 
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
               Unavailable* unavailable) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
-    Batch batch(shards, unavailable);
+    Unavailable failed;  // of this batch: the next one asks again
+    Batch batch(shards, unavailable == nullptr ? failed : *unavailable, unavailable != nullptr);
     batch.read(part);
     for (const Uuid& id : part) {
       auto result = batch.result_of(id);

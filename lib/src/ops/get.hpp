@@ -12,22 +12,30 @@
 
 namespace looseleaf::ops {
 
-// The shards that could not be asked, for whoever goes on without them. Thread-safe.
+// The shards that cannot be asked, for whoever goes on without them: each is tried in vain once. Thread-safe.
 class Unavailable {
  public:
+  using Shards = std::map<std::uint32_t, Error>;  // and why
+
+  Unavailable() = default;
+  // Known to be down, but not missed yet.
+  explicit Unavailable(Shards down) : down_(std::move(down)) {}
+
+  // One that was asked in vain.
   void add(std::uint32_t shard, const Error& error);
-  [[nodiscard]] bool has(std::uint32_t shard) const;
-  // Why each could not be asked.
-  [[nodiscard]] std::map<std::uint32_t, Error> shards() const;
+  // For whoever wants something of a shard: why it is not to be asked, absent if it is. Then it is missed.
+  std::optional<Error> lacks(std::uint32_t shard);
+  [[nodiscard]] Shards missed() const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, Error> shards_;
+  Shards down_, missed_;
 };
 
 // Entities in the order asked, one by one, until `on_result` returns false; all shards are asked at once, for some
 // hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. With `unavailable` the
-// ids of shards that cannot be asked are passed over, and the shards noted there; without, that is an error.
+// ids of shards that cannot be asked are passed over, and the shards noted there; without, each of these ids comes with
+// the error.
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
               Unavailable* unavailable = nullptr);
 

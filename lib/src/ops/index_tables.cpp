@@ -16,6 +16,12 @@ store::Catalog read_catalog(store::Shards& shards, std::uint32_t shard, const ba
                            [&](sql::Connection& connection) { return *shards.reload_catalog(shard, connection); });
 }
 
+void add_names(std::set<std::string>& names, const store::Catalog& catalog) {
+  for (const store::CatalogIndex& index : catalog.indexes) {
+    names.insert(index.definition.table);
+  }
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> IndexEverywhere::generation() const {
@@ -56,9 +62,7 @@ IndexEverywhere look_up_index(store::Shards& shards, const std::string& table, c
 std::vector<std::string> all_indexes(store::Shards& shards, const base::Deadline& deadline) {
   std::set<std::string> names;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    for (const store::CatalogIndex& index : read_catalog(shards, shard, deadline).indexes) {
-      names.insert(index.definition.table);
-    }
+    add_names(names, read_catalog(shards, shard, deadline));
   }
   return {names.begin(), names.end()};
 }
@@ -71,8 +75,13 @@ std::optional<std::string> comment_of_table(sql::Connection& connection, const s
   return found.empty() ? std::nullopt : std::optional(found.text(0, 0));
 }
 
-Error no_such_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
-  const auto names = all_indexes(shards, deadline);
+Error no_such_index(store::Shards& shards, const std::string& table) {
+  std::set<std::string> names;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (const auto catalog = shards.cached_catalog(shard)) {
+      add_names(names, *catalog);
+    }
+  }
   const auto nearest = base::nearest(table, std::vector<std::string_view>(names.begin(), names.end()));
   std::string hint = nearest         ? fmt::format("did you mean `{}`?", *nearest)
                      : names.empty() ? std::string("this cluster has no index yet: see `looseleaf create-index`")

@@ -33,7 +33,7 @@ struct IndexEverywhere {
 // The comment of a table in the shard's database; absent if there is no such table.
 [[nodiscard]] std::optional<std::string> comment_of_table(sql::Connection& connection, const std::string& table);
 
-// Error(bad_index, "no such index") with the nearest name as a hint.
-[[nodiscard]] Error no_such_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline);
+// Error(bad_index, "no such index") with the nearest name in the catalogs as last seen as a hint.
+[[nodiscard]] Error no_such_index(store::Shards& shards, const std::string& table);
 
 }  // namespace looseleaf::ops

@@ -41,19 +41,19 @@ Error not_ready(const std::string& table, IndexState state) {
           fmt::format("`looseleaf drop-index {}` finishes that", table)};
 }
 
-store::Patience patience_of(const Query& query) {
-  return query.partial ? store::Patience::brief : store::Patience::full;
+store::Purpose purpose_of(const Query& query) {
+  return query.partial ? store::Purpose::brief : store::Purpose::general;
 }
 
 // The matching index rows of one shard, in the order of the query.
 class ShardRows {
  public:
   // From after `after`, at first `chunk` of them at once.
-  ShardRows(store::Shards& shards, std::uint32_t shard, store::Patience patience, const store::CatalogIndex& index,
+  ShardRows(store::Shards& shards, std::uint32_t shard, store::Purpose purpose, const store::CatalogIndex& index,
             const QueryPlan& plan, std::optional<store::IndexEntry> after, std::size_t chunk)
       : shards_(shards),
         shard_(shard),
-        patience_(patience),
+        purpose_(purpose),
         index_(index),
         plan_(plan),
         last_(std::move(after)),
@@ -66,7 +66,7 @@ class ShardRows {
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
   [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
 
-  // What came of it; the statement is the first one.
+  // What came of it; the statement is the first one, empty if none was answered.
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
   store::IndexEntry take() {
@@ -77,12 +77,12 @@ class ShardRows {
 
   void read() {
     const std::string statement = plan_.select(last_, chunk_);
+    auto entries = store::with_shard(
+        shards_, shard_, shards_.deadline(),
+        [&](sql::Connection& connection) { return select_checked(connection, statement); }, purpose_);
     if (first_statement_.empty()) {
       first_statement_ = statement;
     }
-    auto entries = store::with_shard(
-        shards_, shard_, shards_.deadline(),
-        [&](sql::Connection& connection) { return select_checked(connection, statement); }, patience_);
     ended_ = entries.size() < chunk_;
     if (!entries.empty()) {
       last_ = entries.back();
@@ -153,7 +153,7 @@ class ShardRows {
 
   store::Shards& shards_;
   const std::uint32_t shard_;
-  const store::Patience patience_;
+  const store::Purpose purpose_;
   const store::CatalogIndex& index_;
   const QueryPlan& plan_;
   std::deque<store::IndexEntry> rows_;
@@ -179,7 +179,9 @@ class Run {
     const std::size_t chunk = query.limit == 0 ? first_chunk : std::min<std::uint64_t>(query.limit + 1, largest_chunk);
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
-      streams_.emplace_back(shards, shard, patience_of(query), index, plan_, after, chunk);
+      if (!unavailable.lacks(shard)) {
+        streams_.emplace_back(shards, shard, purpose_of(query), index, plan_, after, chunk);
+      }
     }
   }
 
@@ -191,10 +193,13 @@ class Run {
       }
     }
     for (const ShardRows& stream : streams_) {
-      report_.shards.push_back(stream.report());
-      report_.index_rows += report_.shards.back().index_rows;
+      QueryReport::Shard shard = stream.report();
+      report_.index_rows += shard.index_rows;
+      if (!shard.sql.empty()) {
+        report_.shards.push_back(std::move(shard));
+      }
     }
-    for (const auto& [shard, error] : unavailable_.shards()) {
+    for (const auto& [shard, error] : unavailable_.missed()) {
       report_.unavailable.emplace_back(shard, error);
     }
     return std::move(report_);
@@ -346,17 +351,17 @@ std::shared_ptr<const store::Catalog> catalog_of(store::Shards& shards, std::uin
     }
     return catalog;
   };
-  return store::with_shard(shards, shard, deadline, load, patience_of(query));
+  return store::with_shard(shards, shard, deadline, load, purpose_of(query));
 }
 
 // Which shards are down, and why: asked all at once, since each of them takes its time.
-std::map<std::uint32_t, Error> find_down(store::Shards& shards) {
+Unavailable::Shards find_down(store::Shards& shards) {
   Unavailable down;
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&, shard] {
       try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::general, store::Patience::brief));
+        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::brief));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;
@@ -366,18 +371,17 @@ std::map<std::uint32_t, Error> find_down(store::Shards& shards) {
     });
   }
   base::run_all(tasks);
-  return down.shards();
+  return down.missed();
 }
 
-// Definitions are the same on every shard; whether the index is ready is checked on each that is read.
+// Definitions are the same on every shard; whether the index is ready is checked on each that is read. `down`: what is
+// not to be asked; who turns out to be down is added.
 std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const Query& query,
-                                                   Unavailable& unavailable) {
-  const auto down = query.partial ? find_down(shards) : std::map<std::uint32_t, Error>();
+                                                   Unavailable::Shards& down) {
   const base::Deadline deadline = shards.deadline();
   std::shared_ptr<const store::Catalog> last;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (const auto found = down.find(shard); found != down.end()) {
-      unavailable.add(shard, found->second);
+    if (down.contains(shard)) {
       continue;
     }
     try {
@@ -386,7 +390,7 @@ std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const 
       if (!query.partial || error.code() != ErrorCode::unavailable) {
         throw;
       }
-      unavailable.add(shard, error);
+      down.emplace(shard, error);
       continue;
     }
     if (last->find(query.index)) {
@@ -394,7 +398,7 @@ std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const 
     }
   }
   if (!last) {
-    throw unavailable.shards().begin()->second;
+    throw down.begin()->second;
   }
   return last;
 }
@@ -456,16 +460,16 @@ std::optional<QueryReport> query_by_cache(store::Shards& shards, const Query& qu
 }  // namespace
 
 QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
-  if (!query.partial) {  // else every shard that is down is to be named
+  if (!query.partial) {  // else the shards that are down are looked for first
     if (auto report = query_by_cache(shards, query, on_entity)) {
       return *std::move(report);
     }
   }
-  Unavailable unavailable;
-  const auto catalog = catalog_with(shards, query, unavailable);
+  Unavailable::Shards down = query.partial ? find_down(shards) : Unavailable::Shards();
+  const auto catalog = catalog_with(shards, query, down);
   const store::CatalogIndex* index = catalog->find(query.index);
   if (!index) {
-    throw no_such_index(shards, query.index, shards.deadline());
+    throw no_such_index(shards, query.index);
   }
   if (index->state != IndexState::ready) {
     throw not_ready(query.index, index->state);
@@ -475,6 +479,7 @@ QueryReport query(store::Shards& shards, const Query& query, const std::function
   } catch (const Error& error) {
     throw with_alternatives(error, *catalog, query);
   }
+  Unavailable unavailable(std::move(down));
   return Run(shards, *index, query, unavailable).run(on_entity);
 }
 

@@ -30,7 +30,7 @@ class Choice {
         if (options_.tables.empty() || declared(table) != nullptr) {
           continue;  // dropped a moment ago, or declared in vain
         }
-        throw no_such_index(shards_, table, shards_.deadline());
+        throw no_such_index(shards_, table);
       }
       check_declaration(table, everywhere);
       if (!not_in_force(table, everywhere) && check_catalogs(table, everywhere) &&

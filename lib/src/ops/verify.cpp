@@ -50,6 +50,7 @@ class Verification {
     }
     walk_all();
     settle();
+    count_mended_rows();
     return std::move(report_);
   }
 
@@ -234,6 +235,19 @@ class Verification {
     confirmed_ = std::move(left);
   }
 
+  // The walk has counted the rows as they were before the repair.
+  void count_mended_rows() {
+    for (auto& [place, count] : report_.counts) {
+      for (const auto& [kind, mended] : count.mended) {
+        if (kind == FindingKind::missing) {
+          count.rows += mended;
+        } else {
+          count.rows -= std::min(count.rows, mended);
+        }
+      }
+    }
+  }
+
   static Finding to_finding(const Difference& difference) {
     return {difference.kind, difference.table, difference.shard, difference.entry.entity_id,
             model::to_json(difference.entry.values)};
@@ -261,7 +275,7 @@ void require_every_shard(store::Shards& shards) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&shards, shard] {
       try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::general, store::Patience::brief));
+        shards.connect(shard, shards.deadline(), store::Purpose::brief).discard();
       } catch (const sql::ServerError& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;

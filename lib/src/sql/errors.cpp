@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,8 @@ struct Advice {
   std::string_view what;
   std::string_view hint;
 };
+
+constexpr int cr_server_lost = 2013, cr_tls = 2026;
 
 constexpr std::string_view free_space = "make room on the server's disk, then run the command again";
 constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
@@ -81,6 +84,12 @@ bool is_tls_disconnect(const std::string& message) {
   constexpr std::array<std::string_view, 6> signs = {"unexpected eof", "reset by peer", "Broken pipe",
                                                      "timed out",      "shutdown",      "Success"};
   return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
+}
+
+// A server that hangs takes a connection, and then says nothing until the time is over.
+bool is_silence(int number, const std::string& message) {
+  return (number == cr_server_lost && contains(message, fmt::format("system error: {}", ETIMEDOUT))) ||
+         (number == cr_tls && contains(message, "timed out"));
 }
 
 bool is_connection_loss(int number, std::optional<Flavour> flavour) {
@@ -216,7 +225,7 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   if (is_connection_loss(number, flavour)) {
     return flavour ? ErrorClass::connection_lost : ErrorClass::refused;
   }
-  if (number == 2026) {
+  if (number == cr_tls) {
     if (flavour) {
       return ErrorClass::connection_lost;
     }
@@ -246,12 +255,17 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
 ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                               const std::string& server) {
   const ErrorClass error_class = classify(number, message, flavour);
-  std::string_view what = what_of(error_class);
+  const bool refused = error_class == ErrorClass::refused;
+  const bool silent = refused && is_silence(number, message);
+  const bool lost = refused && is_connection_loss(number, flavour);
+  std::string_view what = what_of(lost ? ErrorClass::connection_lost : error_class);
   std::string_view hint = hint_of(error_class);
   const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),
                                           [&](const Advice& entry) { return entry.number == number; });
   const bool fits = error_class != ErrorClass::failing_over && error_class != ErrorClass::connection_lost;
-  if (advice != advice_table.end() && fits) {
+  if (silent) {
+    what = "the server did not answer in time";
+  } else if (advice != advice_table.end() && fits) {
     what = advice->what;
     hint = advice->hint;
   } else if (error_class == ErrorClass::permanent && contains(message, "No space left")) {

@@ -109,28 +109,28 @@ Error::Context Shards::where(std::uint32_t shard) const {
   return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
 }
 
-Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Patience patience) {
-  return until_it_answers(shard, deadline, patience,
+Lease Shards::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
+  return until_it_answers(shard, deadline, purpose,
                           [&](std::chrono::milliseconds left) { return connect_once(shard, purpose, left); });
 }
 
 template <typename Try>
-auto Shards::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Patience patience, Try&& attempt)
+auto Shards::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
     -> decltype(attempt(std::chrono::milliseconds())) {
   sql::Backoff backoff;
   while (true) {
-    if (patience == Patience::full) {
+    if (purpose != Purpose::brief) {
       warn_of_wait(shard);
     }
     const auto begin = std::chrono::steady_clock::now();
     try {
-      return attempt(std::min(deadline.left(), time_left_for(shard)));
+      return attempt(std::min(deadline.left(), time_left_for(shard, purpose)));
     } catch (const sql::ServerError& error) {
       if (!error.retryable()) {
         throw;
       }
       failed(shard, error, begin);
-      if (patience == Patience::brief && has_failed_for(shard, options_.connect_timeout)) {
+      if (purpose == Purpose::brief && has_failed_for(shard, patience(purpose))) {
         throw with_class(sql::ErrorClass::unreachable, error);
       }
       if (deadline.passed()) {
@@ -182,11 +182,15 @@ void Shards::warn_of_wait(std::uint32_t shard) {
                     name_of(options_.timeout))});
 }
 
+std::chrono::milliseconds Shards::patience(Purpose purpose) const {
+  return purpose == Purpose::brief ? options_.connect_timeout : options_.timeout;
+}
+
 // How much longer a shard is waited for that may be dead.
-std::chrono::milliseconds Shards::time_left_for(std::uint32_t shard) {
+std::chrono::milliseconds Shards::time_left_for(std::uint32_t shard, Purpose purpose) {
   const std::lock_guard lock(mutex_);
   const auto& since = pools_.at(shard).failing_since;
-  return since ? base::Deadline(*since, options_.timeout).left() : options_.timeout;
+  return since ? base::Deadline(*since, patience(purpose)).left() : patience(purpose);
 }
 
 Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
@@ -218,7 +222,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<s
 
 std::unique_ptr<sql::Connection> Shards::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
                                                            bool use_database) {
-  return until_it_answers(shard, deadline, Patience::full, [&](std::chrono::milliseconds left) {
+  return until_it_answers(shard, deadline, Purpose::general, [&](std::chrono::milliseconds left) {
     auto connection = on_shard(*this, shard, [&] { return open(shard, Purpose::general, use_database, left); });
     answers(shard);
     return connection;
@@ -257,7 +261,15 @@ std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose 
 // servers themselves wait for locks, which are not silent then.
 std::chrono::milliseconds Shards::longest_statement(Purpose purpose) const {
   const auto half = std::max(options_.timeout / 2, shortest_patience);
-  return purpose == Purpose::index_writes ? std::min(half, longest_index_write) : half;
+  switch (purpose) {
+    case Purpose::index_writes:
+      return std::min(half, longest_index_write);
+    case Purpose::brief:
+      return std::min(half, options_.connect_timeout);
+    case Purpose::general:
+      break;
+  }
+  return half;
 }
 
 std::unique_ptr<sql::Connection> Shards::open(std::uint32_t shard, Purpose purpose, bool use_database,

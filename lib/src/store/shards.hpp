@@ -26,12 +26,9 @@ class Shards;
 [[nodiscard]] Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file);
 
 // What a connection is for. Index rows are written while locks on another server are held: such a connection gives up
-// on a server that hangs after a few seconds instead of the whole time-out.
-enum class Purpose { general, index_writes };
-
-// How long a shard that does not answer is waited for: until the time-out, or, by whoever can say at once what comes of
-// it, no longer than one connect may take.
-enum class Patience { full, brief };
+// on a server that hangs after a few seconds instead of the whole time-out. So does a brief one, of whoever can say at
+// once what comes of a shard that does not answer: it is waited for, too, no longer than a connect may take.
+enum class Purpose { general, index_writes, brief };
 
 // A connection on loan; goes back to its pool on destruction, to be kept for others, unless it is broken or was made
 // for this loan only.
@@ -75,8 +72,7 @@ class Shards {
   // but once that was in vain this shard is tried only once, and not more often than every few seconds, until it
   // answers again: a dead shard is waited for once, not for each batch. A wait that lasts is warned of. Throws
   // ServerError (unreachable then, which nobody retries), or Error(wrong_cluster).
-  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general,
-                              Patience patience = Patience::full);
+  [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
   // The same in one try. `left`: what is left of the time that the operation may take; a server that falls silent then
   // holds it up for not much longer (a second at least, as the client library counts in whole ones).
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
@@ -114,7 +110,7 @@ class Shards {
  private:
   friend class Lease;
   struct Pool {
-    std::array<std::vector<std::unique_ptr<sql::Connection>>, 2> idle;  // by purpose
+    std::array<std::vector<std::unique_ptr<sql::Connection>>, 3> idle;  // by purpose
     std::shared_ptr<const Catalog> catalog;
     bool last_ids_were_new = false;
     // Since when nothing but failures; absent while the shard answers.
@@ -128,12 +124,14 @@ class Shards {
   [[nodiscard]] std::unique_ptr<sql::Connection> take_idle(std::uint32_t shard, Purpose purpose);
   // `attempt` gets the time that it may take.
   template <typename Try>
-  auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Patience patience, Try&& attempt)
+  auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
       -> decltype(attempt(std::chrono::milliseconds()));
   void failed(std::uint32_t shard, const sql::ServerError& error, std::chrono::steady_clock::time_point begin);
   [[nodiscard]] bool has_failed_for(std::uint32_t shard, std::chrono::milliseconds time);
   void warn_of_wait(std::uint32_t shard);
-  [[nodiscard]] std::chrono::milliseconds time_left_for(std::uint32_t shard);
+  // How long a shard that does not answer is waited for.
+  [[nodiscard]] std::chrono::milliseconds patience(Purpose purpose) const;
+  [[nodiscard]] std::chrono::milliseconds time_left_for(std::uint32_t shard, Purpose purpose);
   // How long a statement may take whose connection is to be kept.
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
@@ -178,9 +176,9 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
 // Runs `work` on a connection to a shard, again after transient errors until the deadline.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work,
-                Patience patience = Patience::full) -> decltype(work(std::declval<sql::Connection&>())) {
+                Purpose purpose = Purpose::general) -> decltype(work(std::declval<sql::Connection&>())) {
   return sql::with_retries(deadline, [&] {
-    const Lease lease = shards.connect(shard, deadline, Purpose::general, patience);
+    const Lease lease = shards.connect(shard, deadline, purpose);
     return on_shard(shards, shard, [&] { return work(*lease); });
   });
 }

@@ -129,6 +129,22 @@ TEST_CASE("an error names server, code and the server's message") {
   CHECK(error.hint().find("looseleaf init") != std::string::npos);
 }
 
+// A server that hangs takes the connection; one that refuses it answers.
+TEST_CASE("silence while connecting is told apart from a connection that ended") {
+  const auto what_of = [](int number, const std::string& message, std::optional<Flavour> flavour) {
+    return std::string(make_server_error(number, message, flavour, "s").what());
+  };
+  const std::string silence =
+      "Lost connection to server at 'handshake: reading initial communication packet', system error: 110";
+  CHECK(what_of(2013, silence, connecting) == "the server did not answer in time");
+  CHECK(what_of(2026, "TLS/SSL error: Connection timed out (110)", connecting) == "the server did not answer in time");
+  CHECK(what_of(2013, "Lost connection to server during query", connecting) == "the connection to the server was lost");
+  CHECK(what_of(2013, silence, mariadb) == "the connection to the server was lost");
+  CHECK(what_of(3032, "The server is currently in offline mode", connecting) ==
+        "the server refused the connection for now");
+  CHECK(make_server_error(2013, silence, connecting, "s").error_class() == ErrorClass::refused);
+}
+
 TEST_CASE("errors that an operator can mend come with advice") {
   for (const int number : {1021, 1040, 1045, 1049, 1114, 1129, 1153, 1226, 1290, 2002, 2005, 2020, 2026}) {
     CAPTURE(number);
