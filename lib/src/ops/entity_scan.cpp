@@ -68,6 +68,7 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
     throttling_.wait(got, [&](const std::string& reason) {
       progress({"verify", shard_, entities_, estimate, reason});
     });
+    const auto turn = throttling_.turn();
     const auto start = Clock::now();
     auto rows = read_chunk(throttling_.limit_chunk(chunk));
     if (!rows) {

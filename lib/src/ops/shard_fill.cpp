@@ -98,6 +98,7 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
   while (true) {
     const std::size_t chunk = throttling_.limit_chunk(chunk_);
     wait(chunk, control, report);
+    const auto turn = throttling_.turn();
     const auto start = std::chrono::steady_clock::now();
     auto entities = read_chunk(chunk);
     for (store::EntityBody& entity : entities) {

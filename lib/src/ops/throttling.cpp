@@ -13,8 +13,9 @@ namespace {
 
 constexpr auto look_every = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
-// With a limited rate: what is done at once keeps others from the servers for as long, here some milliseconds.
-constexpr std::size_t limited_chunk = 250;
+// With a limited rate: what is done at once keeps others from the servers for as long, here two milliseconds or so.
+constexpr std::uint64_t chunks_a_second = 400;
+constexpr std::uint64_t smallest_chunk = 50, largest_chunk = 1000;
 
 }  // namespace
 
@@ -49,7 +50,12 @@ void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting)
 }
 
 std::size_t Throttling::limit_chunk(std::size_t chunk) const {
-  return limits_.max_rate == 0 ? chunk : std::min(chunk, limited_chunk);
+  const std::uint64_t limited = std::clamp(limits_.max_rate / chunks_a_second, smallest_chunk, largest_chunk);
+  return limits_.max_rate == 0 ? chunk : std::min(chunk, static_cast<std::size_t>(limited));
+}
+
+std::unique_lock<std::mutex> Throttling::turn() {
+  return paces() ? std::unique_lock(turn_) : std::unique_lock<std::mutex>();
 }
 
 std::string Throttling::obstacle() {
