@@ -32,8 +32,8 @@ class Throttling {
   [[nodiscard]] bool paces() const { return limits_.max_rate != 0; }
   // How many entities to deal with at once, so that a limited rate leaves others room.
   [[nodiscard]] std::size_t limit_chunk(std::size_t chunk) const;
-  // To be held while a chunk is dealt with: with a limit of the rate one thread at a time does, so that what else goes on
-  // finds a processor.
+  // To be held while a chunk is dealt with: with a limit of the rate one thread at a time does, so that what else goes
+  // on finds a processor.
   [[nodiscard]] std::unique_lock<std::mutex> turn();
 
  private:
