@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -29,10 +30,13 @@ class Getter {
   // False if nobody reads the output any more.
   bool print(const std::vector<Uuid>& ids) {
     bool wanted = true;
-    store_.get_each(ids, [&](const GetResult& result) {
-      wanted = print(result);
-      return wanted && !stop_requested();
-    });
+    store_.get_each(
+        ids,
+        [&](const GetResult& result) {
+          wanted = print(result);
+          return wanted && !stop_requested();
+        },
+        &down_);
     return wanted;
   }
 
@@ -94,6 +98,7 @@ class Getter {
 
   const Datastore& store_;
   const Globals& globals_;
+  std::map<std::uint32_t, Error> down_;
   FailureDigest not_asked_{"ids", 1};
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };

@@ -257,6 +257,19 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
   CHECK(lines.back() == R"({"schema_version":1,"found":2,"missing":1,"rejected":0,"failed":3})");
 }
 
+TEST_CASE("get waits for a shard that is down once, however many ids there are") {
+  const TestCluster cluster = own_servers();
+  cluster.sandbox().kill_server(1);
+  std::string ids;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    ids += id_of(2 * i + 1) + "\n";
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  check_run(cluster.looseleaf({"get", "-", "--timeout", "3"}, ids), 3, "",
+            {"ids: 4,999 more\n", "looseleaf: found 0 entities, failed 5,000\n"});
+  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+}
+
 TEST_CASE("verify does not begin without a shard, and says so within seconds") {
   const TestCluster cluster = own_servers();
   create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");

@@ -13,6 +13,7 @@
 #include <looseleaf/query.hpp>
 #include <looseleaf/status.hpp>
 #include <looseleaf/uuid.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,8 +102,10 @@ class LOOSELEAF_EXPORT Datastore {
   // would be. At most a few thousand at a time: all are in memory at once.
   [[nodiscard]] std::vector<std::optional<Entity>> get(const std::vector<Uuid>& ids) const;
   // The same one by one, until `on_result` returns false: any number of ids, of whatever size, in bounded memory. With
-  // a shard down the ids of the others are answered nevertheless.
-  void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result) const;
+  // a shard down the ids of the others are answered nevertheless, and the shard is waited for once. `down`, for work in
+  // several calls: the shards that one of them has waited for in vain, and why; the next does not ask them again.
+  void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
+                std::map<std::uint32_t, Error>* down = nullptr) const;
 
   // Stores JSON texts, or deletes ids, and returns when each is durable or failed. For long inputs use WriteStream.
   std::vector<WriteResult> put(const std::vector<std::string>& texts);

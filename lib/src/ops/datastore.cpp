@@ -61,7 +61,7 @@ InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
 std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {
   std::vector<std::optional<Entity>> entities;
   entities.reserve(ids.size());
-  ops::get_each(*shards_, ids, [&](GetResult result) {
+  get_each(ids, [&](GetResult result) {
     if (result.error) {
       throw *result.error;
     }
@@ -71,8 +71,13 @@ std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) 
   return entities;
 }
 
-void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result) const {
-  ops::get_each(*shards_, ids, on_result);
+void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
+                         std::map<std::uint32_t, Error>* down) const {
+  ops::Unavailable unavailable(down != nullptr ? *down : ops::Unavailable::Shards());
+  ops::get_each(*shards_, ids, on_result, unavailable, ops::Wanted::all);
+  if (down != nullptr) {
+    *down = unavailable.down();
+  }
 }
 
 std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts) {

@@ -139,12 +139,16 @@ Unavailable::Shards Unavailable::missed() const {
   return missed_;
 }
 
+Unavailable::Shards Unavailable::down() const {
+  const std::lock_guard lock(mutex_);
+  return down_;
+}
+
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable* unavailable) {
+              Unavailable& unavailable, Wanted wanted) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
-    Unavailable failed;  // of this batch: the next one asks again
-    Batch batch(shards, unavailable == nullptr ? failed : *unavailable, unavailable != nullptr);
+    Batch batch(shards, unavailable, wanted == Wanted::part);
     batch.read(part);
     for (const Uuid& id : part) {
       auto result = batch.result_of(id);

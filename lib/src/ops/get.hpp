@@ -26,6 +26,7 @@ class Unavailable {
   // For whoever wants something of a shard: why it is not to be asked, absent if it is. Then it is missed.
   std::optional<Error> lacks(std::uint32_t shard);
   [[nodiscard]] Shards missed() const;
+  [[nodiscard]] Shards down() const;
 
  private:
   mutable std::mutex mutex_;
@@ -33,10 +34,10 @@ class Unavailable {
 };
 
 // Entities in the order asked, one by one, until `on_result` returns false; all shards are asked at once, for some
-// hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. With `unavailable` the
-// ids of shards that cannot be asked are passed over, and the shards noted there; without, each of these ids comes with
-// the error.
+// hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. Ids of shards that
+// cannot be asked are passed over if a part will do, else each comes with the error.
+enum class Wanted { all, part };
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable* unavailable = nullptr);
+              Unavailable& unavailable, Wanted wanted);
 
 }  // namespace looseleaf::ops

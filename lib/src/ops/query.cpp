@@ -280,7 +280,7 @@ class Run {
           more = give(*entry++, result, on_entity);
           return more;
         },
-        query_.partial ? &unavailable_ : nullptr);
+        unavailable_, query_.partial ? Wanted::part : Wanted::all);
     return more;
   }
 
