@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <looseleaf/datastore.hpp>
 #include <map>
 #include <new>
@@ -118,9 +119,24 @@ class FaultyPuts {
   std::map<std::uint64_t, std::uint64_t> acknowledged_;  // the round by entity
 };
 
-// Reads that are made to fail: what they print is the beginning of the right answer, and all of it if they succeed.
+bool is_beginning(const std::string& out, const std::string& expected) {
+  return expected.starts_with(out);
+}
+
+// Are these some lines of those, in their order?
+bool is_part(const std::string& out, const std::string& expected) {
+  const std::vector<std::string> lines = lines_of(out), all = lines_of(expected);
+  auto line = lines.begin();
+  for (auto next = all.begin(); next != all.end() && line != lines.end(); ++next) {
+    line += *line == *next ? 1 : 0;
+  }
+  return line == lines.end();
+}
+
+// Reads that are made to fail: what they print `may_be` printed of the right answer, and is all of it if they succeed.
 std::uint64_t check_reads(const TestCluster& cluster, const std::vector<std::string>& arguments,
-                          std::chrono::seconds budget) {
+                          std::chrono::seconds budget,
+                          const std::function<bool(const std::string& out, const std::string& expected)>& may_be) {
   const std::string expected = cluster.looseleaf(arguments).out;
   REQUIRE(lines_of(expected).size() == 4);
   const std::uint64_t calls = count_calls(cluster, arguments).allocations;
@@ -129,7 +145,7 @@ std::uint64_t check_reads(const TestCluster& cluster, const std::vector<std::str
     if (!client_library_crashed(result)) {
       check_ending(result);
     }
-    CHECK((result.status == 0 ? result.out == expected : expected.starts_with(result.out)));
+    CHECK((result.status == 0 ? result.out == expected : may_be(result.out, expected)));
   });
 }
 
@@ -159,8 +175,9 @@ TEST_CASE("whichever allocation of a get or a query finds no memory, what is pri
   }
   const TestCluster cluster = with_indexes();
   put_all(cluster, FaultyPuts::batch(0));
-  CHECK(check_reads(cluster, {"get", id_of(0), id_of(1), id_of(2), id_of(3)}, 7s) > 0);
-  CHECK(check_reads(cluster, {"query", "by_n", "n=0"}, 7s) > 0);
+  // If one shard cannot be asked get prints what the others have.
+  CHECK(check_reads(cluster, {"get", id_of(0), id_of(1), id_of(2), id_of(3)}, 7s, is_part) > 0);
+  CHECK(check_reads(cluster, {"query", "by_n", "n=0"}, 7s, is_beginning) > 0);
 }
 
 TEST_CASE("a put that gets too few threads ends with a message, and what it acknowledged is stored") {
