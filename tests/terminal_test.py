@@ -133,7 +133,6 @@ def check_tables(box):
         narrow = on_terminal(["status"], columns=columns, both=False)[1]
         assert max(map(len, narrow.splitlines())) <= columns, narrow
         assert re.search(r"\b\d{15,20}\b", narrow) or columns < 60, f"the generation is broken:\n{narrow}"
-        assert re.sub(r"\s", "", narrow) != re.sub(r"\s", "", piped) or columns == longest - 1, "nothing was broken"
         assert sorted(re.sub(r"\s", "", narrow)) == sorted(re.sub(r"\s", "", piped)), "something is lost"
     assert subprocess.run([PROGRAM, "status"], capture_output=True, text=True, env={**os.environ, "COLUMNS": "40"},
                           check=True).stdout == piped
@@ -282,7 +281,8 @@ def main():
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_messages, check_flood, check_question, check_tables, check_escapes, check_reader_leaves, check_resizing, check_interrupt):
+        for check in (check_messages, check_flood, check_question, check_tables, check_escapes, check_reader_leaves,
+                      check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")
 
