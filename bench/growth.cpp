@@ -1,6 +1,6 @@
 // Whether rates fall as a store grows: put, backfill and verify in a store of a twentieth of the entities, a tenth, a
 // quarter, a half and all of them. Not part of a whole run: it is for many millions.
-// usage: bench_growth [--entities N] [--runs N] [--pool SIZE]     one run, whatever --runs is
+// usage: bench_growth [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]     one run, whatever --runs is
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr std::array<std::uint64_t, 5> parts = {20, 10, 4, 2, 1};
 class Growth {
  public:
   explicit Growth(const Settings& settings)
-      : servers_(settings.pool),
+      : servers_(settings),
         entities_(settings.entities),
         indexes_(servers_.write_definitions(2)),
         first_{indexes_[0]},

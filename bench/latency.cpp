@@ -1,6 +1,6 @@
 // What single puts and queries feel of a backfill: their latencies before, during and after one that is unthrottled,
 // and one with --max-rate at half its speed.
-// usage: bench_latency [--entities N] [--runs N] [--pool SIZE]
+// usage: bench_latency [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,7 +158,7 @@ class Run {
 };
 
 void run(const Settings& settings) {
-  const Servers servers(settings.pool);
+  const Servers servers(settings);
   const std::string file = servers.write_entities("entities.jsonl", settings.entities);
   const std::string definition = servers.write_definitions(1).front();
   for (int number = 1; number <= settings.runs; ++number) {

@@ -81,6 +81,8 @@ Settings parse_settings(int argc, char** argv) {
       settings.runs = std::stoi(value);
     } else if (option == "--pool") {
       settings.pool = value;
+    } else if (option == "--redo") {
+      settings.redo = value;
     } else if (option == "--debian") {
       settings.debian = value;
     } else {
@@ -106,10 +108,22 @@ void require(bool condition, const std::string& what) {
   }
 }
 
-Servers::Servers(const std::string& pool)
-    : cluster_({.shards = server_count,
-                .servers = server_count,
-                .extra_args = {"--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=" + pool}}) {}
+namespace {
+
+std::vector<std::string> server_options(const Settings& settings) {
+  std::vector<std::string> options = {"--innodb-flush-log-at-trx-commit=1",
+                                      "--innodb-buffer-pool-size=" + settings.pool};
+  if (!settings.redo.empty()) {
+    const bool mariadb = test::looseleaf_flavour() == "mariadb";
+    options.push_back((mariadb ? "--innodb-log-file-size=" : "--innodb-redo-log-capacity=") + settings.redo);
+  }
+  return options;
+}
+
+}  // namespace
+
+Servers::Servers(const Settings& settings)
+    : cluster_({.shards = server_count, .servers = server_count, .extra_args = server_options(settings)}) {}
 
 std::string Servers::write_entities(const std::string& name, std::uint64_t entities, std::uint64_t seed) const {
   const std::string file_path = path(name);

@@ -21,10 +21,11 @@ struct Settings {
   std::uint64_t entities = 1'000'000;
   int runs = 5;
   std::string pool = "512M";  // of each server
+  std::string redo;           // its redo log; empty: as large as the server makes it by itself
   std::string debian;         // a file of the Debian package list as entities, one a line; empty: not measured
 };
 
-// Reads `--entities N --runs N --pool SIZE --debian FILE`. Throws std::runtime_error.
+// Reads `--entities N --runs N --pool SIZE --redo SIZE --debian FILE`. Throws std::runtime_error.
 [[nodiscard]] Settings parse_settings(int argc, char** argv);
 
 // Index definitions for the generator's entities: by user, by feed and time, by link.
@@ -49,7 +50,7 @@ struct Program {
 // Two servers with durable defaults and any number of clusters on them.
 class Servers {
  public:
-  explicit Servers(const std::string& pool);
+  explicit Servers(const Settings& settings);
 
   [[nodiscard]] const test::TestCluster& cluster() const { return cluster_; }
   [[nodiscard]] std::string path(const std::string& name) const { return cluster_.directory().path() + "/" + name; }

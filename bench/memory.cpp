@@ -1,6 +1,6 @@
 // Peak memory of each command with a small store and a large one: it should be the same.
-// usage: bench_memory [--entities N] [--runs N] [--pool SIZE]     N is the large one's size, the small one has 100,000, or
-// a tenth of N if that is less; one run, whatever --runs is
+// usage: bench_memory [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]     N is the large one's size, the small
+// one has 100,000, or a tenth of N if that is less; one run, whatever --runs is
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string write_ids(const Servers& servers, const std::string& file) {
 }
 
 void measure(const Settings& settings, std::uint64_t entities, const std::string& variant) {
-  const Servers servers(settings.pool);
+  const Servers servers(settings);
   const std::string file = servers.write_entities("entities.jsonl", entities);
   const std::vector<std::string> indexes = servers.write_definitions(2);
   const std::vector<std::string> first{indexes[0]};

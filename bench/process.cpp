@@ -1,5 +1,5 @@
 // Whole processes, from start to end: one get, the help, completions; against the server's own client program.
-// usage: bench_process [--entities N] [--runs N] [--pool SIZE]
+// usage: bench_process [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string first_id(const std::string& path) {
 }
 
 void run(const Settings& settings) {
-  const Servers servers(settings.pool);
+  const Servers servers(settings);
   const std::string file = servers.write_entities("entities.jsonl", std::min(settings.entities, most_entities));
   const std::vector<std::string> indexes = servers.write_definitions(1);
   const Databases databases(servers, 2, &indexes);

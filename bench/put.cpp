@@ -1,5 +1,5 @@
 // How fast the program puts entities, against loaders without a protocol and a table with a JSON column.
-// usage: bench_put [--entities N] [--runs N] [--pool SIZE] [--debian FILE]
+// usage: bench_put [--entities N] [--runs N] [--pool SIZE] [--redo SIZE] [--debian FILE]
 #include <fmt/format.h>
 
 #include <fstream>
@@ -116,7 +116,7 @@ std::uint64_t lines_of(const std::string& path) {
 }
 
 void run(const Settings& settings) {
-  const Servers servers(settings.pool);
+  const Servers servers(settings);
   const std::string file = servers.write_entities("entities.jsonl", settings.entities);
   const auto puts = [&](const std::string& variant, std::uint32_t shards, std::size_t indexes) {
     return Puts(servers, variant, shards, servers.write_definitions(indexes), file, settings.entities);

@@ -5,6 +5,7 @@
 #   --entities N    how many (1000000)
 #   --runs N        how often each work is measured (5)
 #   --pool SIZE     each server's buffer pool (512M)
+#   --redo SIZE     each server's redo log (as large as the server makes it by itself)
 #   --only WORK     put, point, scan, latency, process or memory, or growth, which is not part of a whole run; may be
 #                   repeated
 #   --debian        measure put of this machine's whole Debian package list too
@@ -19,7 +20,7 @@ command="bench/run.sh${*:+ $*}"
 works=() build='' out=build/bench.json plots='' docs=no debian=no settings=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --entities | --runs | --pool) settings+=("$1" "${2:?$1 needs a value}"); shift ;;
+    --entities | --runs | --pool | --redo) settings+=("$1" "${2:?$1 needs a value}"); shift ;;
     --only) works+=("${2:?--only needs a value}"); shift ;;
     --out) out=${2:?--out needs a value}; shift ;;
     --plots) plots=${2:?--plots needs a value}; shift ;;

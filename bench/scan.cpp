@@ -1,6 +1,6 @@
 // What goes over all entities: backfill of one index and of three, verify, clean --full; against index rows from
 // memory, reading and decoding all bodies, ALTER TABLE and CHECK TABLE.
-// usage: bench_scan [--entities N] [--runs N] [--pool SIZE]
+// usage: bench_scan [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@ constexpr std::uint32_t shards = 2;
 class Scans {
  public:
   explicit Scans(const Settings& settings)
-      : servers_(settings.pool),
+      : servers_(settings),
         entities_(settings.entities),
         file_(servers_.write_entities("entities.jsonl", entities_)),
         indexes_(servers_.write_definitions(definitions().size())),

@@ -4,8 +4,8 @@
 # usage: install-build-deps.sh [--tests] [--servers] [--list]
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libcli11-dev libdeflate-dev libfmt-dev libmysqlcppconn-dev libsimdjson-dev
-          nlohmann-json3-dev)
+packages=(g++ cmake ninja-build pkg-config libcli11-dev libdeflate-dev libfmt-dev libisal-dev libmysqlcppconn-dev
+          libsimdjson-dev nlohmann-json3-dev)
 tests=(clang debootstrap doctest-dev dpkg-dev fish gnuplot-nox libclang-rt-dev lintian mandoc mariadb-client openssl
        python3-jsonschema python3-yaml scdoc spin tmux zlib1g-dev zsh)
 servers=(mariadb-server-core mariadb-client-core)

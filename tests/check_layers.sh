@@ -8,7 +8,7 @@ set -euo pipefail
 rules='
 lib/include/looseleaf  looseleaf/
 lib/src/base           looseleaf/ base/ fmt/
-lib/src/codec          looseleaf/ base/ codec/ fmt/ libdeflate.h
+lib/src/codec          looseleaf/ base/ codec/ fmt/ libdeflate.h isa-l/
 lib/src/model          looseleaf/ base/ model/ fmt/ nlohmann/ simdjson.h
 lib/src/sql            looseleaf/ base/ sql/ fmt/ cppconn/ mysql/ mysql_driver.h mysql_connection.h
 lib/src/store          looseleaf/ base/ model/ codec/ sql/ store/ fmt/
@@ -30,7 +30,7 @@ violations() {
           quoted = substr($0, RSTART, 1) == "\""
           for (i = 1; i <= count; ++i) if (index(header, prefix[i]) == 1) next
           if (!quoted && header ~ /^[a-z_0-9]+$/) next
-          if (!quoted && !public && header ~ /^((sys|netinet|arpa|linux)\/)?[a-z_0-9]+\.h$/ && header !~ /^(zlib|libdeflate|simdjson|mysql)/) next
+          if (!quoted && !public && header ~ /^((sys|netinet|arpa|linux)\/)?[a-z_0-9]+\.h$/ && header !~ /^(zlib|libdeflate|isa-l|simdjson|mysql)/) next
           print "check_layers: not allowed here: " $0
         }'
   done <<< "$rules"

@@ -22,7 +22,7 @@ check_packages() {
   done
   grep -qF "liblooseleaf0 (= $version)" <<< "$(dpkg-deb -f "$build"/packages/looseleaf_*.deb Depends)"
   grep -qF "liblooseleaf0 (= $version)" <<< "$(dpkg-deb -f "$build"/packages/liblooseleaf-dev_*.deb Depends)"
-  grep -qE 'libdeflate.*libmysqlcppconn' <<< "$(dpkg-deb -f "$build"/packages/liblooseleaf0_*.deb Depends)"
+  grep -qE 'libdeflate.*libisal.*libmysqlcppconn' <<< "$(dpkg-deb -f "$build"/packages/liblooseleaf0_*.deb Depends)"
   # Not for Debian's archive, so no bug of its tracker asks for them; and CPack cannot be kept from writing scripts that
   # call ldconfig beside the trigger that does so.
   lintian --allow-root --fail-on error,warning \

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Builds the fuzz targets, or runs one: its seeds first, then for a minute (an hour of the processor's time if
-# LOOSELEAF_FULL is 1, which also renews its line in docs/proof/fuzz.md). Exit status 77: skipped, because clang++ or its fuzzer runtime is missing.
+# Builds the fuzz targets, or runs one: its seeds first, then for a minute, or, if LOOSELEAF_FULL is 1, for an hour of the
+# processor's time, which goes on from where it was interrupted and renews the target's line in docs/proof/fuzz.md. Exit
+# status 77: skipped, because clang++ or its fuzzer runtime is missing.
 # usage: fuzz.sh build | fuzz.sh run TARGET
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -49,25 +50,44 @@ write_log() {
 fuzz_for() {
   local seconds=$1 status=0
   local TIMEFORMAT='%U %S'
-  { time "$target" "${options[@]}" -max_total_time="$seconds" "$scratch/corpus" "$seeds" > "$scratch/log" 2>&1; } \
+  { time "$target" "${options[@]}" -max_total_time="$seconds" "$corpus" "$seeds" > "$scratch/log" 2>&1; } \
     2> "$scratch/time" || status=$?
   used=$(awk -v used="$used" '{ printf "%.0f", used + $1 + $2 }' "$scratch/time")
   executions=$((executions + $(statistic "$scratch/log" number_of_executed_units)))
   return $status
 }
 
+# An hour of the processor's time, so that it is one on a busy machine too. What an interrupted run of the same commit has
+# done counts.
+fuzz_for_an_hour() {
+  local state=$build/full/$name commit begun
+  commit=$(git describe --always --dirty --abbrev=12)
+  if [ "$(cat "$state/commit" 2> /dev/null)" != "$commit" ]; then
+    rm -rf "$state"
+    mkdir -p "$state/corpus"
+    echo "$commit" > "$state/commit"
+  fi
+  corpus=$state/corpus
+  if begun=$(cat "$state/done" 2> /dev/null); then read -r used executions <<< "$begun"; fi
+  while [ $status = 0 ] && [ "$used" -lt 3600 ]; do
+    fuzz_for 120 || status=$?
+    echo "$used $executions" > "$state/done"
+  done
+  rm -rf "$state"
+}
+
 run_target() {
   local name=$1 target=$build/tests/fuzz/fuzz_$1 seeds=tests/fuzz/seeds/$1 used=0 executions=0 result=clean status=0
-  local crashes=$build/crashes/$name
+  local crashes=$build/crashes/$name corpus
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
-  mkdir -p "$scratch/corpus" "$crashes"
+  corpus=$scratch/corpus
+  mkdir -p "$corpus" "$crashes"
   local options=(-dict=tests/fuzz/looseleaf.dict -max_len=4096 -timeout=60 -rss_limit_mb=2048
                  "-artifact_prefix=$crashes/" -print_final_stats=1)
   "$target" "${options[@]}" "$seeds"/* > "$scratch/log" 2>&1 || status=$?
   if [ $status = 0 ] && [ "${LOOSELEAF_FULL:-}" = 1 ]; then
-    # Processor time, so that an hour is one on a busy machine too.
-    while [ $status = 0 ] && [ "$used" -lt 3600 ]; do fuzz_for 600 || status=$?; done
+    fuzz_for_an_hour
   elif [ $status = 0 ]; then
     fuzz_for 60 || status=$?
   fi
@@ -90,5 +110,5 @@ run_target() {
 case "${1:-}" in
   build) have_fuzzer || exit 77; build_targets ;;
   run) have_fuzzer || exit 77; run_target "${2:?usage: fuzz.sh run TARGET}" ;;
-  *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
 esac

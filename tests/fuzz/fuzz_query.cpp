@@ -1,7 +1,10 @@
 // Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a condition or an entity
 // a line. The SQL holds values as digits only and leaves out no row that is given; what is given is what a plain look
 // at the conditions finds.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
@@ -22,6 +25,7 @@
 #include "model/expected_rows.hpp"
 #include "ops/query_plan.hpp"
 #include "sql/literals.hpp"
+#include "sql/statement.hpp"
 #include "store/index_rows.hpp"
 #include "store/placement.hpp"
 #include "tests/fuzz/oracle.hpp"
@@ -90,7 +94,8 @@ std::optional<Input> read_input(const std::string& text) {
 
 // The SQL in its parts: names, keywords, operators, and literals of digits. Anything else is a value that got out.
 std::vector<std::string> tokens_of(std::string_view sql) {
-  constexpr std::string_view punctuation = "(),=<>", read_only = "@@global.read_only";
+  constexpr std::string_view punctuation = "(),=<>";
+  constexpr std::array<std::string_view, 4> constants = {"@@global.read_only", "'ready'", "'0'", "'OFF'"};
   std::vector<std::string> tokens;
   const auto take = [&](std::size_t size) {
     tokens.emplace_back(sql.substr(0, size));
@@ -104,8 +109,10 @@ std::vector<std::string> tokens_of(std::string_view sql) {
       sql.remove_prefix(1);
     } else if (sql.starts_with("r.") || sql.starts_with("c.")) {  // the index's table, the catalog
       take(2);
-    } else if (sql.starts_with(read_only)) {
-      take(read_only.size());
+    } else if (const auto* const constant = std::find_if(constants.begin(), constants.end(),
+                                                         [&](std::string_view one) { return sql.starts_with(one); });
+               constant != constants.end()) {
+      take(constant->size());
     } else if (sql[0] == '`') {
       std::size_t end = 1;
       for (; sql.at(end) != '`' || (end + 1 < sql.size() && sql[end + 1] == '`'); ++end) {
@@ -152,6 +159,8 @@ void check_words(const std::vector<std::string>& tokens, const IndexDefinition& 
                                  "table_name",
                                  "generation",
                                  "state",
+                                 "AS",
+                                 "ready",
                                  "_utf8mb4",
                                  sql::quote_identifier(definition.table)};
   for (const std::string& column : store::column_names(definition)) {
@@ -298,8 +307,59 @@ bool should_match(const Input& input, const nlohmann::json& entity) {
          });
 }
 
+// Put in the places of a shape, the values make the text.
+void check_shape(const sql::Statement& statement) {
+  std::string text;
+  std::string_view shape = statement.shape();
+  for (const sql::Statement::Value& value : statement.values()) {
+    const std::size_t place = shape.find('?');
+    require(place != std::string_view::npos, "there is a place for every value");
+    const bool bytes = shape.substr(0, place).ends_with("UNHEX(");
+    text += shape.substr(0, bytes ? place - 6 : place);
+    shape.remove_prefix(bytes ? place + 2 : place + 1);
+    if (const auto* const string = std::get_if<std::string>(&value)) {
+      text += bytes ? (string->empty() ? "''" : "x'" + *string + "'") : sql::text_literal(*string);
+    } else if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+      text += sql::integer_literal(*integer);
+    } else {
+      text += sql::double_literal(std::get<double>(value));
+    }
+  }
+  require(text + std::string(shape) == statement.text(), "the two forms of a statement mean the same");
+}
+
+std::string cell_of(const model::Value& value) {
+  struct Visitor {
+    std::string operator()(const Uuid& uuid) const { return std::string(store::bytes_of(uuid)); }
+    std::string operator()(const std::string& text) const { return text; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(bool flag) const { return flag ? "1" : "0"; }
+  };
+  return std::visit(Visitor{}, value);
+}
+
+// What a server finds of an entry for a plan's SELECT.
+sql::Result found(const IndexDefinition& definition, const std::vector<std::string>& tokens,
+                  const store::IndexEntry& entry) {
+  const std::vector<std::string> columns = store::column_names(definition);
+  std::vector<std::optional<std::string>> cells;
+  for (auto token = tokens.begin() + 1; *token == "r."; token += 3) {  // r. NAME ,
+    const auto column = std::find(columns.begin(), columns.end(), token[1]);
+    cells.emplace_back(column == columns.end()
+                           ? std::string(store::bytes_of(entry.entity_id))
+                           : cell_of(entry.values[static_cast<std::size_t>(column - columns.begin())]));
+  }
+  cells.emplace_back("1");
+  const std::size_t width = cells.size();
+  return {std::move(cells), width};
+}
+
 void check_given(const Input& input, const ops::QueryPlan& plan, Where& where, const store::IndexEntry& entry) {
   require(where.holds(entry.values), "SQL finds every row that is given");
+  const sql::Result result = found(*input.definition, tokens_of(plan.select(1, std::nullopt, 10).text()), entry);
+  require(plan.was_ready(result) && plan.entries(result) == std::vector{entry},
+          "columns that are not read are as the conditions say");
   for (const std::uint32_t shards : {1U, 2U, 7U}) {
     const std::uint32_t entity_shard = store::shard_of(entry.entity_id, shards);
     const std::uint32_t shard = store::index_shard(*input.definition, entry.values, entity_shard, shards);
@@ -318,7 +378,7 @@ void check_entity(const Input& input, const ops::QueryPlan& plan, Where& where, 
       ++given;
       check_given(input, plan, where, entry);
     }
-    check_words(tokens_of(plan.select(entry, 10)), *input.definition);
+    check_words(tokens_of(plan.select(1, entry, 10).text()), *input.definition);
   }
   require(given == (should_match(input, entity.json) ? 1U : 0U), "an entity that matches is given once, others never");
 }
@@ -337,8 +397,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(error.code() == ErrorCode::usage, "conditions are refused as wrong usage");
     return 0;
   }
-  const auto tokens = tokens_of(plan->select(std::nullopt, 10));
+  const sql::Statement statement = plan->select(1, std::nullopt, 10);
+  const auto tokens = tokens_of(statement.text());
   check_words(tokens, *input->definition);
+  check_shape(statement);
   Where where(*input->definition, tokens);
   for (const model::ParsedEntity& entity : input->entities) {
     check_entity(*input, *plan, where, entity);

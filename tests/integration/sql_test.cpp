@@ -1,15 +1,19 @@
 // The sql layer against a real server: the session as set up, errors as they arrive, and what quoting relies on.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <looseleaf/error.hpp>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "sql/connection.hpp"
 #include "sql/literals.hpp"
 #include "sql/option_files.hpp"
+#include "sql/statement.hpp"
 #include "sql/transaction.hpp"
 #include "tests/support/test_servers.hpp"
 
@@ -55,6 +59,12 @@ class GlobalSetting {
   std::string name_;
   std::string before_;
 };
+
+// Of global status variables.
+std::string status_table() {
+  return test::looseleaf_flavour() == "mariadb" ? "information_schema.global_status"
+                                                : "performance_schema.global_status";
+}
 
 template <typename Action>
 ServerError failure_of(Action&& action) {
@@ -110,6 +120,164 @@ TEST_CASE_FIXTURE(Fixture, "a connection knows its server") {
   const Result facts = connection->query("SELECT CONNECTION_ID(), @@max_allowed_packet");
   CHECK(connection->id() == facts.unsigned_integer(0, 0));
   CHECK(connection->max_allowed_packet() == facts.unsigned_integer(0, 1));
+}
+
+std::uint64_t prepared_here(Connection& connection) {
+  return connection.query("SHOW SESSION STATUS LIKE 'Com_stmt_execute'").unsigned_integer(0, 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a statement that comes again is prepared, and answers the same") {
+  const auto connection = connect();
+  connection->execute(
+      "CREATE TABLE t (b BINARY(16), s VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, i BIGINT, u BIGINT "
+      "UNSIGNED, d DOUBLE, t DATETIME(6), y TINYINT, m MEDIUMBLOB)");
+  connection->execute(
+      "INSERT INTO t VALUES (x'000102F0F1F2FF270000000000000020', 'a''\u00e4\\ ', -9223372036854775808, "
+      "18446744073709551615, 0.1, '2026-01-02 03:04:05', -1, x'00FF'), "
+      "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), "
+      "(x'000102F0F1F2FF270000000000000020', '', 9223372036854775807, 0, 1.7976931348623157e308, "
+      "'2026-01-02 03:04:05.000009', 0, ''), "
+      "(x'000102F0F1F2FF270000000000000020', '', 0, 0, -5e-324, '2026-01-02 03:04:05.1', 127, '')");
+  const auto all = [](int from) {
+    return Statement("SELECT b, s, i, u, d, t, y, m, @@global.read_only FROM t WHERE i IS NULL OR y > ")
+        .add_integer(from);
+  };
+  const auto cells = [](const Result& result) {
+    std::vector<std::optional<std::string>> all_cells;
+    for (std::size_t i = 0; i < result.size() * 9; ++i) {
+      // Servers write numbers in one way or another that read back the same.
+      const auto& cell = result.cell(i / 9, i % 9);
+      all_cells.push_back(cell && i % 9 == 4 ? std::optional(fmt::format("{}", std::stold(*cell))) : cell);
+    }
+    return all_cells;
+  };
+  const auto first = connection->query(all(-2));
+  CHECK(prepared_here(*connection) == 0);
+  const auto second = connection->query(all(-2));
+  CHECK(prepared_here(*connection) == 1);
+  CHECK(cells(second) == cells(first));
+  REQUIRE(second.size() == 4);
+  CHECK(second.text(0, 4) == "0.1");
+  CHECK(second.text(0, 5) == "2026-01-02 03:04:05.000000");
+  CHECK(connection->query(all(-1)).size() == 3);  // of the same shape
+  CHECK(connection->query(all(-1)).size() == 3);
+  CHECK(prepared_here(*connection) == 3);
+}
+
+TEST_CASE_FIXTURE(Fixture, "values of a prepared statement mean what they mean as literals") {
+  const auto connection = connect();
+  connection->execute(
+      "CREATE TABLE t (b BINARY(3) NOT NULL, s VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, "
+      "i BIGINT NOT NULL, d DOUBLE NOT NULL)");
+  connection->execute("INSERT INTO t VALUES (x'00FF27', _utf8mb4 x'27C3A45C3F', -5, 0.1)");
+  for (int time = 0; time < 3; ++time) {
+    CAPTURE(time);
+    const auto found = [&](const Statement& statement) { return connection->query(statement).size(); };
+    CHECK(found(Statement("SELECT i FROM t WHERE b = ").add_bytes("\0\xFF'"s)) == 1);
+    CHECK(found(Statement("SELECT i FROM t WHERE b = ").add_bytes("\0\xFF\\"s)) == 0);
+    CHECK(found(Statement("SELECT i FROM t WHERE s = ").add_text("'\u00e4\\?")) == 1);
+    CHECK(found(Statement("SELECT i FROM t WHERE s = ").add_text("'\u00c4\\?")) == 0);
+    CHECK(found(Statement("SELECT i FROM t WHERE i = ").add_integer(-5)) == 1);
+    CHECK(found(Statement("SELECT i FROM t WHERE d = ").add_double(0.1)) == 1);
+    CHECK(found(Statement("SELECT i FROM t WHERE d < ").add_double(0.1)) == 0);
+  }
+  CHECK(prepared_here(*connection) == 16);
+}
+
+TEST_CASE_FIXTURE(Fixture, "where no statement can be prepared it is sent as text") {
+  const GlobalSetting none(cluster, "max_prepared_stmt_count", "0");
+  const auto connection = connect();
+  for (std::int64_t i = 0; i < 4; ++i) {
+    CHECK(connection->query(Statement("SELECT 1 + ").add_integer(i)).integer(0, 0) == i + 1);
+  }
+  CHECK_FALSE(connection->broken());
+  CHECK(prepared_here(*connection) == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "no more statements stay prepared than a session may hold") {
+  const auto connection = connect();
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t i = 0; i < 40; ++i) {
+      for (int time = 0; time < 3; ++time) {
+        CHECK(connection->query(Statement(fmt::format("SELECT {} + ", i)).add_integer(1)).integer(0, 0) == i + 1);
+      }
+    }
+  }
+  CHECK(prepared_here(*connection) == 160);
+  CHECK(std::stoi(cluster.server_sql(
+            0, "SELECT variable_value FROM " + status_table() + " WHERE variable_name = 'Prepared_stmt_count'")) <= 16);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a prepared statement follows its table") {
+  const auto connection = connect();
+  const auto all = [&] { return connection->query(Statement("SELECT a FROM t")); };
+  connection->execute("CREATE TABLE t (a INT)");
+  connection->execute("INSERT INTO t VALUES (1)");
+  CHECK(all().text(0, 0) == "1");
+  CHECK(all().text(0, 0) == "1");
+  cluster.sql(0, "DROP TABLE t");
+  CHECK(failure_of([&] { all(); }).error_class() == ErrorClass::table_gone);
+  cluster.sql(0, "CREATE TABLE t (a VARCHAR(30))");
+  cluster.sql(0, "INSERT INTO t VALUES ('some text')");
+  CHECK(all().text(0, 0) == "some text");
+  CHECK(all().text(0, 0) == "some text");
+  cluster.sql(0, "DROP TABLE t");
+  cluster.sql(0, "CREATE TABLE t (a DOUBLE)");
+  cluster.sql(0, "INSERT INTO t VALUES (0.5)");
+  CHECK(all().text(0, 0) == "0.5");
+  CHECK(prepared_here(*connection) >= 4);  // servers count those that begin anew
+  CHECK_FALSE(connection->broken());
+}
+
+// As in a failover: what a server is must be asked anew each time, in every place where it is asked.
+TEST_CASE_FIXTURE(Fixture, "a prepared statement sees that its server has become read-only") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a INT NOT NULL)");
+  connection->execute("INSERT INTO t VALUES (1), (2)");
+  const auto writable = [&] {
+    const Result found = connection->query(
+        Statement(
+            "SELECT IF(@@global.read_only IN ('0', 'OFF'), a, NULL), @@global.read_only IN ('0', 'OFF') AS ready, "
+            "@@global.read_only FROM t WHERE a > ")
+            .add_integer(0));
+    const bool by_column = found.text(0, 2) == "0" || found.text(0, 2) == "OFF";
+    CHECK(found.cell(1, 0).has_value() == by_column);
+    CHECK((found.text(1, 1) == "1") == by_column);
+    return by_column;
+  };
+  for (int time = 0; time < 3; ++time) {
+    CHECK(writable());
+  }
+  {
+    const GlobalSetting read_only(cluster, "read_only", "1");
+    CHECK_FALSE(writable());
+  }
+  CHECK(writable());
+  CHECK(prepared_here(*connection) >= 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a statement that meets a lock while it is prepared is a conflict, and prepared later") {
+  const auto connection = connect(), other = connect();
+  const auto all = [&] { return connection->query(Statement("SELECT a FROM t")); };
+  connection->execute("CREATE TABLE t (a INT)");
+  connection->execute("INSERT INTO t VALUES (1)");
+  CHECK(all().text(0, 0) == "1");
+  other->execute("LOCK TABLES t WRITE");
+  CHECK(failure_of([&] { all(); }).error_class() == ErrorClass::conflict);
+  CHECK_FALSE(connection->broken());
+  other->execute("UNLOCK TABLES");
+  CHECK(all().text(0, 0) == "1");
+  CHECK(prepared_here(*connection) >= 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a session that is killed is noticed by its prepared statements too") {
+  const auto connection = connect();
+  const auto ask = [&] { static_cast<void>(connection->query(Statement("SELECT 1"))); };
+  ask();
+  ask();
+  cluster.server_sql(0, fmt::format("KILL {}", connection->id()));
+  CHECK(failure_of(ask).error_class() == ErrorClass::connection_lost);
+  CHECK(connection->broken());
 }
 
 TEST_CASE_FIXTURE(Fixture, "values come back byte for byte, and null is not empty") {

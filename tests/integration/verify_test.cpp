@@ -13,6 +13,7 @@
 #include "model/strict_json.hpp"
 #include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
+#include "ops/walk.hpp"
 #include "store/row_digest.hpp"
 #include "tests/integration/store_fixture.hpp"
 
@@ -184,6 +185,22 @@ TEST_CASE("a grid stays small however many ranges and tables there are, and spre
   }
   CHECK(grid.cells() == 2048);
   CHECK(cells.size() > 900);
+}
+
+TEST_CASE("a job with a low rate divides the ids no finer than one without") {
+  StoreFixture fixture(1);
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 12'000; ++i) {
+    entities.push_back(entity(i, "\"n\":1"));
+  }
+  fixture.datastore.put(entities);
+  store::Shards shards = fixture.shards();
+  Throttle limits;
+  limits.max_rate = 1000;
+  ops::Throttling throttling(shards, limits);
+  ops::WalkVisitor visitor;
+  visitor.progress = [](const Progress&) {};
+  CHECK(ops::make_grid(shards, {}, throttling, visitor).ranges() == 3);
 }
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {

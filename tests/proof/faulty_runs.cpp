@@ -48,18 +48,20 @@ bool can_inject_faults() {
 }
 
 cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector<std::string>& settings,
-                                   const std::vector<std::string>& arguments, std::string_view input) {
+                                   const std::vector<std::string>& arguments, std::string_view input,
+                                   const std::string& program) {
   std::vector<std::string> command = {"timeout", "--kill-after=5", "60", "env",
                                       fmt::format("LD_PRELOAD={}", faulty_system)};
   command.insert(command.end(), settings.begin(), settings.end());
-  command.insert(command.end(), {looseleaf_program(), "--cluster", cluster.file()});
+  command.insert(command.end(), {program, "--cluster", cluster.file()});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run(std::move(command), input);
 }
 
-CallCounts count_calls(const TestCluster& cluster, const std::vector<std::string>& arguments, std::string_view input) {
+CallCounts count_calls(const TestCluster& cluster, const std::vector<std::string>& arguments, std::string_view input,
+                       const std::string& program) {
   const std::string report = cluster.directory().path() + "/calls";
-  const cli::ProcessResult result = run_with_faults(cluster, {"FAULTY_REPORT=" + report}, arguments, input);
+  const cli::ProcessResult result = run_with_faults(cluster, {"FAULTY_REPORT=" + report}, arguments, input, program);
   INFO(result.err);
   REQUIRE(result.status == 0);
   CallCounts counts;

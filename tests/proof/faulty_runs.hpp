@@ -17,8 +17,8 @@ namespace looseleaf::test {
 
 // `settings` are those of faulty_system.cpp, "FAULTY_THREAD=1". A run that hangs is killed after a minute: status 124.
 [[nodiscard]] cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector<std::string>& settings,
-                                                 const std::vector<std::string>& arguments,
-                                                 std::string_view input = {});
+                                                 const std::vector<std::string>& arguments, std::string_view input = {},
+                                                 const std::string& program = looseleaf_program());
 
 struct CallCounts {
   std::uint64_t allocations = 0, threads = 0;
@@ -26,7 +26,7 @@ struct CallCounts {
 
 // How many calls a run makes in which none fails.
 [[nodiscard]] CallCounts count_calls(const TestCluster& cluster, const std::vector<std::string>& arguments,
-                                     std::string_view input = {});
+                                     std::string_view input = {}, const std::string& program = looseleaf_program());
 
 // Did the process crash after the client library had asked for the memory that it did not get? It does not check
 // everywhere, and nobody outside can help that.

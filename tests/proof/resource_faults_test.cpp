@@ -20,6 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Statements that a server has executed prepared.
+std::uint64_t executed_prepared(const TestCluster& cluster) {
+  const std::string line = cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'");
+  return std::stoull(line.substr(line.find('\t') + 1));
+}
+
 TestCluster with_indexes() {
   TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
@@ -178,6 +184,35 @@ TEST_CASE("whichever allocation of a get or a query finds no memory, what is pri
   // If one shard cannot be asked get prints what the others have.
   CHECK(check_reads(cluster, {"get", id_of(0), id_of(1), id_of(2), id_of(3)}, 7s, is_part) > 0);
   CHECK(check_reads(cluster, {"query", "by_n", "n=0"}, 7s, is_beginning) > 0);
+}
+
+TEST_CASE("whichever allocation of reads by prepared statements finds no memory, what is printed is right") {
+  if (!can_inject_faults()) {
+    return;
+  }
+  const TestCluster cluster = with_indexes();
+  put_all(cluster, FaultyPuts::batch(0));
+  const std::vector<std::string> ids = {id_of(0), id_of(1), id_of(2), id_of(3)};
+  const auto read = [&](const std::vector<std::string>& settings) {
+    return run_with_faults(cluster, settings, ids, {}, LOOSELEAF_READS_AGAIN);
+  };
+  const std::uint64_t before = executed_prepared(cluster);
+  const std::string expected = read({}).out;
+  CHECK(executed_prepared(cluster) > before);
+  REQUIRE(lines_of(expected).size() == 8);
+  const std::uint64_t calls = count_calls(cluster, ids, {}, LOOSELEAF_READS_AGAIN).allocations;
+  std::uint64_t crashes = 0;
+  const std::uint64_t done = for_each_number(calls, 15s, [&](std::uint64_t number) {
+    const auto result = read({fmt::format("FAULTY_ALLOCATION={}", number)});
+    if (client_library_crashed(result)) {
+      ++crashes;
+    } else {
+      check_ending(result);
+    }
+    CHECK(result.out == (result.status == 0 ? expected : ""));
+  });
+  CHECK(done > 0);
+  MESSAGE(crashes << " of " << done << " crashed inside the client library");
 }
 
 TEST_CASE("a put that gets too few threads ends with a message, and what it acknowledged is stored") {

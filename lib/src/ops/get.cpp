@@ -16,15 +16,37 @@ namespace {
 
 constexpr std::size_t ids_at_once = 500;
 constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger ones are read one by one
+constexpr std::size_t most_decoded = 1 << 20;    // bytes of texts that wait, of each shard
 
-using Bodies = std::map<Uuid, store::EntityBody>;
+// What was read of an entity, and its text if that was decoded already.
+struct Found {
+  store::EntityBody body;
+  std::optional<std::string> text;
+};
+
+using Bodies = std::map<Uuid, Found>;
 
 Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   Bodies bodies;
   for (store::EntityBody& body : store::read_bodies(connection, ids, max_size)) {
-    bodies.emplace(body.id, std::move(body));
+    bodies.emplace(body.id, Found{std::move(body), std::nullopt});
   }
   return bodies;
+}
+
+// As many as there is room for, on the thread that has read them. One that cannot be decoded is left as it is.
+void decode(Bodies& bodies) {
+  std::size_t room = most_decoded;
+  for (auto& [id, found] : bodies) {
+    const std::size_t length = found.body.body ? codec::recorded_length(*found.body.body) : room + 1;
+    if (length <= room) {
+      try {
+        found.text = codec::decode_body(*found.body.body, room);
+        room -= length;
+      } catch (const Error&) {
+      }
+    }
+  }
 }
 
 // One batch of ids.
@@ -46,6 +68,7 @@ class Batch {
         tasks.emplace_back([&, shard = shard, &wanted = wanted] {
           tolerate(shard,
                    [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
+          ops::decode(into);
         });
       }
     }
@@ -57,9 +80,13 @@ class Batch {
     const std::uint32_t shard = store::shard_of(id, shards_.count());
     GetResult result{id, {}, {}};
     const auto found = bodies_.at(shard).find(id);
+    if (found != bodies_.at(shard).end() && found->second.text) {
+      result.entity = Entity{id, *found->second.text};
+      return result;
+    }
     if (found != bodies_.at(shard).end()) {
       store::EntityBody large;
-      const store::EntityBody* body = &found->second;
+      const store::EntityBody* body = &found->second.body;
       if (!body->body) {
         tolerate(shard, [&] { large = read_large(shard, id); });
         body = &large;
@@ -83,7 +110,7 @@ class Batch {
 
   store::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
     Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size);
-    return one.empty() ? store::EntityBody() : std::move(one.begin()->second);  // deleted meanwhile
+    return one.empty() ? store::EntityBody() : std::move(one.begin()->second.body);  // deleted meanwhile
   }
 
   void decode(std::uint32_t shard, const store::EntityBody& body, GetResult& result) const {

@@ -76,12 +76,12 @@ class ShardRows {
   }
 
   void read() {
-    const std::string statement = plan_.select(last_, chunk_);
+    const sql::Statement statement = plan_.select(index_.generation, last_, chunk_);
     auto entries = store::with_shard(
         shards_, shard_, shards_.deadline(),
         [&](sql::Connection& connection) { return select_checked(connection, statement); }, purpose_);
     if (first_statement_.empty()) {
-      first_statement_ = statement;
+      first_statement_ = statement.text();
     }
     ended_ = entries.size() < chunk_;
     if (!entries.empty()) {
@@ -93,15 +93,19 @@ class ShardRows {
   }
 
  private:
-  std::vector<store::IndexEntry> select_checked(sql::Connection& connection, const std::string& statement) const {
+  std::vector<store::IndexEntry> select_checked(sql::Connection& connection, const sql::Statement& statement) const {
     try {
       const sql::Result found = select(connection, statement);
-      if (found.empty()) {
+      const bool was_ready = !found.empty() && plan_.was_ready(found);
+      if (!was_ready) {
         check_state(connection);
-      } else {
-        require_ready(connection, found, index_.definition.properties.size() + 1);
       }
-      return store::to_entries(index_.definition, found);
+      if (!was_ready && !found.empty()) {  // all is well again by now: once more
+        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                               "index became ready while it was read", {{"index", index_.definition.table}},
+                               "try again");
+      }
+      return plan_.entries(found);
     } catch (const sql::ServerError& error) {
       // The table may be gone, or have other columns because it is another index's by now.
       if (error.error_class() == sql::ErrorClass::table_gone ||
@@ -112,9 +116,9 @@ class ShardRows {
     }
   }
 
-  sql::Result select(sql::Connection& connection, const std::string& statement) const {
+  sql::Result select(sql::Connection& connection, const sql::Statement& statement) const {
     const Step step(steps::query_read_index_rows, shard_);
-    return connection.query(statement);
+    return last_ ? connection.query(statement.text()) : connection.query(statement);  // a place to go on from is new
   }
 
   // For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
@@ -123,22 +127,17 @@ class ShardRows {
   void check_state(sql::Connection& connection) const {
     const Step step(steps::query_check_index, shard_);
     const sql::Result found = connection.query(
-        fmt::format("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = {}",
-                    sql::text_literal(index_.definition.table)));
+        sql::Statement("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = ")
+            .add_text(index_.definition.table));
     if (found.empty()) {
       store::validate_locks(connection);
       throw dropped();
     }
-    require_ready(connection, found, 0);
-  }
-
-  // By generation, state and read_only, as they stand from this column on.
-  void require_ready(sql::Connection& connection, const sql::Result& found, std::size_t column) const {
-    store::require_writable(connection, found.text(0, column + 2));
-    if (found.unsigned_integer(0, column) != index_.generation) {
+    store::require_writable(connection, found.text(0, 2));
+    if (found.unsigned_integer(0, 0) != index_.generation) {
       throw dropped();
     }
-    const IndexState state = store::parse_index_state(found.text(0, column + 1));
+    const IndexState state = store::parse_index_state(found.text(0, 1));
     if (state != IndexState::ready) {
       throw not_ready(index_.definition.table, state);
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <looseleaf/error.hpp>
+#include <looseleaf/jobs.hpp>
 #include <numeric>
 #include <set>
 
@@ -61,6 +62,23 @@ std::string qualified(const std::string& quoted_column) {
   return "r." + quoted_column;
 }
 
+const char* comparison(Operator op, bool cut, bool full) {
+  switch (op) {
+    case Operator::equal:
+      return " = ";
+    case Operator::less:
+      return cut ? " <= " : " < ";
+    case Operator::less_equal:
+      return " <= ";
+    case Operator::greater:
+      return full ? " >= " : " > ";
+    case Operator::greater_equal:
+    case Operator::prefix:
+      return " >= ";
+  }
+  return "";
+}
+
 bool is_lower(Operator op) {
   return op == Operator::greater || op == Operator::greater_equal;
 }
@@ -92,6 +110,9 @@ QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
     if (condition.op != Operator::equal) {
       add_range(condition, equal);
     }
+  }
+  for (std::size_t i = 0; i < definition.properties.size(); ++i) {
+    known_.push_back(known(i));
   }
 }
 
@@ -139,7 +160,7 @@ std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
 
 // Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it. Nor may
 // a lower bound that just fits: longer values that begin with it are stored as it is.
-std::string QueryPlan::to_sql(const Bound& bound) const {
+void QueryPlan::add_condition(sql::Statement& statement, const Bound& bound) const {
   const Property& property = definition_.properties[bound.property];
   const model::Value stored = model::as_stored(property, bound.any_of.front());
   const bool cut = stored != bound.any_of.front() && property.type == PropertyType::string;
@@ -147,38 +168,31 @@ std::string QueryPlan::to_sql(const Bound& bound) const {
   const bool full = text != nullptr && base::utf8_length(*text) == property.max_length;
   const std::string column = qualified(sql::quote_identifier(property.name));
   if (bound.any_of.size() > 1) {
-    std::vector<std::string> literals;
+    const char* separator = " IN (";
+    statement.add(column);
     for (const model::Value& value : bound.any_of) {
-      literals.push_back(store::value_literal(model::as_stored(property, value)));
+      statement.add(separator);
+      store::add_value(statement, model::as_stored(property, value));
+      separator = ", ";
     }
-    return fmt::format("{} IN ({})", column, fmt::join(literals, ", "));
+    statement.add(")");
+    return;
   }
-  const std::string literal = store::value_literal(stored);
-  switch (bound.op) {
-    case Operator::equal:
-      return fmt::format("{} = {}", column, literal);
-    case Operator::less:
-      return fmt::format("{} {} {}", column, cut ? "<=" : "<", literal);
-    case Operator::less_equal:
-      return fmt::format("{} <= {}", column, literal);
-    case Operator::greater:
-      return fmt::format("{} {} {}", column, full ? ">=" : ">", literal);
-    case Operator::greater_equal:
-      return fmt::format("{} >= {}", column, literal);
-    case Operator::prefix:
-      break;
+  store::add_value(statement.add(column).add(comparison(bound.op, cut, full)), stored);
+  if (bound.op == Operator::prefix) {
+    if (const auto end = base::utf8_successor(*text)) {
+      statement.add(" AND ").add(column).add(" < ").add_text(*end);
+    }
   }
-  const auto end = base::utf8_successor(std::get<std::string>(stored));
-  return fmt::format("{} >= {}", column, literal) +
-         (end ? fmt::format(" AND {} < {}", column, sql::text_literal(*end)) : std::string());
 }
 
-std::vector<std::string> QueryPlan::sql_conditions() const {
-  std::vector<std::string> conditions;
-  for (const Bound& bound : bounds_) {
-    conditions.push_back(to_sql(bound));
+std::optional<model::Value> QueryPlan::known(std::size_t property) const {
+  if (!is_fixed(property) || definition_.properties[property].type == PropertyType::string) {
+    return std::nullopt;
   }
-  return conditions;
+  const auto bound =
+      std::find_if(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == property; });
+  return model::as_stored(definition_.properties[property], bound->any_of.front());
 }
 
 bool QueryPlan::is_fixed(std::size_t property) const {
@@ -189,12 +203,17 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 
 // Only columns whose values differ are compared and ordered by: with a string that is fixed among them MariaDB does not
 // see that the rows come in order, and sorts all that match.
-std::string QueryPlan::select(const std::optional<store::IndexEntry>& after, std::size_t limit) const {
+sql::Statement QueryPlan::select(std::uint64_t generation, const std::optional<store::IndexEntry>& after,
+                                 std::size_t limit) const {
   std::vector<std::string> columns = store::column_names(definition_);
   columns.emplace_back("entity_id");
   std::transform(columns.begin(), columns.end(), columns.begin(), qualified);
+  std::string select = "SELECT ";
   std::vector<std::string> order, literals;
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    if (!known_[i]) {
+      select += columns[i] + ", ";
+    }
     if (!is_fixed(i)) {
       order.push_back(columns[i]);
       literals.push_back(after ? store::value_literal(after->values[i]) : std::string());
@@ -202,17 +221,39 @@ std::string QueryPlan::select(const std::optional<store::IndexEntry>& after, std
   }
   order.push_back(columns.back());
   literals.push_back(after ? store::id_literal(after->entity_id) : std::string());
-  std::vector<std::string> conditions = sql_conditions();
-  if (after) {
-    conditions.push_back(store::beyond(order, literals, descending_ ? "<" : ">"));
+  sql::Statement statement(fmt::format(
+      "{}{}, c.generation = {} AND c.state = '{}' AND @@global.read_only IN ('0', 'OFF') AS ready "
+      "FROM {} r JOIN looseleaf_index c WHERE ",
+      select, columns.back(), generation, to_string(IndexState::ready), sql::quote_identifier(definition_.table)));
+  for (const Bound& bound : bounds_) {
+    add_condition(statement, bound);
+    statement.add(" AND ");
   }
-  conditions.push_back("c.table_name = " + sql::text_literal(definition_.table));
+  if (after) {
+    statement.add(store::beyond(order, literals, descending_ ? "<" : ">")).add(" AND ");
+  }
   const char* direction = descending_ ? " DESC" : "";
-  return fmt::format(
-      "SELECT {}, c.generation, c.state, @@global.read_only FROM {} r JOIN looseleaf_index c WHERE {} "
-      "ORDER BY {}{} LIMIT {}",
-      fmt::join(columns, ", "), sql::quote_identifier(definition_.table), fmt::join(conditions, " AND "),
-      fmt::join(order, fmt::format("{}, ", direction)), direction, limit);
+  return statement.add(fmt::format("c.table_name = {} ORDER BY {}{} LIMIT {}", sql::text_literal(definition_.table),
+                                   fmt::join(order, fmt::format("{}, ", direction)), direction, limit));
+}
+
+std::vector<store::IndexEntry> QueryPlan::entries(const sql::Result& found) const {
+  std::vector<store::IndexEntry> entries(found.size());
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    std::size_t column = 0;
+    entries[row].values.reserve(known_.size());
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      entries[row].values.push_back(
+          known_[i] ? *known_[i] : store::parse_cell(definition_.properties[i], found.text(row, column++)));
+    }
+    entries[row].entity_id = store::require_uuid(found.text(row, column));
+  }
+  return entries;
+}
+
+bool QueryPlan::was_ready(const sql::Result& found) const {
+  const auto read = std::count(known_.begin(), known_.end(), std::nullopt);
+  return found.text(0, static_cast<std::size_t>(read) + 1) == "1";
 }
 
 bool QueryPlan::meets(const model::Value& value, const Bound& bound) {

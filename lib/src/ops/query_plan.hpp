@@ -1,6 +1,7 @@
 // From the conditions of a query to the span of an index that has to be read, and to the filter of what is found there.
 #pragma once
 
+#include <cstdint>
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/query.hpp>
 #include <optional>
@@ -20,9 +21,15 @@ class QueryPlan {
   // The shards that can have matching rows, of so many, in ascending order.
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
-  // SELECT of up to `limit` index rows in the order of the query, from after `after`. Each is followed by the index's
-  // generation and state in the same snapshot, which the server looks up once, and by whether the server is read-only.
-  [[nodiscard]] std::string select(const std::optional<store::IndexEntry>& after, std::size_t limit) const;
+  // SELECT of up to `limit` index rows in the order of the query, from after `after`. Each is followed by whether the
+  // index was ready in the same snapshot, with this generation, and the server writable, which the server looks up
+  // once. Columns whose values the conditions tell are left out: every cell costs.
+  [[nodiscard]] sql::Statement select(std::uint64_t generation, const std::optional<store::IndexEntry>& after,
+                                      std::size_t limit) const;
+  // What such a SELECT has found.
+  [[nodiscard]] std::vector<store::IndexEntry> entries(const sql::Result& found) const;
+  // Of what was found, if that is anything.
+  [[nodiscard]] bool was_ready(const sql::Result& found) const;
 
   // stale: the entity does not call for this row, or its whole values do not meet the conditions. repeat: it does, but
   // another matching row of it comes first in the order of the query. So an entity with several is given once, without
@@ -41,8 +48,9 @@ class QueryPlan {
   };
 
   void add_range(const Condition& condition, std::size_t position);
-  [[nodiscard]] std::vector<std::string> sql_conditions() const;
-  [[nodiscard]] std::string to_sql(const Bound& bound) const;
+  void add_condition(sql::Statement& statement, const Bound& bound) const;
+  // What rows that meet the conditions have of a property. Not of strings: the server may find some equal that are not.
+  [[nodiscard]] std::optional<model::Value> known(std::size_t property) const;
   // Do all rows have the same value of this property?
   [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
@@ -50,7 +58,8 @@ class QueryPlan {
 
   const IndexDefinition& definition_;
   const bool descending_;
-  std::vector<Bound> bounds_;  // in order of property
+  std::vector<Bound> bounds_;                       // in order of property
+  std::vector<std::optional<model::Value>> known_;  // what every row has of each property, if the conditions tell
 };
 
 }  // namespace looseleaf::ops

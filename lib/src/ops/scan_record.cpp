@@ -43,10 +43,10 @@ bool ScanRecord::is_complete(std::span<const std::uint64_t> present) const {
   return true;
 }
 
-// Each change makes its cell differ, whose entities are all looked at then, one by one, which costs some ten times as
-// much as to read them in a row. And where there are too many rows in a range, it should be divided first.
+// Each change makes its cell differ, whose entities are all looked at then, one by one, which costs far more than to
+// read them in a row. And where there are too many rows in a range, it should be divided first.
 bool ScanRecord::is_cheaper() const {
-  constexpr std::uint64_t reading_is_cheaper = 20;
+  constexpr std::uint64_t reading_is_cheaper = 20;  // if more than a 20th would be looked at: an estimate
   const std::uint64_t entities = std::accumulate(read_.begin(), read_.end(), std::uint64_t{0});
   const std::uint64_t changed = std::accumulate(changed_.begin(), changed_.end(), std::uint64_t{0});
   const std::uint64_t entities_a_cell = 1 + entities / (grid_.ranges() * grid_.cells());

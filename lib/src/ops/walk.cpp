@@ -140,7 +140,8 @@ class Walk {
     for (std::size_t step = smallest_step;;) {
       wait(shard, 0);
       const auto start = Clock::now();
-      const std::size_t limited = throttling_.limit_chunk(step);
+      // Ranges as small as a limited job's chunks of entities would be too many: their keys cost far less than bodies.
+      const std::size_t limited = throttling_.paces() ? smallest_step : step;
       range.from = store::with_shard(shards_, shard, shards_.deadline(),
                                      [&](sql::Connection& connection) { return id_after(connection, range, limited); });
       if (!range.from) {

@@ -1,8 +1,12 @@
 // A session over MySQL Connector/C++; the only file that knows the connector.
 #include "sql/connection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <list>
+#include <new>
 #include <utility>
 
 #include "sql/connector.hpp"
@@ -15,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // The client library's own errors.
 constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008;
+
+constexpr int er_prepare_again = 1615;  // a prepared statement is of no use any more
+constexpr std::size_t most_shapes = 16, most_values = 64;
 
 int whole_seconds(std::chrono::milliseconds duration) {
   return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
@@ -88,9 +95,15 @@ bool from_client(int number) {
   return number < 1000 || (number >= cr_first && number <= cr_last);
 }
 
-// The rows that `execute` has announced. Without memory the client library loses them and reports no error.
-Result fetch(::sql::Statement& statement, bool announced) {
-  const std::unique_ptr<::sql::ResultSet> rows(announced ? statement.getResultSet() : nullptr);
+std::string text_of(const ::sql::ResultSet& rows, unsigned column) {
+  const ::sql::SQLString value = rows.getString(column);
+  return {value.c_str(), value.length()};
+}
+
+// The rows that a statement has announced, each cell as `to_text` reads it. Without memory the client library loses
+// them and reports no error.
+template <typename ToText>
+Result fetch(std::unique_ptr<::sql::ResultSet> rows, const ToText& to_text) {
   if (!rows) {
     throw ::sql::SQLException("no rows came", "HY000", cr_out_of_memory);
   }
@@ -102,12 +115,73 @@ Result fetch(::sql::Statement& statement, bool announced) {
       if (rows->isNull(column)) {
         cells.emplace_back();
       } else {
-        const ::sql::SQLString value = rows->getString(column);
-        cells.emplace_back(std::in_place, value.c_str(), value.length());
+        cells.emplace_back(to_text(*rows, column));
       }
     }
   }
   return {std::move(cells), columns};
+}
+
+Result fetch(::sql::Statement& statement, bool announced) {
+  return fetch(std::unique_ptr<::sql::ResultSet>(announced ? statement.getResultSet() : nullptr), text_of);
+}
+
+// A prepared statement's numbers and times come as such, and the connector writes some in another way than a server.
+Result fetch(::sql::PreparedStatement& statement) {
+  std::unique_ptr<::sql::ResultSet> rows(statement.executeQuery());
+  std::vector<int> types;
+  for (unsigned column = 1; rows && column <= rows->getMetaData()->getColumnCount(); ++column) {
+    types.push_back(rows->getMetaData()->getColumnType(column));
+  }
+  return fetch(std::move(rows), [&](const ::sql::ResultSet& row, unsigned column) {
+    if (types[column - 1] == ::sql::DataType::DOUBLE) {
+      return fmt::format("{}", static_cast<double>(row.getDouble(column)));
+    }
+    std::string text = text_of(row, column);
+    if (types[column - 1] == ::sql::DataType::TIMESTAMP && text.find('.') == std::string::npos) {
+      text += ".000000";
+    }
+    return text;
+  });
+}
+
+// The connector's destructor allocates where there are values, and cannot fail. Without memory the statement is left to
+// the end of its session.
+struct Discard {
+  void operator()(::sql::PreparedStatement* statement) const noexcept {
+    try {
+      statement->clearParameters();
+    } catch (const std::exception&) {
+      return;
+    }
+    delete statement;
+  }
+};
+using Prepared = std::unique_ptr<::sql::PreparedStatement, Discard>;
+
+void set_values(::sql::PreparedStatement& statement, const std::vector<Statement::Value>& values) {
+  unsigned number = 0;
+  for (const Statement::Value& value : values) {
+    ++number;
+    if (const auto* const text = std::get_if<std::string>(&value)) {
+      statement.setString(number, *text);
+    } else if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+      statement.setInt64(number, *integer);
+    } else {
+      statement.setDouble(number, std::get<double>(value));
+    }
+  }
+}
+
+// If memory runs out while values are set, the connector would free some of them twice.
+void bind(Prepared& statement, const std::vector<Statement::Value>& values) {
+  try {
+    statement->clearParameters();
+    set_values(*statement, values);
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(statement.release());
+    throw;
+  }
 }
 
 template <typename Number>
@@ -162,6 +236,32 @@ class Connection::Impl {
     });
   }
 
+  Result query(const Statement& statement) {
+    if (statement.values().size() > most_values) {
+      return query(statement.text());
+    }
+    Shape& shape = find(statement.shape());
+    if (shape.used && !shape.prepared && !shape.refused) {
+      prepare(shape);
+    }
+    shape.used = true;
+    if (!shape.prepared) {
+      return query(statement.text());
+    }
+    try {
+      return translated([&] {
+        bind(shape.prepared, statement.values());
+        return fetch(*shape.prepared);
+      });
+    } catch (const ServerError& error) {
+      if (error.number() != er_prepare_again) {
+        throw;
+      }
+    }
+    shape.prepared.reset();
+    return query(statement.text());
+  }
+
   std::uint64_t execute(const std::string& sql) {
     return translated([&]() -> std::uint64_t {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
@@ -195,6 +295,42 @@ class Connection::Impl {
   Clock::time_point last_end_ = Clock::now();
 
  private:
+  // A kind of statement that was asked for.
+  struct Shape {
+    std::string sql;
+    bool used = false;
+    bool refused = false;  // by the server, which keeps only so many prepared statements for all its sessions
+    Prepared prepared;
+  };
+
+  // The one that has not been used for longest is forgotten for a new one.
+  Shape& find(const std::string& sql) {
+    auto found = std::find_if(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return shape.sql == sql; });
+    if (found == shapes_.end()) {
+      if (shapes_.size() == most_shapes) {
+        shapes_.pop_back();
+      }
+      found = shapes_.insert(shapes_.end(), Shape{sql, false, false, nullptr});
+    }
+    shapes_.splice(shapes_.begin(), shapes_, found);
+    return shapes_.front();
+  }
+
+  // What the server has against the statement it says again, or not, when it gets it as text. Not so a lost connection,
+  // nor a conflict, which may have ended the transaction.
+  void prepare(Shape& shape) {
+    try {
+      translated([&] { shape.prepared.reset(connection_->prepareStatement(shape.sql)); });
+    } catch (const ServerError& error) {
+      const bool about_statement =
+          error.error_class() == ErrorClass::permanent || error.error_class() == ErrorClass::table_gone;
+      if (broken_ || !about_statement) {
+        throw;
+      }
+      shape.refused = true;
+    }
+  }
+
   // Runs `action` and turns what the connector throws into a ServerError. Until the session is set up the flavour is
   // not known, and nothing can be lost with the connection.
   template <typename Action>
@@ -247,6 +383,7 @@ class Connection::Impl {
 
   const std::string server_;
   std::unique_ptr<::sql::Connection> connection_;
+  std::list<Shape> shapes_;  // the last used one first
   bool set_up_ = false;
 };
 
@@ -256,6 +393,10 @@ Connection::~Connection() = default;
 
 Result Connection::query(const std::string& sql) {
   return impl_->query(sql);
+}
+
+Result Connection::query(const Statement& statement) {
+  return impl_->query(statement);
 }
 
 std::uint64_t Connection::execute(const std::string& sql) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sql/errors.hpp"
+#include "sql/statement.hpp"
 
 namespace looseleaf::sql {
 
@@ -64,6 +65,9 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] Result query(const std::string& sql);
+  // The same of a statement that may come often in this session: it is prepared when its shape comes for the second
+  // time, if the server lets it be, which spares the server reading it again.
+  [[nodiscard]] Result query(const Statement& statement);
   // Rows affected: without CLIENT_FOUND_ROWS, so ON DUPLICATE KEY UPDATE that changes nothing counts 0.
   std::uint64_t execute(const std::string& sql);
 

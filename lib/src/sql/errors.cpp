@@ -93,7 +93,7 @@ bool is_silence(int number, const std::string& message) {
 }
 
 bool is_connection_loss(int number, std::optional<Flavour> flavour) {
-  constexpr std::array<int, 10> either = {1053, 1152, 1158, 1159, 1160, 1161, 1180, 2006, 2013, 2055};
+  constexpr std::array<int, 11> either = {1053, 1152, 1158, 1159, 1160, 1161, 1180, 1243, 2006, 2013, 2055};
   constexpr std::array<int, 1> on_mariadb = {1927};
   constexpr std::array<int, 2> on_mysql = {3169, 4031};
   return is_one_of(number, either) || (flavour != Flavour::mysql && is_one_of(number, on_mariadb)) ||

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "sql/literals.hpp"
@@ -51,6 +53,25 @@ std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bo
   return rows;
 }
 
+// Ids, absent if the server is read-only, and bodies. Every cell costs. Few ids fill a power of two of places, the last
+// one those that are left, so that these are statements of few shapes.
+sql::Result select_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+  constexpr std::size_t few = 4;
+  constexpr std::uint64_t small = 64 << 10;  // a session keeps what a prepared statement has found last
+  const std::string select = fmt::format(
+      "SELECT IF(@@global.read_only IN ('0', 'OFF'), id, NULL) AS id, LEFT(body, {}) AS body FROM entities WHERE id IN "
+      "(",
+      max_size + 1);
+  if (ids.size() > few || max_size > small) {
+    return connection.query(select + id_list(ids) + ")");
+  }
+  sql::Statement statement(select);
+  for (std::size_t i = 0; i < std::bit_ceil(ids.size()); ++i) {
+    statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(ids[std::min(i, ids.size() - 1)]));
+  }
+  return connection.query(statement.add(")"));
+}
+
 // Id, stamp and body of rows in SQL. Rows that are written together mostly have the same stamp.
 class RowLiterals {
  public:
@@ -96,13 +117,14 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
   if (ids.empty()) {
     return {};
   }
-  sql::Result result = connection.query(fmt::format(
-      "SELECT id, LEFT(body, {}), @@global.read_only FROM entities WHERE id IN ({})", max_size + 1, id_list(ids)));
+  sql::Result result = select_bodies(connection, ids, max_size);
   if (result.empty()) {
     validate_locks(connection);
     return {};
   }
-  require_writable(connection, result.text(0, 2));
+  if (!result.cell(0, 0)) {
+    require_writable(connection, "ON");
+  }
   std::vector<EntityBody> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {

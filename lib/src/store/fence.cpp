@@ -23,7 +23,7 @@ constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
 
 Fence read_fence(sql::Connection& connection, const char* lock) {
-  const sql::Result row = connection.query(std::string(select_fence) + lock);
+  const sql::Result row = connection.query(sql::Statement(select_fence).add(lock));
   if (row.empty()) {
     throw NotInitialised();
   }

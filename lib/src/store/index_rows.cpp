@@ -69,6 +69,18 @@ std::string value_literal(const model::Value& value) {
   return std::visit(Visitor{}, value);
 }
 
+void add_value(sql::Statement& statement, const model::Value& value) {
+  struct Visitor {
+    sql::Statement& statement;
+    void operator()(const Uuid& uuid) const { statement.add_bytes(bytes_of(uuid)); }
+    void operator()(const std::string& text) const { statement.add_text(text); }
+    void operator()(std::int64_t number) const { statement.add_integer(number); }
+    void operator()(double number) const { statement.add_double(number); }
+    void operator()(bool flag) const { statement.add_integer(flag ? 1 : 0); }
+  };
+  std::visit(Visitor{statement}, value);
+}
+
 std::vector<std::string> column_names(const IndexDefinition& definition) {
   std::vector<std::string> names;
   for (const Property& property : definition.properties) {

@@ -29,6 +29,7 @@ struct IndexEntry {
 
 // The server's name for a value of a property, as SQL.
 [[nodiscard]] std::string value_literal(const model::Value& value);
+void add_value(sql::Statement& statement, const model::Value& value);
 // The quoted column names, in key order, without entity_id.
 [[nodiscard]] std::vector<std::string> column_names(const IndexDefinition& definition);
 // A value as a query returns it in a column of the property.

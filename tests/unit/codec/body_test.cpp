@@ -80,9 +80,22 @@ TEST_CASE("what was encoded, here or by zlib, is decoded to the same bytes, here
   }
 }
 
+TEST_CASE("a text that cannot be made shorter is stored as it is, whatever its length") {
+  std::mt19937 random(4);
+  for (std::size_t size = 1; size < 5000; ++size) {
+    std::string text;
+    while (text.size() < size) {
+      text += static_cast<char>(static_cast<unsigned char>(random() % 256));
+    }
+    const std::string body = encode_body(text);
+    CHECK(body.size() <= 4 + 2 + 5 + size + 4);  // length, header, that of a block as it is, checksum
+    CHECK(decode_body(body, size) == text);
+  }
+}
+
 TEST_CASE("a body is about as short as zlib's default makes it") {
   std::mt19937 random(3);
-  for (const std::size_t size : {200U, 2000U, 4096U, 4097U, 200'000U}) {
+  for (const std::size_t size : {200U, 1000U, 2000U, 4096U, 4097U, 200'000U}) {
     std::string text;
     while (text.size() < size) {
       text += "\"property_" + std::to_string(random() % 50) + "\":" + std::to_string(random() % 1000) + ",";

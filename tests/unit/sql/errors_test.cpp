@@ -59,7 +59,7 @@ TEST_CASE("a refused connection is tried again, a blocked host or a used up quot
 }
 
 TEST_CASE("a lost connection leaves the outcome unknown, unless it was never up") {
-  for (const int number : {1053, 1158, 1159, 1160, 1161, 1180, 2006, 2013, 2055}) {
+  for (const int number : {1053, 1158, 1159, 1160, 1161, 1180, 1243, 2006, 2013, 2055}) {
     check({{number, "", mariadb, ErrorClass::connection_lost},
            {number, "", mysql, ErrorClass::connection_lost},
            {number, "", connecting, ErrorClass::refused}});

@@ -1,0 +1,43 @@
+// The two forms of a statement.
+#include "sql/statement.hpp"
+
+#include "base/hex.hpp"
+#include "sql/literals.hpp"
+
+namespace looseleaf::sql {
+
+Statement& Statement::add(std::string_view sql) {
+  text_ += sql;
+  shape_ += sql;
+  return *this;
+}
+
+Statement& Statement::add_bytes(std::string_view bytes) {
+  append_bytes_literal(text_, bytes);
+  shape_ += "UNHEX(?)";  // as a string of characters the server might look whether they are any
+  values_.emplace_back(base::to_hex(bytes));
+  return *this;
+}
+
+Statement& Statement::add_text(std::string_view utf8) {
+  text_ += text_literal(utf8);
+  shape_ += '?';
+  values_.emplace_back(std::string(utf8));
+  return *this;
+}
+
+Statement& Statement::add_integer(std::int64_t value) {
+  text_ += integer_literal(value);
+  shape_ += '?';
+  values_.emplace_back(value);
+  return *this;
+}
+
+Statement& Statement::add_double(double value) {
+  text_ += double_literal(value);
+  shape_ += '?';
+  values_.emplace_back(value == 0 ? 0.0 : value);
+  return *this;
+}
+
+}  // namespace looseleaf::sql
