@@ -21,7 +21,7 @@ struct Settings {
   std::uint64_t entities = 1'000'000;
   int runs = 5;
   std::string pool = "512M";  // of each server
-  std::string redo;           // its redo log; empty: as large as the server makes it by itself
+  std::string redo;           // its redo log; empty: the 96 MiB of a sandbox
   std::string debian;         // a file of the Debian package list as entities, one a line; empty: not measured
 };
 

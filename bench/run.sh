@@ -5,7 +5,7 @@
 #   --entities N    how many (1000000)
 #   --runs N        how often each work is measured (5)
 #   --pool SIZE     each server's buffer pool (512M)
-#   --redo SIZE     each server's redo log (as large as the server makes it by itself)
+#   --redo SIZE     each server's redo log (96M)
 #   --only WORK     put, point, scan, latency, process or memory, or growth, which is not part of a whole run; may be
 #                   repeated
 #   --debian        measure put of this machine's whole Debian package list too

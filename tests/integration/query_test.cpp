@@ -224,4 +224,45 @@ TEST_CASE_FIXTURE(Planned, "index rows are read in their order up to the limit, 
   }
 }
 
+// Up to 99 rows of one value come from the server in no order, and more in order.
+TEST_CASE("entities with one value come in the order of their ids, however many they are, and by pages too") {
+  StoreFixture store(2);
+  store.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  for (const int number : {3, 98, 99, 100, 101, 250}) {
+    CAPTURE(number);
+    std::vector<std::string> entities, ids;
+    for (int i = 0; i < number; ++i) {
+      ids.push_back(fmt::format("{:04x}{:028x}", (i * 7919) % 65536, number));
+      entities.push_back(fmt::format(R"({{"id": "{}", "n": {}}})", ids.back(), number));
+    }
+    store.datastore.put(entities);
+    std::sort(ids.begin(), ids.end());
+    CHECK(store.query("by_n", {fmt::format("n={}", number)}) == ids);
+    Query query;
+    query.index = "by_n";
+    query.conditions.push_back(Condition::parse(fmt::format("n={}", number)));
+    query.limit = 99;  // reads 100 rows
+    std::vector<std::string> found;
+    do {
+      query.after = store.datastore
+                        .query(query,
+                               [&](const Entity& entity) {
+                                 found.push_back(to_string(entity.id));
+                                 return true;
+                               })
+                        .next;
+    } while (!query.after.empty());
+    CHECK(found == ids);
+    query.descending = true;
+    query.limit = 0;
+    found.clear();
+    store.datastore.query(query, [&](const Entity& entity) {
+      found.push_back(to_string(entity.id));
+      return true;
+    });
+    std::reverse(found.begin(), found.end());
+    CHECK(found == ids);
+  }
+}
+
 }  // namespace looseleaf::test

@@ -35,7 +35,7 @@ Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_
 }
 
 // As many as there is room for, on the thread that has read them. One that cannot be decoded is left as it is.
-void decode(Bodies& bodies) {
+void decode(Bodies& bodies, const OnText& on_text) {
   std::size_t room = most_decoded;
   for (auto& [id, found] : bodies) {
     const std::size_t length = found.body.body ? codec::recorded_length(*found.body.body) : room + 1;
@@ -44,6 +44,10 @@ void decode(Bodies& bodies) {
         found.text = codec::decode_body(*found.body.body, room);
         room -= length;
       } catch (const Error&) {
+        continue;
+      }
+      if (on_text) {
+        on_text(id, *found.text);
       }
     }
   }
@@ -53,8 +57,8 @@ void decode(Bodies& bodies) {
 class Batch {
  public:
   // `partial`: what cannot be had is passed over.
-  Batch(store::Shards& shards, Unavailable& unavailable, bool partial)
-      : shards_(shards), unavailable_(unavailable), partial_(partial) {}
+  Batch(store::Shards& shards, Unavailable& unavailable, bool partial, const OnText& on_text)
+      : shards_(shards), unavailable_(unavailable), partial_(partial), on_text_(on_text) {}
 
   void read(std::span<const Uuid> ids) {
     std::map<std::uint32_t, std::set<Uuid>> by_shard;
@@ -68,7 +72,7 @@ class Batch {
         tasks.emplace_back([&, shard = shard, &wanted = wanted] {
           tolerate(shard,
                    [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
-          ops::decode(into);
+          ops::decode(into, on_text_);
         });
       }
     }
@@ -140,6 +144,7 @@ class Batch {
   store::Shards& shards_;
   Unavailable& unavailable_;
   const bool partial_;
+  const OnText& on_text_;
   std::map<std::uint32_t, Bodies> bodies_;
 };
 
@@ -172,10 +177,10 @@ Unavailable::Shards Unavailable::down() const {
 }
 
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted) {
+              Unavailable& unavailable, Wanted wanted, const OnText& on_text) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
-    Batch batch(shards, unavailable, wanted == Wanted::part);
+    Batch batch(shards, unavailable, wanted == Wanted::part, on_text);
     batch.read(part);
     for (const Uuid& id : part) {
       auto result = batch.result_of(id);

@@ -35,9 +35,11 @@ class Unavailable {
 
 // Entities in the order asked, one by one, until `on_result` returns false; all shards are asked at once, for some
 // hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. Ids of shards that
-// cannot be asked are passed over if a part will do, else each comes with the error.
+// cannot be asked are passed over if a part will do, else each comes with the error. `on_text` is given most texts
+// before, each once, by several threads at once: those that have read them.
 enum class Wanted { all, part };
+using OnText = std::function<void(const Uuid& id, const std::string& text)>;
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted);
+              Unavailable& unavailable, Wanted wanted, const OnText& on_text = {});
 
 }  // namespace looseleaf::ops

@@ -76,13 +76,8 @@ class ShardRows {
   }
 
   void read() {
-    const sql::Statement statement = plan_.select(index_.generation, last_, chunk_);
     auto entries = store::with_shard(
-        shards_, shard_, shards_.deadline(),
-        [&](sql::Connection& connection) { return select_checked(connection, statement); }, purpose_);
-    if (first_statement_.empty()) {
-      first_statement_ = statement.text();
-    }
+        shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return read(connection); }, purpose_);
     ended_ = entries.size() < chunk_;
     if (!entries.empty()) {
       last_ = entries.back();
@@ -93,6 +88,29 @@ class ShardRows {
   }
 
  private:
+  // Where all rows have the same values a server spends a tenth of the statement on their order. So if these are likely
+  // all of them, they are put in order here.
+  std::vector<store::IndexEntry> read(sql::Connection& connection) {
+    if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
+      return read(connection, QueryPlan::Order::of_query);
+    }
+    auto entries = read(connection, QueryPlan::Order::any);
+    if (entries.size() == chunk_) {
+      return read(connection, QueryPlan::Order::of_query);
+    }
+    std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
+    return entries;
+  }
+
+  std::vector<store::IndexEntry> read(sql::Connection& connection, QueryPlan::Order order) {
+    const sql::Statement statement = plan_.select(index_.generation, connection.is_writable(), last_, chunk_, order);
+    auto entries = select_checked(connection, statement);
+    if (first_statement_.empty()) {
+      first_statement_ = statement.text();
+    }
+    return entries;
+  }
+
   std::vector<store::IndexEntry> select_checked(sql::Connection& connection, const sql::Statement& statement) const {
     try {
       const sql::Result found = select(connection, statement);
@@ -165,6 +183,8 @@ class ShardRows {
 
 class Run {
  public:
+  enum class Judgement { wanted, stale, repeat, unlike_where };
+
   Run(store::Shards& shards, const store::CatalogIndex& index, const Query& query, Unavailable& unavailable)
       : shards_(shards),
         index_(index),
@@ -205,6 +225,46 @@ class Run {
   }
 
  private:
+  // Of the entries of a batch: by the threads that read the entities, as far as they have decoded them.
+  class Judgements {
+   public:
+    Judgements(const std::vector<store::IndexEntry>& entries, const Run& run)
+        : entries_(entries), run_(run), judged_(entries.size()) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        by_id_.emplace_back(entries[i].entity_id, i);
+      }
+      std::sort(by_id_.begin(), by_id_.end());
+    }
+
+    void add(const Uuid& id, const std::string& text) {
+      try {
+        const model::StoredEntity entity(text);
+        for (auto at = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
+             at != by_id_.end() && at->first == id; ++at) {
+          judged_[at->second] = run_.judge(entries_[at->second], entity);
+        }
+      } catch (const Error&) {  // of() will meet it again
+      }
+    }
+
+    [[nodiscard]] Judgement of(const store::IndexEntry& entry, const GetResult& result) const {
+      if (result.error) {
+        throw *result.error;
+      }
+      if (!result.entity) {
+        return Judgement::stale;
+      }
+      const auto& judged = judged_[static_cast<std::size_t>(&entry - entries_.data())];
+      return judged ? *judged : run_.judge(entry, model::StoredEntity(result.entity->json));
+    }
+
+   private:
+    const std::vector<store::IndexEntry>& entries_;
+    const Run& run_;
+    std::vector<std::pair<Uuid, std::size_t>> by_id_;  // where its entries are, sorted
+    std::vector<std::optional<Judgement>> judged_;
+  };
+
   // Merges the shards' rows.
   std::vector<store::IndexEntry> next_batch() {
     std::vector<store::IndexEntry> batch;
@@ -268,6 +328,7 @@ class Run {
     for (const auto& entry : entries) {
       ids.push_back(entry.entity_id);
     }
+    Judgements judgements(entries, *this);
     auto entry = entries.begin();
     bool more = true;
     get_each(
@@ -276,20 +337,30 @@ class Run {
           while (entry->entity_id != result.id) {
             ++entry;  // of a shard that could not be asked
           }
-          more = give(*entry++, result, on_entity);
+          more = give(*entry, result, judgements.of(*entry, result), on_entity);
+          ++entry;
           return more;
         },
-        unavailable_, query_.partial ? Wanted::part : Wanted::all);
+        unavailable_, query_.partial ? Wanted::part : Wanted::all,
+        [&](const Uuid& id, const std::string& text) { judgements.add(id, text); });
     return more;
   }
 
-  bool give(const store::IndexEntry& entry, const GetResult& result,
+  bool give(const store::IndexEntry& entry, const GetResult& result, Judgement judgement,
             const std::function<bool(const Entity&)>& on_entity) {
-    if (result.error) {
-      throw *result.error;
-    }
-    if (!is_wanted(entry, result)) {
-      return true;
+    ++report_.entities_read;
+    switch (judgement) {
+      case Judgement::stale:
+        ++report_.filtered_stale;
+        return true;
+      case Judgement::repeat:
+        ++report_.filtered_repeats;
+        return true;
+      case Judgement::unlike_where:
+        ++report_.filtered_where;
+        return true;
+      case Judgement::wanted:
+        break;
     }
     if (query_.limit > 0 && report_.entities == query_.limit) {
       report_.next = make_token(index_.definition, query_, *last_given_);
@@ -304,28 +375,16 @@ class Run {
     return true;
   }
 
-  bool is_wanted(const store::IndexEntry& entry, const GetResult& result) {
-    ++report_.entities_read;
-    if (!result.entity) {
-      ++report_.filtered_stale;
-      return false;
-    }
-    const model::StoredEntity entity(result.entity->json);
+  [[nodiscard]] Judgement judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {
     switch (plan_.judge(entry, entity)) {
       case QueryPlan::Verdict::stale:
-        ++report_.filtered_stale;
-        return false;
+        return Judgement::stale;
       case QueryPlan::Verdict::repeat:
-        ++report_.filtered_repeats;
-        return false;
+        return Judgement::repeat;
       case QueryPlan::Verdict::given:
         break;
     }
-    if (!filter_.matches(entity)) {
-      ++report_.filtered_where;
-      return false;
-    }
-    return true;
+    return filter_.matches(entity) ? Judgement::wanted : Judgement::unlike_where;
   }
 
   store::Shards& shards_;

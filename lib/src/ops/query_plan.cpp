@@ -28,15 +28,17 @@ std::vector<std::string> property_names(const IndexDefinition& definition) {
 }
 
 std::size_t position_of(const IndexDefinition& definition, const std::string& name) {
-  const auto names = property_names(definition);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
+  const auto& properties = definition.properties;
+  const auto found = std::find_if(properties.begin(), properties.end(),
+                                  [&](const Property& property) { return property.name == name; });
+  if (found == properties.end()) {
+    const auto names = property_names(definition);
     const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
                 meant ? fmt::format("did you mean `{}`?", *meant)
                       : fmt::format("its properties are {}", fmt::join(names, ", ")));
   }
-  return static_cast<std::size_t>(found - names.begin());
+  return static_cast<std::size_t>(found - properties.begin());
 }
 
 bool holds(Operator op, const model::Value& value, const model::Value& bound) {
@@ -55,6 +57,12 @@ bool holds(Operator op, const model::Value& value, const model::Value& bound) {
       return std::get<std::string>(value).starts_with(std::get<std::string>(bound));
   }
   return false;
+}
+
+// Is what is stored perhaps only the beginning of a string?
+bool may_be_cut(const Property& property, const model::Value& stored) {
+  const auto* const text = std::get_if<std::string>(&stored);
+  return text != nullptr && base::utf8_length(*text) >= property.max_length;
 }
 
 // Columns of the index table; the catalog may have some of the same name.
@@ -203,38 +211,41 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 
 // Only columns whose values differ are compared and ordered by: with a string that is fixed among them MariaDB does not
 // see that the rows come in order, and sorts all that match.
-sql::Statement QueryPlan::select(std::uint64_t generation, const std::optional<store::IndexEntry>& after,
-                                 std::size_t limit) const {
-  std::vector<std::string> columns = store::column_names(definition_);
-  columns.emplace_back("entity_id");
-  std::transform(columns.begin(), columns.end(), columns.begin(), qualified);
+sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_writable,
+                                 const std::optional<store::IndexEntry>& after, std::size_t limit, Order order) const {
   std::string select = "SELECT ";
-  std::vector<std::string> order, literals;
+  std::vector<std::string> ordered, literals;
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    const std::string column = qualified(sql::quote_identifier(definition_.properties[i].name));
     if (!known_[i]) {
-      select += columns[i] + ", ";
+      select.append(column).append(", ");
     }
     if (!is_fixed(i)) {
-      order.push_back(columns[i]);
+      ordered.push_back(column);
       literals.push_back(after ? store::value_literal(after->values[i]) : std::string());
     }
   }
-  order.push_back(columns.back());
+  ordered.emplace_back("r.entity_id");
   literals.push_back(after ? store::id_literal(after->entity_id) : std::string());
-  sql::Statement statement(fmt::format(
-      "{}{}, c.generation = {} AND c.state = '{}' AND @@global.read_only IN ('0', 'OFF') AS ready "
-      "FROM {} r JOIN looseleaf_index c WHERE ",
-      select, columns.back(), generation, to_string(IndexState::ready), sql::quote_identifier(definition_.table)));
+  select.append("r.entity_id, c.generation = ").append(std::to_string(generation));
+  select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(is_writable);
+  select.append(" AS ready FROM ").append(sql::quote_identifier(definition_.table));
+  select.append(" r JOIN looseleaf_index c WHERE ");
+  sql::Statement statement(select);
   for (const Bound& bound : bounds_) {
     add_condition(statement, bound);
     statement.add(" AND ");
   }
   if (after) {
-    statement.add(store::beyond(order, literals, descending_ ? "<" : ">")).add(" AND ");
+    statement.add(store::beyond(ordered, literals, descending_ ? "<" : ">")).add(" AND ");
   }
-  const char* direction = descending_ ? " DESC" : "";
-  return statement.add(fmt::format("c.table_name = {} ORDER BY {}{} LIMIT {}", sql::text_literal(definition_.table),
-                                   fmt::join(order, fmt::format("{}, ", direction)), direction, limit));
+  std::string end = "c.table_name = " + sql::text_literal(definition_.table);
+  const char* separator = " ORDER BY ";
+  for (std::size_t i = 0; order == Order::of_query && i < ordered.size(); ++i) {
+    end.append(separator).append(ordered[i]).append(descending_ ? " DESC" : "");
+    separator = ", ";
+  }
+  return statement.add(end.append(" LIMIT ").append(std::to_string(limit)));
 }
 
 std::vector<store::IndexEntry> QueryPlan::entries(const sql::Result& found) const {
@@ -264,17 +275,29 @@ bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
 bool QueryPlan::meets(const model::Row& row, const model::StoredEntity& entity) const {
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
     const Property& property = definition_.properties[i];
-    const auto values = entity.property_values(property);
-    const bool any = std::any_of(values.begin(), values.end(), [&](const model::Value& value) {
-      return model::as_stored(property, value) == row[i] &&
-             std::all_of(bounds_.begin(), bounds_.end(),
+    const auto meets_all = [&](const model::Value& value) {
+      return std::all_of(bounds_.begin(), bounds_.end(),
                          [&](const Bound& bound) { return bound.property != i || meets(value, bound); });
-    });
-    if (!any) {
+    };
+    if (!may_be_cut(property, row[i])) {
+      if (!meets_all(row[i])) {
+        return false;
+      }
+      continue;
+    }
+    const auto values = entity.property_values(property);
+    if (std::none_of(values.begin(), values.end(), [&](const model::Value& value) {
+          return model::as_stored(property, value) == row[i] && meets_all(value);
+        })) {
       return false;
     }
   }
   return true;
+}
+
+bool QueryPlan::is_point() const {
+  return std::all_of(definition_.properties.begin(), definition_.properties.end(),
+                     [&, i = std::size_t{0}](const Property&) mutable { return is_fixed(i++); });
 }
 
 QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {

@@ -6,6 +6,7 @@
 #include <looseleaf/query.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/stored_entity.hpp"
@@ -21,11 +22,13 @@ class QueryPlan {
   // The shards that can have matching rows, of so many, in ascending order.
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
-  // SELECT of up to `limit` index rows in the order of the query, from after `after`. Each is followed by whether the
-  // index was ready in the same snapshot, with this generation, and the server writable, which the server looks up
-  // once. Columns whose values the conditions tell are left out: every cell costs.
-  [[nodiscard]] sql::Statement select(std::uint64_t generation, const std::optional<store::IndexEntry>& after,
-                                      std::size_t limit) const;
+  enum class Order { of_query, any };
+  // SELECT of up to `limit` index rows from after `after`. Each is followed by whether the index was ready in the same
+  // snapshot, with this generation, and `is_writable`, which the server looks up once. Columns whose values the
+  // conditions tell are left out: every cell costs.
+  [[nodiscard]] sql::Statement select(std::uint64_t generation, std::string_view is_writable,
+                                      const std::optional<store::IndexEntry>& after, std::size_t limit,
+                                      Order order = Order::of_query) const;
   // What such a SELECT has found.
   [[nodiscard]] std::vector<store::IndexEntry> entries(const sql::Result& found) const;
   // Of what was found, if that is anything.
@@ -36,6 +39,9 @@ class QueryPlan {
   // any memory of what was given.
   enum class Verdict { given, stale, repeat };
   [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const;
+
+  // Do the conditions tell the values of all properties?
+  [[nodiscard]] bool is_point() const;
 
   // Does `a` come before `b` in the order of the query?
   [[nodiscard]] bool before(const store::IndexEntry& a, const store::IndexEntry& b) const;

@@ -431,6 +431,10 @@ std::uint64_t Connection::max_allowed_packet() const {
   return impl_->facts_.max_allowed_packet;
 }
 
+const std::string& Connection::is_writable() const {
+  return impl_->facts_.is_writable;
+}
+
 std::uint64_t Connection::id() const {
   return impl_->facts_.connection_id;
 }

@@ -84,6 +84,8 @@ class Connection {
   [[nodiscard]] const std::string& server_version() const;  // "MariaDB 10.11.9", "MySQL 9.7.4"
   [[nodiscard]] std::uint64_t max_allowed_packet() const;   // bytes, the server's
   [[nodiscard]] std::uint64_t id() const;                   // CONNECTION_ID()
+  // SQL that is true unless the server is read-only at that moment.
+  [[nodiscard]] const std::string& is_writable() const;
   // What the operator should know: durability settings, found at connect. Static sentences.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   [[nodiscard]] const Address& address() const;

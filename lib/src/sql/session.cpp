@@ -62,6 +62,14 @@ std::string version_of(const Variables& variables) {
   return fmt::format("{} {}", flavour_of(variables) == Flavour::mariadb ? "MariaDB" : "MySQL", number);
 }
 
+// Since MariaDB 12 it is a word, and a word is no number but 0. A number costs a server 10 microseconds less to look
+// at.
+std::string is_writable(const Variables& variables) {
+  constexpr std::uint64_t first_with_words = 12;
+  const bool word = flavour_of(variables) == Flavour::mariadb && number_of(variables, "version") >= first_with_words;
+  return word ? "@@global.read_only IN ('0', 'OFF')" : "@@global.read_only = 0";
+}
+
 std::vector<std::string> warnings_of(const Variables& variables) {
   std::vector<std::string> warnings;
   if (value_of(variables, "innodb_flush_log_at_trx_commit") != "1") {
@@ -84,8 +92,12 @@ std::string session_query() {
 }
 
 SessionFacts session_facts(const Variables& variables) {
-  return {flavour_of(variables), version_of(variables), number_of(variables, "max_allowed_packet"),
-          number_of(variables, "pseudo_thread_id"), warnings_of(variables)};
+  return {flavour_of(variables),
+          version_of(variables),
+          number_of(variables, "max_allowed_packet"),
+          number_of(variables, "pseudo_thread_id"),
+          is_writable(variables),
+          warnings_of(variables)};
 }
 
 // eq_range_index_dive_limit: without it a list of 200 ids or more is planned by statistics, which may be old, and the

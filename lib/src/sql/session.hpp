@@ -18,6 +18,8 @@ struct SessionFacts {
   std::string version;  // "MariaDB 10.11.9", "MySQL 9.7.4"
   std::uint64_t max_allowed_packet = 0;
   std::uint64_t connection_id = 0;
+  // SQL that is true unless the server is read-only.
+  std::string is_writable;
   std::vector<std::string> warnings;
 };
 

@@ -58,10 +58,9 @@ std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bo
 sql::Result select_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps what a prepared statement has found last
-  const std::string select = fmt::format(
-      "SELECT IF(@@global.read_only IN ('0', 'OFF'), id, NULL) AS id, LEFT(body, {}) AS body FROM entities WHERE id IN "
-      "(",
-      max_size + 1);
+  const std::string select =
+      fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM entities WHERE id IN (",
+                  connection.is_writable(), max_size + 1);
   if (ids.size() > few || max_size > small) {
     return connection.query(select + id_list(ids) + ")");
   }

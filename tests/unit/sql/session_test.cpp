@@ -40,6 +40,15 @@ TEST_CASE("numbers of a session are read") {
   CHECK(session_facts(healthy()).connection_id == 42);
 }
 
+TEST_CASE(
+    "whether a server is read-only is asked as a number where it is one, and as a word where it has more than two") {
+  CHECK(session_facts(healthy()).is_writable == "@@global.read_only = 0");
+  CHECK(session_facts(healthy({{"version", "11.8.9-MariaDB"}})).is_writable == "@@global.read_only = 0");
+  CHECK(session_facts(healthy({{"version", "12.1.2-MariaDB"}})).is_writable == "@@global.read_only IN ('0', 'OFF')");
+  const Variables mysql = healthy({{"version", "26.1.0"}, {"version_comment", "(Debian)"}});
+  CHECK(session_facts(mysql).is_writable == "@@global.read_only = 0");
+}
+
 TEST_CASE("a server that can lose what it acknowledged is warned about") {
   CHECK(session_facts(healthy()).warnings.empty());
   CHECK(session_facts(healthy({{"innodb_flush_log_at_trx_commit", "2"}})).warnings.size() == 1);
