@@ -30,6 +30,7 @@ inline publish(s) { /* backfill.publish */
 
 proctype Backfill(byte b) {                  /* b is its token, too */
   byte g, barrier, seen; bool resumes, scanned, there;
+  bool wrote;                         /* a row, to its own index */
   bool recorded;                      /* seen is what this run's scan has seen, and the witness is from before that */
 #if CRASHES > 0
   bool found;                         /* the row was there before */
@@ -38,7 +39,10 @@ proctype Backfill(byte b) {                  /* b is its token, too */
   :: atomic { backfills < BACKFILLS && in_force(0, generation[1]) && in_force(1, generation[0]) &&
               !(state[0] == READY && state[1] == READY) ->
        g = generation[0] }
-     atomic { backfills < BACKFILLS && backfill_lock == 0 -> backfills++; backfill_lock = b }
+     if
+     :: atomic { backfills < BACKFILLS && backfill_lock == 0 -> backfills++; backfill_lock = b }
+     :: atomic { backfills >= BACKFILLS -> goto give_up }
+     fi;
      atomic { resumes = (job[0] != 0 && job_generation[0] == g); scanned = resumes && job_scanned;
        barrier = (resumes -> job_barrier : 0) }
      if /* barrier.take */
@@ -63,6 +67,9 @@ proctype Backfill(byte b) {                  /* b is its token, too */
              xfence == 0 -> sfence = sfence | bit(session);
 #endif
              connect(BACK);
+#ifdef CURSOR_FIRST
+             job_scanned = true; write_entity_log();
+#endif
 #ifndef NO_GENERATION_CHECK
              if :: in_force(0, g) :: else -> goto give_up fi;
 #endif
@@ -75,7 +82,7 @@ proctype Backfill(byte b) {                  /* b is its token, too */
 #if CRASHES > 0
              found = row[seen];
 #endif
-             if :: table == 0 || is_broken(1, BACK) -> goto give_up :: else -> insert_into(g, seen) fi }
+             if :: table == 0 || is_broken(1, BACK) -> goto give_up :: else -> wrote = (table == g); insert_into(g, seen) fi }
         :: atomic { has_value(seen) && zombies < ZOMBIES -> zombies++; untidy = true; in_flight++; run Zombie(g, seen);
              goto give_up }
         fi;
@@ -146,10 +153,12 @@ prove: /* backfill.prove */
 #endif
      publish(FIRST); publish(SECOND);
      atomic { forget_job(0, g) } /* backfill.finish */
-     atomic { forget_job(1, g) }
+     atomic { forget_job(1, g); goto end_of_backfill }
 give_up:
+     atomic { if :: wrote -> untidy = true :: else fi }; /* the row of a body that has changed since is for the next one */
+end_of_backfill:
      atomic { release(session); wanted[b] = 0; g = 0; barrier = 0; seen = 0; resumes = false; scanned = false; there = false;
-       recorded = false;
+       recorded = false; wrote = false;
 #if CRASHES > 0
        release(WITNESS); found = false;
 #endif
@@ -170,10 +179,14 @@ proctype Query() {
 #ifdef STATE_BEFORE_ROWS
      atomic { if :: shard_1_ready :: else -> goto refused fi }
 #endif
-     atomic { if :: table == 0 -> goto refused :: else -> missed = (body == q && !row[q]) fi } /* query.read_index_rows */
+     if /* query.read_index_rows */
+     :: atomic { table == 0 -> goto refused }
+     :: atomic { table != 0 && shard_1_ready -> missed = (body == q && !row[q]) }   /* others' rows came, and the state */
+     :: atomic { table != 0 -> missed = (body == q && !row[q]) }                    /* no row came */
 #ifndef STATE_BEFORE_ROWS
-     atomic { if :: shard_1_ready :: else -> goto refused fi } /* query.check_index */
+        atomic { if :: shard_1_ready :: else -> goto refused fi } /* query.check_index */
 #endif
+     fi;
      assert(!missed);
 refused:
      atomic { q = 0; g = 0; missed = false }

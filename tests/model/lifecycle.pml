@@ -50,9 +50,14 @@ inline set_state(s, from, to) { /* drop.stop_queries */ /* drop.stop_writers */
   fi
 }
 inline publish_definition(s) { /* create.publish */
+#ifdef VACANT_BEFORE_FENCE
+  if :: atomic { s == 0 -> vacant = (body == ABSENT) } :: s != 0 fi;
+#endif
   if
   :: atomic { exclusively(s) && is_ours(s) ->
+#ifndef VACANT_BEFORE_FENCE
        if :: s == 0 -> vacant = (body == ABSENT) :: else fi;
+#endif
        if :: state[s] == NONE -> state[s] = BUILDING; generation[s] = g :: else fi }
   :: atomic { !is_ours(s) || may_die -> goto give_up }
   fi
@@ -175,6 +180,9 @@ drop_next:
      set_state(FIRST, DROPPING, DROPPED); set_state(SECOND, DROPPING, DROPPED);
 #else
      set_state(FIRST, READY, DROPPING); set_state(SECOND, READY, DROPPING);
+#ifdef DROP_BEFORE_WRITERS_STOP
+     drop_table(g);
+#endif
      set_state(FIRST, DROPPING, DROPPED); set_state(SECOND, DROPPING, DROPPED);
 #endif
      drop_table(g);

@@ -41,6 +41,9 @@ inline serve(from, to) {
 #endif
 }
 
+#define abandons atomic { !quiet -> goto abandon }  /* it dies, gives up, or is refused */
+inline end_of_pass() { if :: quiet -> last++ :: else fi }
+
 proctype Reconciler(byte r) {
   byte cur, until, known = 1; bool seen1, seen2, cleaning;
 idle:
@@ -52,7 +55,15 @@ idle:
     :: !quiet && cleans < CLEANS -> busy = busy | bit(r); cleans++; goto clean
     :: !quiet && SWEEPS -> busy = busy | bit(r); goto sweep
     :: !quiet && PURGES -> busy = busy | bit(r); goto purge
-    :: quiet -> goto stopped
+    :: quiet && r == R1 && last == CLEAN -> goto clean
+    :: quiet && r == R1 && last == RECONCILE -> goto reconcile
+    :: quiet && r == R1 && last == SWEEP ->
+#ifdef NO_SWEEP
+       last = DONE; goto idle
+#else
+       goto sweep
+#endif
+    :: quiet && (r != R1 || last == DONE) -> goto stopped
     fi }
 clean:
   atomic { fence_free -> floor = (floor > 0 -> floor + 1 : 1); until = floor; write_entity_log() } /* barrier.take */
@@ -62,13 +73,15 @@ clean:
 #endif
     if
     :: body != ABSENT && stamp >= watermark && stamp < until -> cleaning = true
-    :: else -> watermark = until; goto idle
+    :: else -> watermark = until; end_of_pass(); goto idle
     fi }
 reconcile:
   atomic { /* reconcile.fence */ /* reconcile.lock_entities */
     xfence == 0 && xrow == 0 -> learn_catalog; cur = body; connect(r);
     if :: cur == ABSENT || known == 0 -> goto end :: else fi;
+#ifndef RECONCILE_WITHOUT_FENCE
     sfence = sfence | bit(r);
+#endif
 #ifndef RECONCILE_WITHOUT_LOCK
     srow = srow | bit(r);
 #endif
@@ -93,7 +106,7 @@ look:
     if :: seen1 == (cur == 1) && seen2 == (cur == 2) -> goto end :: else fi }
 #endif
 #if CRASHES > 0 && !defined(RECONCILE_WITHOUT_DURABLE)
-  atomic {
+  atomic { /* reconcile.make_durable */
     if
     :: cur != ABSENT && ((seen1 && cur != 1) || (seen2 && cur != 2)) ->
        if :: is_cut(r) -> goto abandon :: else -> write_entity_log() fi
@@ -113,7 +126,7 @@ look:
        :: else
        fi;
        seen1 = false; seen2 = false }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
 #elif defined(ONE_INDEX_SHARD)
   if /* reconcile.read_index_rows */ /* reconcile.change_index_rows */
@@ -121,16 +134,16 @@ look:
        if :: table == 0 -> goto abandon :: else fi;
        change_row(r, 1, seen1); change_row(r, 2, seen2);
        if :: idle_rows(r) -> goto end :: else fi }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
 #else
   if
   :: atomic { unlocked(1) -> change_row(r, 1, seen1) }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
   if
   :: atomic { unlocked(2) -> change_row(r, 2, seen2); if :: idle_rows(r) -> goto end :: else fi }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
 #endif
 #ifdef VALIDATE_CONNECTION_ONLY
@@ -144,25 +157,25 @@ look:
        commit_row(r, 2);
 #endif
        assert(!missing) }
-  :: atomic { late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(r); run LateCommit();
+  :: atomic { !quiet && late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(r); run LateCommit();
        goto abandon }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
 #if CRASHES > 0
-  if :: atomic { !is_broken(1, r) -> write_index_log(1) } :: atomic { goto abandon } fi;
+  if :: atomic { !is_broken(1, r) -> write_index_log(1) } :: abandons fi;
 #endif
 #ifndef ONE_INDEX_SHARD
   if
   :: atomic { !is_broken(2, r) -> commit_row(r, 2); assert(!missing) }
-  :: atomic { goto abandon }
+  :: abandons
   fi;
 #if CRASHES > 0
-  if :: atomic { !is_broken(2, r) -> write_index_log(2) } :: atomic { goto abandon } fi;
+  if :: atomic { !is_broken(2, r) -> write_index_log(2) } :: abandons fi;
 #endif
 #endif
 end:
-  atomic { release(r); serve(2, 0); if :: cleaning :: else -> goto idle fi } /* reconcile.end */
-  atomic { watermark = until; write_entity_log(); goto idle } /* clean.watermark */
+  atomic { release(r); serve(2, 0); if :: cleaning :: else -> end_of_pass(); goto idle fi } /* reconcile.end */
+  atomic { watermark = until; write_entity_log(); end_of_pass(); goto idle } /* clean.watermark */
 purge:
   atomic { /* purge.fence */ /* purge.lock_entities */
     xfence == 0 && row_free -> learn_catalog;
@@ -170,7 +183,10 @@ purge:
 #ifndef PURGE_WITHOUT_LOCK
     xrow = r;
 #endif
-    sfence = sfence | bit(r) }
+#ifndef PURGE_WITHOUT_FENCE
+    sfence = sfence | bit(r);
+#endif
+    skip }
 #ifndef PURGE_BLIND
   atomic { if :: known != 0 && (row[1] || row[2] || table == 0) -> goto abandon :: else fi } /* purge.read_index_rows */
 #endif
@@ -184,7 +200,7 @@ purge:
        skip }
   fi;
 abandon:
-  atomic { roll_back_rows(r); release(r); goto idle }
+  atomic { assert(!quiet); roll_back_rows(r); release(r); goto idle }
 stopped: skip
 }
 

@@ -16,6 +16,18 @@
 #define may_have_refused(v) (has_value(v) && body != v)
 #endif
 
+/* What a stamp is at least. */
+#ifdef PUT_WITHOUT_FLOOR
+#define clock 1
+#else
+#define clock (floor > 1 -> floor : 1)
+#endif
+#ifdef STAMPS_OF_THE_CLOCK
+#define stamp_after(before) clock
+#else
+#define stamp_after(before) (before + 1 > clock -> before + 1 : clock)
+#endif
+
 /* The entity transaction of writer w commits body v with stamp st. */
 inline commit_write(w, v, st) {
 #ifdef DOUBTS
@@ -87,7 +99,7 @@ again:
           sfence = sfence | bit(w);
 #endif
 #ifdef STAMPS
-          st = (floor > 1 -> floor : 1);
+          st = clock;
 #endif
           skip }
      :: atomic { /* put.fence */ /* put.lock_entities */
@@ -105,8 +117,8 @@ again:
 #endif
 #ifdef STAMPS
        if
-       :: old == ABSENT -> st = (floor > 1 -> floor : 1)
-       :: else -> st = (stamp + 1 > floor -> stamp + 1 : floor)
+       :: old == ABSENT -> st = clock
+       :: else -> st = stamp_after(stamp)
        fi;
 #endif
        if
@@ -149,7 +161,7 @@ written:
 #else
 #define relies (old != v)
 #endif
-     if /* the server answers, or one more commit of a put that relies on a row which it found */
+     if /* put.make_durable: one more commit of a put that relies on a row which it found; or else the server answers */
      :: atomic { v == TOMB || known == 0 || !(fresh || relies) -> skip }
      :: atomic { v != TOMB && known != 0 && (fresh || relies) ->
           if :: is_broken(v, w) -> release(w); goto again :: else -> write_index_log(v) fi }

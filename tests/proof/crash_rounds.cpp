@@ -3,6 +3,7 @@
 // but not the moments.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <looseleaf/datastore.hpp>
+#include <map>
 
 #include "base/failpoint.hpp"
 #include "tests/proof/crash_world.hpp"
@@ -33,6 +35,8 @@ const char* name_of(Victim victim) {
       return "put";
     case Victim::job:
       return "job";
+    case Victim::cleaner:
+      return "cleaner";
     case Victim::server:
       return "server";
   }
@@ -40,14 +44,15 @@ const char* name_of(Victim victim) {
 }
 
 struct Totals {
-  int rounds = 0, counted = 0, servers = 0;
+  int rounds = 0, counted = 0;
+  std::map<Victim, int> victims;  // of rounds that count
   std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
   std::uint64_t lost = 0, missing = 0, wrong_answers = 0;
 
   void add(const CrashRound& round) {
     ++rounds;
     counted += round.counts ? 1 : 0;
-    servers += round.counts && round.victim == Victim::server ? 1 : 0;
+    victims[round.victim] += round.counts ? 1 : 0;
     acknowledged += round.acknowledged;
     least_acknowledged = std::min(least_acknowledged, round.acknowledged);
     queries += round.queries;
@@ -57,6 +62,14 @@ struct Totals {
     wrong_answers += round.wrong_answers.size();
   }
 };
+
+std::string by_victim(const std::map<Victim, int>& victims) {
+  std::vector<std::string> texts;
+  for (const auto& [victim, rounds] : victims) {
+    texts.push_back(fmt::format("{} {}", name_of(victim), rounds));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
 
 void expect_nothing(const std::string& what, const std::vector<std::string>& found) {
   for (const std::string& text : found) {
@@ -91,12 +104,14 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
   const auto started = Clock::now();
   const int wanted = wanted_rounds(), clean_every = full_run() ? 25 : 10;
   CrashOptions options;
-  options.seed = run_seed();
-  fmt::print("LOOSELEAF_SEED={}\n", options.seed);
-  std::fflush(stdout);
+  options.seed = print_run_seed();
   CrashWorld world(options);
   Totals totals;
-  while (totals.counted < wanted && totals.rounds < 4 * wanted) {
+  const auto all_kinds = [&] {
+    return std::all_of(options.victims.begin(), options.victims.end(),
+                       [&](Victim victim) { return totals.victims[victim] > 0; });
+  };
+  while ((totals.counted < wanted || !all_kinds()) && totals.rounds < 4 * wanted) {
     const CrashRound round = world.run_round();
     totals.add(round);
     fmt::print("round {}: {} killed{}, {} writes acknowledged, {} queries\n", totals.rounds, name_of(round.victim),
@@ -112,13 +127,14 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
   }
   expect_nothing("after clean --full", world.clean_all());
   CHECK(totals.counted >= wanted);
+  CHECK(all_kinds());
   CHECK(totals.acknowledged > 0);
   CHECK(totals.answers > 0);
   log_proof(
       "crash-rounds",
       {{"seed", std::to_string(options.seed)},
        {"rounds whose kill came while a transaction of the victim was under way",
-        fmt::format("{} of {}, {} of them of servers", totals.counted, totals.rounds, totals.servers)},
+        fmt::format("{} of {}: {}", totals.counted, totals.rounds, by_victim(totals.victims))},
        {"writes acknowledged",
         fmt::format("{}, {} a round, at least {}", totals.acknowledged,
                     totals.acknowledged / static_cast<std::uint64_t>(totals.rounds), totals.least_acknowledged)},

@@ -47,17 +47,16 @@ std::string read_file(const std::string& path) {
 // Steps between which a process has written what is not committed yet.
 struct Span {
   std::string_view from, to;
-  bool on_one_shard = true;  // both steps name the shard of the transaction
+  std::string_view anew;     // what begins after a failure, which passes no `to`
+  bool on_one_shard = true;  // these steps name the shard of the transaction
 };
 
 constexpr Span spans[] = {
-    {"put.write_entities:after", "put.commit:after"},
-    {"backfill.insert_index_rows:before", "backfill.commit:after", false},
-    {"reconcile.change_index_rows:before", "reconcile.end:after", false},
-    {"purge.delete:after", "purge.commit:after"},
-    {"fence.commit:before", "fence.commit:after"},
-    {"create.table:before", "create.table:after"},
-    {"drop.table:before", "drop.table:after"},
+    {"put.write_entities:after", "put.commit:after", "put.fence:before"},
+    {"backfill.insert_index_rows:before", "backfill.commit:after", "backfill.fence:before", false},
+    {"reconcile.change_index_rows:before", "reconcile.end:after", "reconcile.fence:before", false},
+    {"purge.delete:after", "purge.commit:after", "purge.fence:before"},
+    {"fence.commit:before", "fence.commit:after", "fence.commit:before"},
 };
 
 // Whether a process whose trace this is is, or was when it died, in such a span.
@@ -69,10 +68,11 @@ bool is_in_transaction(const std::string& trace) {
     const std::string place = line.substr(0, at), shard = line.substr(at);
     for (const Span& span : spans) {
       const std::pair key(&span, span.on_one_shard ? shard : std::string());
+      if (place == span.to || place == span.anew) {
+        open.erase(key);
+      }
       if (place == span.from) {
         open.insert(key);
-      } else if (place == span.to) {
-        open.erase(key);
       }
     }
   }
@@ -99,6 +99,7 @@ class CrashWorld::Load {
     }
     start_putter();
     start_job();
+    start_cleaner();
     queries_ = std::jthread([this, seed = world_.random_()](const std::stop_token& stop) { query(stop, seed); });
   }
 
@@ -124,6 +125,10 @@ class CrashWorld::Load {
       if (putter_ && cli::is_gone(putter_->pid())) {
         end_putter();
         start_putter();
+      }
+      if (cleaner_ && cli::is_gone(cleaner_->pid())) {
+        end_cleaner();
+        start_cleaner();
       }
     }
   }
@@ -154,6 +159,13 @@ class CrashWorld::Load {
     return result.status == killed_status && is_in_transaction(read_file(job_trace()));
   }
 
+  bool kill_cleaner() {
+    wait_for_transaction(cleaner_trace());
+    const cli::ProcessResult result = kill_now(*cleaner_);
+    cleaner_.reset();
+    return result.status == killed_status && is_in_transaction(read_file(cleaner_trace()));
+  }
+
   // Everybody ends what they are at.
   void end() {
     for (auto& recorder : recorders_) {
@@ -178,6 +190,10 @@ class CrashWorld::Load {
     if (job_) {
       end_job();
     }
+    if (cleaner_) {
+      cleaner_->signal(SIGTERM);
+      end_cleaner();
+    }
     queries_.request_stop();
     queries_.join();
   }
@@ -196,9 +212,10 @@ class CrashWorld::Load {
 
   [[nodiscard]] std::string put_trace() const { return directory_ + "/put.trace"; }
   [[nodiscard]] std::string job_trace() const { return directory_ + "/job.trace"; }
+  [[nodiscard]] std::string cleaner_trace() const { return directory_ + "/cleaner.trace"; }
 
   void wait_for_transaction(const std::string& trace) {
-    constexpr int looks = 200;
+    constexpr int looks = 600;
     for (int i = 0; i < looks && !is_in_transaction(read_file(trace)); ++i) {
       go_on(std::chrono::milliseconds(1 + world_.below(3)));
     }
@@ -272,7 +289,6 @@ class CrashWorld::Load {
     const std::vector<std::vector<std::string>> jobs = {{"create-index", definition(0), "--backfill"},
                                                         {"create-index", definition(1), "--backfill"},
                                                         {"drop-index", "--yes", "passing"},
-                                                        {"clean"},
                                                         {"backfill"},
                                                         {"verify", "--grace", "0", "--output", "json"}};
     const std::vector<std::string>& chosen =
@@ -293,6 +309,14 @@ class CrashWorld::Load {
     if (result.out.find("\"kind\":\"missing\"") != std::string::npos) {
       troubles_.push_back("a verify meanwhile found " + result.out);
     }
+  }
+
+  void start_cleaner() { cleaner_ = start_program(traced(cleaner_trace(), false), {"clean", "--follow"}); }
+
+  void end_cleaner() {
+    const cli::ProcessResult result = cleaner_->wait();
+    cleaner_.reset();
+    expect_status("clean --follow", result, {0, 3, 128 + SIGTERM});
   }
 
   static cli::ProcessResult kill_now(cli::Process& process) {
@@ -355,7 +379,7 @@ class CrashWorld::Load {
   CrashWorld& world_;
   const std::string directory_, name_;
   std::vector<std::unique_ptr<cli::Process>> recorders_;
-  std::unique_ptr<cli::Process> putter_, job_;
+  std::unique_ptr<cli::Process> putter_, job_, cleaner_;
   std::string job_name_;
   std::set<int> logs_read_;
   std::map<std::string, CrashWrite> put_writes_;
@@ -390,7 +414,7 @@ CrashWorld::~CrashWorld() = default;
 
 CrashRound CrashWorld::run_round() {
   CrashRound round;
-  round.victim = options_.victims[random_() % options_.victims.size()];
+  round.victim = options_.victims[static_cast<std::size_t>(rounds_) % options_.victims.size()];
   Load load(*this);
   load.get_going();
   load.go_on(shortest_round + std::chrono::milliseconds(below(longest_round)));
@@ -413,6 +437,9 @@ void CrashWorld::kill(Load& load, CrashRound& round) {
       break;
     case Victim::job:
       round.counts = load.kill_job();
+      break;
+    case Victim::cleaner:
+      round.counts = load.kill_cleaner();
       break;
     case Victim::server:
       round.counts = kill_server();

@@ -14,12 +14,13 @@
 
 namespace looseleaf::test {
 
-enum class Victim { recorder, putter, job, server };
+enum class Victim { recorder, putter, job, cleaner, server };
 
 struct CrashOptions {
   std::uint64_t seed = 0;
-  std::vector<Victim> victims = {Victim::recorder, Victim::recorder, Victim::putter,
-                                 Victim::job,      Victim::server,   Victim::server};
+  // In turns.
+  std::vector<Victim> victims = {Victim::recorder, Victim::server, Victim::putter,
+                                 Victim::job,      Victim::server, Victim::cleaner};
   std::vector<std::string> server_args;
   std::string failpoint;  // of those who write
 };

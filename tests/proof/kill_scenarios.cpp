@@ -145,7 +145,20 @@ std::vector<Scenario> put_scenarios() {
   unknown.name = "put whose connection dies at COMMIT";
   unknown.cut_at = "put.commit:before@0#1";
   unknown.only = {"put.resolve"};
-  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown};
+  Scenario unknown_too = unknown;
+  unknown_too.name = "put whose connection to shard 1 dies at COMMIT";
+  unknown_too.cut_at = "put.commit:before@1#1";
+  unknown_too.cut_shard = 1;
+  Scenario there = fresh;  // as of another put, which may not have heard yet that they are on disk
+  there.name = "put of new ids whose rows are there";
+  there.prepare = [](Bench& bench) {
+    fill(bench);
+    bench.sql(0, "INSERT INTO by_n VALUES " + row(20, 10));
+    bench.sql(1, "INSERT INTO by_n VALUES " + row(21, 11));
+  };
+  there.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
+  there.only = {"put.insert_index_rows", "put.make_durable"};
+  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown, unknown_too, there};
   for (Scenario& scenario : scenarios) {
     for (const KillWrite& write : scenario.writes) {
       scenario.input += *write.body + "\n";
@@ -249,7 +262,7 @@ std::vector<Scenario> job_scenarios() {
   query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n"}; };
   Scenario empty_query = query;  // asks for the index's state in a statement of its own
   empty_query.name = "query without a match";
-  empty_query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n", "n=-1"}; };
+  empty_query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n", "n>1000"}; };
   return {clean, repair, full, query, empty_query};
 }
 

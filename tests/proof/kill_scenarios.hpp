@@ -51,8 +51,9 @@ struct Scenario {
   std::vector<int> statuses = {0};
   // Steps that begin so are killed; empty: all that are passed.
   std::vector<std::string> only;
-  // A session of shard 0's server dies under this failpoint, which stops the program.
+  // A session of this shard's server dies under this failpoint, which stops the program.
   std::string cut_at;
+  std::uint32_t cut_shard = 0;
   bool others_write = true;  // go on putting after the kill
   bool long_form_only = false;
 };

@@ -613,7 +613,7 @@ Failure shorten(Sequence sequence, Failure failure) {
 }
 
 TEST_CASE("random sequences of operations answer as the reference does") {
-  const std::uint64_t seed = run_seed();
+  const std::uint64_t seed = print_run_seed();
   const auto end = Clock::now() + std::chrono::seconds(full_run() ? 600 : 45);
   Tally tally;
   for (; Clock::now() < end; ++tally.sequences) {

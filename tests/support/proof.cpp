@@ -1,24 +1,61 @@
 // The logs of long runs, in docs/proof/.
 #include "tests/support/proof.hpp"
 
+#include <doctest/doctest.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-std::string commit() {
-  std::string text = run({"git", "-C", LOOSELEAF_SOURCE_DIR, "describe", "--always", "--dirty", "--abbrev=12"}).out;
+std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
+
+// Logs that the same run has written are no change.
+std::string commit() {
+  const std::vector<std::string> git = {"git", "-C", LOOSELEAF_SOURCE_DIR};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), git.begin(), git.end());
+    return run(arguments);
+  };
+  const bool changed = with({"diff", "--quiet", "HEAD", "--", ".", ":!docs/proof"}).status != 0;
+  return first_line(with({"rev-parse", "--short=12", "HEAD"}).out) + (changed ? ", with changes" : "");
+}
+
+int failures = 0;
+
+// Counts what has failed in this program.
+class FailureCounter : public doctest::IReporter {
+ public:
+  explicit FailureCounter(const doctest::ContextOptions&) {}
+  void log_assert(const doctest::AssertData& assertion) override { failures += assertion.m_failed ? 1 : 0; }
+  void log_message(const doctest::MessageData& message) override {
+    failures += message.m_severity != doctest::assertType::is_warn ? 1 : 0;
+  }
+  void test_case_exception(const doctest::TestCaseException&) override { ++failures; }
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+
+REGISTER_LISTENER("failures", 1, FailureCounter);
 
 }  // namespace
 
@@ -32,19 +69,28 @@ std::uint64_t run_seed() {
   return seed != nullptr ? std::stoull(seed) : std::random_device{}();
 }
 
+std::uint64_t print_run_seed() {
+  const std::uint64_t seed = run_seed();
+  fmt::print("LOOSELEAF_SEED={}\n", seed);
+  std::fflush(stdout);
+  return seed;
+}
+
 void log_proof(const std::string& name, const std::vector<std::pair<std::string, std::string>>& lines) {
   std::string text;
   for (const auto& [key, value] : lines) {
     text += fmt::format("- {}: {}\n", key, value);
   }
+  text += fmt::format("- assertions that failed: {}\n", std::exchange(failures, 0));
   fmt::print("{}:\n{}", name, text);
   if (!full_run()) {
     return;
   }
   const std::string path = fmt::format("{}/docs/proof/{}-{}.md", LOOSELEAF_SOURCE_DIR, name, looseleaf_flavour());
   std::ofstream file(path);
-  file << fmt::format("# {}, {}\n\n- date: {:%Y-%m-%d %H:%M} UTC\n- commit: {}\n{}", name, looseleaf_flavour(),
-                      fmt::gmtime(std::time(nullptr)), commit(), text);
+  file << fmt::format("# {}, {}\n\n- date: {:%Y-%m-%d %H:%M} UTC\n- commit: {}\n- server: {}\n{}", name,
+                      looseleaf_flavour(), fmt::gmtime(std::time(nullptr)), commit(), cli::find_server({}).version,
+                      text);
   if (!file.flush()) {
     throw std::runtime_error("cannot write " + path);
   }

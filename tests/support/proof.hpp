@@ -11,11 +11,13 @@ namespace looseleaf::test {
 // Whether the long forms are asked for: `tests/run.sh --full` sets LOOSELEAF_FULL=1.
 [[nodiscard]] bool full_run();
 
-// LOOSELEAF_SEED, else a random one. Printed by the caller, so that a failure can be repeated.
+// LOOSELEAF_SEED, else a random one.
 [[nodiscard]] std::uint64_t run_seed();
+// Printed at once, so that whatever ends the run can be repeated.
+[[nodiscard]] std::uint64_t print_run_seed();
 
-// In a full run writes docs/proof/NAME-FLAVOUR.md: date, commit, server version, and these lines, `key: value`.
-// Otherwise only prints the lines.
+// In a full run writes docs/proof/NAME-FLAVOUR.md: date, commit, server, these lines, `key: value`, and how many
+// assertions of this program have failed since the log before. Otherwise only prints the lines. To be called last.
 void log_proof(const std::string& name, const std::vector<std::pair<std::string, std::string>>& lines);
 
 }  // namespace looseleaf::test

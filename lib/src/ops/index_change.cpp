@@ -71,7 +71,9 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
   }
   store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
     if (!is_ours(connection)) {  // another run began at shard 0 while we were on our way
-      remove_intents();
+      for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
+        remove_intent(shard);
+      }
       throw taken_over(table_);
     }
   });
@@ -116,18 +118,17 @@ void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
 }
 
 void IndexChange::finish(std::string_view step) const {
-  const store::Step scope(step, 0);
-  remove_intents();
+  for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
+    const store::Step scope(step, shard);
+    remove_intent(shard);
+  }
 }
 
-void IndexChange::remove_intents() const {
-  for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
-    store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-      connection.execute(
-          fmt::format("DELETE FROM looseleaf_progress WHERE job = '{}' AND table_name = {} AND token = {}", job_,
-                      sql::text_literal(table_), lock_.token()));
-    });
-  }
+void IndexChange::remove_intent(std::uint32_t shard) const {
+  store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
+    connection.execute(fmt::format("DELETE FROM looseleaf_progress WHERE job = '{}' AND table_name = {} AND token = {}",
+                                   job_, sql::text_literal(table_), lock_.token()));
+  });
 }
 
 // The lock is the session's, so it lasts as long as a statement that this session has under way.

@@ -46,7 +46,7 @@ class IndexChange {
 
  private:
   [[nodiscard]] bool is_ours(sql::Connection& connection) const;
-  void remove_intents() const;
+  void remove_intent(std::uint32_t shard) const;
   void with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const;
 
   store::Shards& shards_;

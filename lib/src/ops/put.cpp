@@ -430,20 +430,21 @@ class BatchWriter {
     std::vector<std::function<void()>> tasks;
     for (auto& [shard, by_index] : rows) {
       tasks.emplace_back([&, n = tasks.size(), shard = shard, &by_index = by_index] {
-        const Step step(steps::put_insert_index_rows, shard);
-        if (step.left_out()) {
-          return;
-        }
         try {
           store::on_shard(shards_, shard, [&] {
             bool all_new = true;
             for (auto& [index, entries] : by_index) {
+              const Step step(steps::put_insert_index_rows, shard);
+              if (step.left_out()) {
+                continue;
+              }
               std::sort(entries.begin(), entries.end());
               Inserted inserted = insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries);
               in_the_way[n].merge(inserted.blocked);
               all_new = all_new && inserted.all_new;
             }
             if (!all_new && new_on.contains(shard)) {
+              const Step step(steps::put_make_durable, shard);
               store::make_durable(*leases.at(shard));
             }
           });

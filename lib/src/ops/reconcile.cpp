@@ -273,6 +273,7 @@ class Reconciliation {
   bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
             const Changes& changes) {
     if (!changes.deletes.empty()) {
+      const Step step(steps::reconcile_make_durable, entity_shard_);
       store::make_durable(*leases[entity_shard_]);  // the bodies that no longer call for these rows
     }
     IndexTransactions transactions(shards_, leases, catalog);

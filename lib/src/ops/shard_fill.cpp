@@ -53,7 +53,6 @@ void stop_if_asked(const JobControl& control) {
 ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
                      Throttling& throttling, bool restart)
     : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling), enough_(first_gathered) {
-  const Step step(steps::backfill_claim, shard_);
   const base::Deadline deadline = shards_.deadline();
   store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     rows_.clear();
@@ -77,6 +76,7 @@ ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vect
   }
   store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     for (const store::JobRow& row : rows_) {
+      const Step step(steps::backfill_claim, shard_);
       store::write_job(connection, row);
     }
   });
@@ -299,9 +299,9 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
   std::vector<std::function<void()>> tasks;
   for (const auto& [to, parts] : slice) {
     tasks.emplace_back([&, n = tasks.size(), to = to, &parts = parts] {
-      const Step step(steps::backfill_insert_index_rows, to);
       store::on_shard(shards_, to, [&] {
         for (const auto& [index, entries] : parts) {
+          const Step step(steps::backfill_insert_index_rows, to);
           blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries).blocked);
         }
       });
