@@ -83,6 +83,65 @@ TEST_CASE("of two processes that put new ids at the same moments one comes first
   scenario.check_all();
 }
 
+// A writer of a new id is stopped at a step of its put, another one puts the same id, and the first goes on. Who has
+// just put a new id takes the next one for new too, and does not look for it.
+struct Race {
+  std::string name, stop;
+  bool first_looks = true, other_looks = true;
+  bool other_waits = false;  // for the first one's INSERT, in its own
+};
+
+const std::vector<Race> races = {
+    {"both have looked", "put.lock_entities:after@0#1=stop"},
+    {"one takes it for new", "put.fence:after@0#2=stop", false},
+    {"both take it for new", "put.fence:after@0#2=stop", false, false},
+    {"one has inserted it, the other one takes it for new", "put.write_entities:after@0#1=stop", true, false, true},
+    {"both take it for new, one has inserted it", "put.write_entities:after@0#2=stop", false, false, true}};
+
+struct RaceScenario : Scenario {
+  // `owner`, which may not change, is the other one's: if it is not ann, who comes second is refused.
+  void run_race(const Race& race, int number, const std::string& owner) {
+    const auto before = [&](bool looks, int id) { return looks ? "" : put(id, R"("color":"white")"); };
+    const std::string contested = fmt::format("first{}", number), other = fmt::format("other{}", number);
+    const int entity = 10 * number;
+    Worker writer = worker(
+        contested, before(race.first_looks, entity + 2) + put(entity, R"("color":"red","owner":"ann")"), race.stop);
+    writer.wait_until_stopped();
+    Worker second = worker(other, before(race.other_looks, entity + 4) +
+                                      put(entity, fmt::format(R"("color":"blue","owner":"{}")", owner)));
+    if (race.other_waits) {
+      wait_for("the other one to wait for the INSERT", [&] {
+        const auto waiting = sessions.of(other, 0);
+        return std::any_of(waiting.begin(), waiting.end(), [](const Session& session) {
+          return session.statement.starts_with("INSERT INTO entities ");
+        });
+      });
+    } else {
+      finish(second);
+    }
+    writer.signal(SIGCONT);
+    finish(writer);
+    if (race.other_waits) {
+      finish(second);
+    }
+    const std::string last =
+        race.other_waits ? other + (race.other_looks ? "/1" : "/2") : contested + (race.first_looks ? "/1" : "/2");
+    CHECK(operation(last).outcome == (owner == "ann" ? Outcome::done : Outcome::rejected));
+  }
+};
+
+TEST_CASE("of two processes that both found no such entity one comes first, and the other one sees it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  RaceScenario scenario;
+  int number = 0;
+  for (const Race& race : races) {
+    CAPTURE(race.name);
+    scenario.run_race(race, ++number, "ann");
+    scenario.run_race(race, ++number, "bob");
+  }
+  scenario.check_all();
+}
+
 TEST_CASE("a sweep of orphans waits for a put that has its index rows and is about to commit" *
           doctest::skip(!base::failpoints_enabled)) {
   Scenario scenario;

@@ -149,15 +149,15 @@ std::string ids(std::uint64_t count) {
   return text;
 }
 
-// Puts entities, then changes the indexed values of all, while `disturb` does its worst 20 times; true if it did
-// something. All of them must be acknowledged and right.
-void check_unimpressed_by(const Store& store, const std::function<int()>& disturb) {
-  constexpr std::uint64_t count = 6000;
+// Puts entities, then changes the indexed values of all, while `disturb` does its worst 20 times; not 0 if that was in
+// the way. All of them must be acknowledged and right.
+void check_unimpressed_by(const Store& store, const std::function<int(const cli::Process& put)>& disturb,
+                          std::uint64_t count = 6000) {
   int done = 0;
   for (const std::uint64_t added : {0U, 1U}) {
     cli::Process put = store.start({"put"}, entities(count, added));
     for (int i = 0; i < 20; ++i) {
-      done += disturb();
+      done += disturb(put);
       std::this_thread::sleep_for(60ms);
     }
     check_run(put.wait(), 0, ids(count));
@@ -195,13 +195,13 @@ std::vector<std::unique_ptr<sql::Connection>> admins(const Store& store) {
 TEST_CASE("connections that are killed cost a put nothing but time") {
   const Store store;
   const auto killers = admins(store);
-  check_unimpressed_by(store, [&] { return kill_all(killers, "CONNECTION"); });
+  check_unimpressed_by(store, [&](const cli::Process&) { return kill_all(killers, "CONNECTION"); });
 }
 
 TEST_CASE("statements that are killed cost a put nothing but time") {
   const Store store;
   const auto killers = admins(store);
-  check_unimpressed_by(store, [&] {
+  check_unimpressed_by(store, [&](const cli::Process&) {
     int killed = 0;
     for (int i = 0; i < 10; ++i) {
       killed += kill_all(killers, "QUERY");
@@ -214,11 +214,14 @@ TEST_CASE("a server that is read-only for a moment costs a put nothing but time"
   const Store store;
   bool read_only = false;
   const Setting setting(store.cluster, "read_only", "0");
-  check_unimpressed_by(store, [&] {
+  constexpr std::uint64_t count = 20'000;
+  const auto in_the_middle = [&](const cli::Process& put) {
     read_only = !read_only;
     setting.set(read_only ? "1" : "0");
-    return 1;
-  });
+    const std::size_t printed = put.out().size();
+    return read_only && printed > 0 && printed < ids(count).size() ? 1 : 0;
+  };
+  check_unimpressed_by(store, in_the_middle, count);
 }
 
 TEST_CASE("a server that is shut down in order and started again costs a put nothing but time") {
