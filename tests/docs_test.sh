@@ -95,4 +95,9 @@ for command in $commands; do
     options_in < "$manual" | grep -qxF -e "$option" || fail "$manual does not name $option, an option of $command"
   done
 done
+# The numbers of errors that the program knows are those of the table.
+known=$(sed '/constexpr auto quoting/,/});/d' lib/src/sql/errors.cpp | grep -oE '\b[1-4][0-9]{3}\b' | sort -u)
+listed=$(sed -n '/^## Server errors/,/^No message holds/p' $manual | grep -oE '\b[1-4][0-9]{3}\b' | sort -u)
+[ -n "$known" ] && [ "$known" = "$listed" ] ||
+  fail "lib/src/sql/errors.cpp (<) and the table in $manual (>) have other numbers: $(diff <(echo "$known") <(echo "$listed") | grep '^[<>]' | tr '\n' ' ')"
 [ "$failures" -eq 0 ]

@@ -188,7 +188,7 @@ class Sweeper {
       MESSAGE(complaint);
     }
     CHECK(complaints_.empty());
-    CHECK(struck_ > plan.size() / 2);
+    CHECK(struck_ >= plan.size() * 9 / 10);
     log_proof("network-" + sweep_.name, {{"seed", fmt::format("{}", seed_)},
                                          {"boundaries", fmt::format("{} of {}", plan.size(), boundaries_)},
                                          {"faults that struck", fmt::format("{}", struck_)},

@@ -15,7 +15,7 @@ enum class ErrorClass {
   refused,           // refused before any work: try to connect again
   unreachable,       // refused until the deadline: not to be waited for again
   connection_lost,   // the outcome is unknown if a COMMIT or an autocommitted write was in flight
-  statement_killed,  // killed or timed out: roll back, halve the chunk
+  statement_killed,  // killed or timed out: roll back and repeat
   failing_over,      // read-only: connect anew, until the server is writable
   duplicate_key,     // 1062
   table_gone,        // 1146
