@@ -614,7 +614,7 @@ TEST_CASE("a put through a network that falls silent at any packet ends in time 
 }
 
 // A job has many operations, each of which has its time; those before the network fails need some too.
-constexpr std::chrono::milliseconds rest_of_job = 4s;
+constexpr std::chrono::milliseconds rest_of_job = 8s;
 
 Sweep down(const std::string& name) {
   return {.name = name, .kinds = {Kind::down}, .recovers = false, .timeout = "1", .longest = 4s, .most = 4};
