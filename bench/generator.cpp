@@ -36,7 +36,7 @@ Uuid Generator::numbered(std::uint64_t kind, std::uint64_t number) const {
 std::string Generator::next() {
   const std::uint64_t number = made_++;
   std::string title;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 12; ++i) {
     title += fmt::format("{}{}", i == 0 ? "" : " ", words[random_() % words.size()]);
   }
   return fmt::format(

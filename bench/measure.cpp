@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 #include <stdexcept>
 
 namespace looseleaf::bench {
@@ -35,16 +35,10 @@ double seconds_of(const rusage& usage) {
 
 // Seconds that another process has used on processors.
 double cpu_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) {
-    fields >> skipped;
-  }
-  double user = 0, system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  clockid_t clock{};
+  timespec used{};
+  require(::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &used) == 0, "a server is lost");
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 pid_t spawn(const Program& program, const std::string& log) {
@@ -285,17 +279,21 @@ void record(const Label& label, std::uint64_t count, const Usage& usage) {
   std::cout << line.dump() << std::endl;
 }
 
-void record(const Label& label, std::vector<double> latencies) {
+void record(const Label& label, std::vector<double> latencies, const std::optional<Usage>& usage) {
   std::sort(latencies.begin(), latencies.end());
   const double sum = std::accumulate(latencies.begin(), latencies.end(), 0.0);
-  const nlohmann::json line = {{"work", label.work},
-                               {"variant", label.variant},
-                               {"by", label.by},
-                               {"run", label.run},
-                               {"count", latencies.size()},
-                               {"rate", static_cast<double>(latencies.size()) / sum},
-                               {"p50_ms", latencies.at(latencies.size() / 2) * 1e3},
-                               {"p99_ms", latencies.at(latencies.size() * 99 / 100) * 1e3}};
+  nlohmann::json line = {{"work", label.work},
+                         {"variant", label.variant},
+                         {"by", label.by},
+                         {"run", label.run},
+                         {"count", latencies.size()},
+                         {"rate", static_cast<double>(latencies.size()) / sum},
+                         {"p50_ms", latencies.at(latencies.size() / 2) * 1e3},
+                         {"p99_ms", latencies.at(latencies.size() * 99 / 100) * 1e3}};
+  if (usage) {
+    line["client_cpu"] = usage->client_cpu;
+    line["server_cpu"] = usage->server_cpu;
+  }
   std::cout << line.dump() << std::endl;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <looseleaf/datastore.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,8 +117,8 @@ struct Label {
   int run = 0;
 };
 void record(const Label& label, std::uint64_t count, const Usage& usage);
-// Latencies in seconds.
-void record(const Label& label, std::vector<double> latencies);
+// Latencies in seconds. `usage`: what all of them took together, if that was measured.
+void record(const Label& label, std::vector<double> latencies, const std::optional<Usage>& usage = {});
 // Says on standard error what is being done.
 void note(const std::string& text);
 

@@ -22,19 +22,21 @@ constexpr std::uint64_t most_puts = 500, most_reads = 1000;  // a run; fewer of 
 // asks for in no cache of the processor yet.
 using Contenders = std::vector<std::pair<std::string, std::function<void(std::size_t)>>>;
 
-void take_turns(const Label& label, std::size_t times, const Contenders& contenders) {
+void take_turns(const Servers& servers, const Label& label, std::size_t times, const Contenders& contenders) {
   note(fmt::format("{}, {}: run {}", label.work, label.variant, label.run));
   std::vector<std::vector<double>> latencies(contenders.size());
+  std::vector<Usage> sums(contenders.size());
   for (std::size_t i = 0; i < times; ++i) {
     for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
       const std::size_t who = (i + turn) % contenders.size();
-      const auto start = Clock::now();
-      contenders[who].second(i);
-      latencies[who].push_back(std::chrono::duration<double>(Clock::now() - start).count());
+      const Usage usage = servers.timed([&] { contenders[who].second(i); });
+      latencies[who].push_back(usage.seconds);
+      sums[who].client_cpu += usage.client_cpu;
+      sums[who].server_cpu += usage.server_cpu;
     }
   }
   for (std::size_t who = 0; who < contenders.size(); ++who) {
-    record({label.work, label.variant, contenders[who].first, label.run}, latencies[who]);
+    record({label.work, label.variant, contenders[who].first, label.run}, latencies[who], sums[who]);
   }
 }
 
@@ -109,7 +111,7 @@ class Points {
     std::vector<std::string> texts(std::min(most_puts, samples_.size()));
     std::generate(texts.begin(), texts.end(), [&] { return generator.next(); });
     take_turns(
-        {"single put", "1 index", {}, run}, texts.size(),
+        servers_, {"single put", "1 index", {}, run}, texts.size(),
         {{"looseleaf",
           [&](std::size_t i) { require(store.put({texts[i]}).front().status == WriteStatus::stored, "a put failed"); }},
          {"hand-written", [&](std::size_t i) { hand.put(texts[i]); }}});
@@ -117,7 +119,7 @@ class Points {
 
   void gets(int run, Datastore& store, HandWritten& hand) {
     const auto some = [](std::string_view text) { require(!text.empty(), "an entity is empty"); };
-    take_turns({"get", "one at a time", {}, run}, samples_.size(),
+    take_turns(servers_, {"get", "one at a time", {}, run}, samples_.size(),
                {{"looseleaf",
                  [&](std::size_t i) {
                    require(store.get({Uuid::parse(samples_[i].id).value()}).front().has_value(), "an id is lost");
@@ -174,7 +176,7 @@ class Points {
   void queries(int run, Datastore& store, HandWritten& hand, Session& native) {
     const std::vector<IndexDefinition> indexes = all_definitions();
     for (const Kind& kind : kinds()) {
-      take_turns({"query", kind.name, {}, run}, samples_.size(),
+      take_turns(servers_, {"query", kind.name, {}, run}, samples_.size(),
                  {{"looseleaf",
                    [&](std::size_t i) {
                      some_came(store.query(kind.query(samples_[i]), [](const Entity&) { return true; }).entities);

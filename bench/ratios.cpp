@@ -209,7 +209,7 @@ std::vector<std::string> names_of_ratios() {
 
 std::vector<double> costs_of(const ordered_json& measurement, unsigned cores) {
   const ordered_json& metrics = measurement.at("metrics");
-  if (!metrics.contains("client_cpu") || !metrics.contains("server_cpu")) {
+  if (!metrics.contains("seconds") || !metrics.contains("client_cpu") || !metrics.contains("server_cpu")) {
     return {};
   }
   const auto each = [&](const char* metric) {

@@ -110,17 +110,28 @@ void print_costs(const ordered_json& measurements, unsigned cores) {
   }
 }
 
+std::string micros_each(const ordered_json& metrics, const char* metric) {
+  if (!metrics.contains(metric)) {
+    return {};
+  }
+  const auto median = [&](const char* name) { return metrics.at(name).at("median").get<double>(); };
+  return fmt::format("{:.0f}", median(metric) / median("count") * micro);
+}
+
 void print_latencies(const ordered_json& measurements) {
   std::string rows;
   for (const ordered_json& m : measurements) {
     const ordered_json& metrics = m["metrics"];
     if (metrics.contains("p50_ms")) {
-      rows += fmt::format("| {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0),
-                          cell(metrics, "p50_ms", 1, 2), cell(metrics, "p99_ms", 1, 2));
+      rows += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0),
+                          cell(metrics, "p50_ms", 1, 2), cell(metrics, "p99_ms", 1, 2),
+                          micros_each(metrics, "client_cpu"), micros_each(metrics, "server_cpu"));
     }
   }
   if (!rows.empty()) {
-    fmt::print("\n| work | by | a second | p50 ms | p99 ms |\n|---|---|---|---|---|\n{}", rows);
+    fmt::print(
+        "\n| work | by | a second | p50 ms | p99 ms | client µs | servers µs |\n|---|---|---|---|---|---|---|\n{}",
+        rows);
   }
 }
 

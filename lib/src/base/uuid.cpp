@@ -8,27 +8,8 @@
 
 namespace looseleaf {
 
-namespace {
-
-// As most are written: a third of the time.
-std::optional<Uuid> parse_without_dashes(std::string_view digits) {
-  Uuid uuid;
-  int wrong = 0;
-  for (std::size_t i = 0; i < uuid.bytes.size(); ++i) {
-    const int high = base::hex_digit(digits[2 * i]), low = base::hex_digit(digits[2 * i + 1]);
-    wrong |= high | low;
-    uuid.bytes[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
-  return wrong < 0 ? std::nullopt : std::optional(uuid);
-}
-
-}  // namespace
-
 std::optional<Uuid> Uuid::parse(std::string_view text) {
   Uuid uuid;
-  if (text.size() == 2 * uuid.bytes.size()) {  // so a dash would be one too many
-    return parse_without_dashes(text);
-  }
   std::size_t digits = 0;
   bool after_dash = true;  // a dash may neither come first nor follow another
   for (const char c : text) {
