@@ -1,13 +1,11 @@
 // Queries: index rows of one shard or of all in one order, then the entities, which have the last word.
 #include "ops/query.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
@@ -16,7 +14,7 @@
 #include "ops/index_tables.hpp"
 #include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
-#include "sql/literals.hpp"
+#include "ops/shard_rows.hpp"
 #include "store/fence.hpp"
 #include "store/steps.hpp"
 
@@ -26,160 +24,9 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // index rows of a shard in memory at once
-
-Error not_ready(const std::string& table, IndexState state) {
-  if (state == IndexState::building) {
-    return {ErrorCode::bad_index,
-            "index is still building",
-            {{"index", table}},
-            fmt::format("run `looseleaf backfill {}`, or wait until it is done", table)};
-  }
-  return {ErrorCode::bad_index,
-          "index is being dropped",
-          {{"index", table}},
-          fmt::format("`looseleaf drop-index {}` finishes that", table)};
-}
-
 store::Purpose purpose_of(const Query& query) {
   return query.partial ? store::Purpose::brief : store::Purpose::general;
 }
-
-// The matching index rows of one shard, in the order of the query.
-class ShardRows {
- public:
-  // From after `after`, at first `chunk` of them at once.
-  ShardRows(store::Shards& shards, std::uint32_t shard, store::Purpose purpose, const store::CatalogIndex& index,
-            const QueryPlan& plan, std::optional<store::IndexEntry> after, std::size_t chunk)
-      : shards_(shards),
-        shard_(shard),
-        purpose_(purpose),
-        index_(index),
-        plan_(plan),
-        last_(std::move(after)),
-        chunk_(chunk) {}
-
-  [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  // For a shard that cannot be asked.
-  void end() { ended_ = true; }
-
-  [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
-  [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
-
-  // What came of it; the statement is the first one, empty if none was answered.
-  [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
-
-  store::IndexEntry take() {
-    store::IndexEntry entry = std::move(rows_.front());
-    rows_.pop_front();
-    return entry;
-  }
-
-  void read() {
-    auto entries = store::with_shard(
-        shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return read(connection); }, purpose_);
-    ended_ = entries.size() < chunk_;
-    if (!entries.empty()) {
-      last_ = entries.back();
-    }
-    read_ += entries.size();
-    std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
-    chunk_ = std::min(largest_chunk, chunk_ * 2);
-  }
-
- private:
-  // Where all rows have the same values a server spends a tenth of the statement on their order. So if these are likely
-  // all of them, they are put in order here.
-  std::vector<store::IndexEntry> read(sql::Connection& connection) {
-    if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
-      return read(connection, QueryPlan::Order::of_query);
-    }
-    auto entries = read(connection, QueryPlan::Order::any);
-    if (entries.size() == chunk_) {
-      return read(connection, QueryPlan::Order::of_query);
-    }
-    std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
-    return entries;
-  }
-
-  std::vector<store::IndexEntry> read(sql::Connection& connection, QueryPlan::Order order) {
-    const sql::Statement statement = plan_.select(index_.generation, connection.is_writable(), last_, chunk_, order);
-    auto entries = select_checked(connection, statement);
-    if (first_statement_.empty()) {
-      first_statement_ = statement.text();
-    }
-    return entries;
-  }
-
-  std::vector<store::IndexEntry> select_checked(sql::Connection& connection, const sql::Statement& statement) const {
-    try {
-      const sql::Result found = select(connection, statement);
-      const bool was_ready = !found.empty() && plan_.was_ready(found);
-      if (!was_ready) {
-        check_state(connection);
-      }
-      if (!was_ready && !found.empty()) {  // all is well again by now: once more
-        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "index became ready while it was read", {{"index", index_.definition.table}},
-                               "try again");
-      }
-      return plan_.entries(found);
-    } catch (const sql::ServerError& error) {
-      // The table may be gone, or have other columns because it is another index's by now.
-      if (error.error_class() == sql::ErrorClass::table_gone ||
-          (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
-        check_state(connection);
-      }
-      throw;
-    }
-  }
-
-  sql::Result select(sql::Connection& connection, const sql::Statement& statement) const {
-    const Step step(steps::query_read_index_rows, shard_);
-    return last_ ? connection.query(statement.text()) : connection.query(statement);  // a place to go on from is new
-  }
-
-  // For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
-  // shard before the first writer stops maintaining it. And if the server is writable now, nobody had taken over from
-  // it then.
-  void check_state(sql::Connection& connection) const {
-    const Step step(steps::query_check_index, shard_);
-    const sql::Result found = connection.query(
-        sql::Statement("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = ")
-            .add_text(index_.definition.table));
-    if (found.empty()) {
-      store::validate_locks(connection);
-      throw dropped();
-    }
-    store::require_writable(connection, found.text(0, 2));
-    if (found.unsigned_integer(0, 0) != index_.generation) {
-      throw dropped();
-    }
-    const IndexState state = store::parse_index_state(found.text(0, 1));
-    if (state != IndexState::ready) {
-      throw not_ready(index_.definition.table, state);
-    }
-  }
-
-  [[nodiscard]] Error dropped() const {
-    return {ErrorCode::bad_index,
-            "index was dropped meanwhile",
-            {{"index", index_.definition.table}},
-            "`looseleaf status` lists the indexes there are"};
-  }
-
-  store::Shards& shards_;
-  const std::uint32_t shard_;
-  const store::Purpose purpose_;
-  const store::CatalogIndex& index_;
-  const QueryPlan& plan_;
-  std::deque<store::IndexEntry> rows_;
-  std::optional<store::IndexEntry> last_;
-  std::size_t chunk_;
-  std::string first_statement_;
-  std::uint64_t read_ = 0;
-  bool ended_ = false;
-};
 
 class Run {
  public:
@@ -195,7 +42,8 @@ class Run {
     const auto after =
         query.after.empty() ? std::nullopt : std::optional(parse_token(index.definition, query, query.after));
     // One more than asked for tells whether there is a next page.
-    const std::size_t chunk = query.limit == 0 ? first_chunk : std::min<std::uint64_t>(query.limit + 1, largest_chunk);
+    const std::size_t chunk =
+        query.limit == 0 ? ShardRows::first_chunk : std::min<std::uint64_t>(query.limit + 1, ShardRows::largest_chunk);
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
       if (!unavailable.lacks(shard)) {
@@ -286,7 +134,7 @@ class Run {
       }
       take(*first, batch);
     }
-    batch_size_ = std::min(largest_chunk, batch_size_ * 2);
+    batch_size_ = std::min(ShardRows::largest_chunk, batch_size_ * 2);
     return batch;
   }
 

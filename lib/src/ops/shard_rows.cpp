@@ -1,0 +1,128 @@
+// Reads them in chunks, and sees to it that they are those of an index that is ready.
+#include "ops/shard_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sql/errors.hpp"
+#include "store/fence.hpp"
+#include "store/steps.hpp"
+
+namespace looseleaf::ops {
+
+using store::Step;
+namespace steps = store::steps;
+
+Error not_ready(const std::string& table, IndexState state) {
+  if (state == IndexState::building) {
+    return {ErrorCode::bad_index,
+            "index is still building",
+            {{"index", table}},
+            fmt::format("run `looseleaf backfill {}`, or wait until it is done", table)};
+  }
+  return {ErrorCode::bad_index,
+          "index is being dropped",
+          {{"index", table}},
+          fmt::format("`looseleaf drop-index {}` finishes that", table)};
+}
+
+store::IndexEntry ShardRows::take() {
+  store::IndexEntry entry = std::move(rows_.front());
+  rows_.pop_front();
+  return entry;
+}
+
+void ShardRows::read() {
+  auto entries = store::with_shard(
+      shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return read(connection); }, purpose_);
+  ended_ = entries.size() < chunk_;
+  if (!entries.empty()) {
+    last_ = entries.back();
+  }
+  read_ += entries.size();
+  std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
+  chunk_ = std::min(largest_chunk, chunk_ * 2);
+}
+
+// Where all rows have the same values a server spends a tenth of the statement on their order. So if these are likely
+// all of them, they are put in order here.
+std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection) {
+  if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
+    return read(connection, QueryPlan::Order::of_query);
+  }
+  auto entries = read(connection, QueryPlan::Order::any);
+  if (entries.size() == chunk_) {
+    return read(connection, QueryPlan::Order::of_query);
+  }
+  std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
+  return entries;
+}
+
+std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection, QueryPlan::Order order) {
+  const sql::Statement statement = plan_.select(index_.generation, connection.is_writable(), last_, chunk_, order);
+  auto entries = select_checked(connection, statement);
+  if (first_statement_.empty()) {
+    first_statement_ = statement.text();
+  }
+  return entries;
+}
+
+std::vector<store::IndexEntry> ShardRows::select_checked(sql::Connection& connection,
+                                                         const sql::Statement& statement) const {
+  try {
+    const sql::Result found = select(connection, statement);
+    const bool was_ready = !found.empty() && plan_.was_ready(found);
+    if (!was_ready) {
+      check_state(connection);
+    }
+    if (!was_ready && !found.empty()) {  // all is well again by now: once more
+      throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                             "index became ready while it was read", {{"index", index_.definition.table}}, "try again");
+    }
+    return plan_.entries(found);
+  } catch (const sql::ServerError& error) {
+    // The table may be gone, or have other columns because it is another index's by now.
+    if (error.error_class() == sql::ErrorClass::table_gone ||
+        (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
+      check_state(connection);
+    }
+    throw;
+  }
+}
+
+sql::Result ShardRows::select(sql::Connection& connection, const sql::Statement& statement) const {
+  const Step step(steps::query_read_index_rows, shard_);
+  return last_ ? connection.query(statement.text()) : connection.query(statement);  // a place to go on from is new
+}
+
+// For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
+// shard before the first writer stops maintaining it. And if the server is writable now, nobody had taken over from
+// it then.
+void ShardRows::check_state(sql::Connection& connection) const {
+  const Step step(steps::query_check_index, shard_);
+  const sql::Result found = connection.query(
+      sql::Statement("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = ")
+          .add_text(index_.definition.table));
+  if (found.empty()) {
+    store::validate_locks(connection);
+    throw dropped();
+  }
+  store::require_writable(connection, found.text(0, 2));
+  if (found.unsigned_integer(0, 0) != index_.generation) {
+    throw dropped();
+  }
+  const IndexState state = store::parse_index_state(found.text(0, 1));
+  if (state != IndexState::ready) {
+    throw not_ready(index_.definition.table, state);
+  }
+}
+
+Error ShardRows::dropped() const {
+  return {ErrorCode::bad_index,
+          "index was dropped meanwhile",
+          {{"index", index_.definition.table}},
+          "`looseleaf status` lists the indexes there are"};
+}
+
+}  // namespace looseleaf::ops
