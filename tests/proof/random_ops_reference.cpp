@@ -367,6 +367,10 @@ WriteStatus Reference::remove(const Uuid& id) {
   return entities_.erase(id) == 0 ? WriteStatus::not_found : WriteStatus::stored;
 }
 
+std::size_t Reference::purge() {
+  return std::erase_if(known_, [this](const Uuid& id) { return !entities_.contains(id); });
+}
+
 std::optional<std::string> Reference::get(const Uuid& id) const {
   const auto found = entities_.find(id);
   return found == entities_.end() ? std::nullopt : std::optional(found->second.text);

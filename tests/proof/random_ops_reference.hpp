@@ -71,6 +71,8 @@ class Reference {
   [[nodiscard]] const std::map<Uuid, Stored>& entities() const { return entities_; }
   // Whether it ever was stored.
   [[nodiscard]] bool is_known(const Uuid& id) const { return known_.contains(id); }
+  // Forgets what was removed. How many that were.
+  std::size_t purge();
   [[nodiscard]] bool is_empty() const { return known_.empty(); }
 
   // By name.
