@@ -65,12 +65,10 @@ status=0
 cat "$temporary/table"
 if [ -n "$plots" ]; then
   mkdir -p "$plots"
-  "$build/bench/bench_report" plots "$out" "$plots" | gnuplot
+  "$build/bench/bench_report" plots "$out" "$plots" | tee "$temporary/plots" | gnuplot
 fi
 if [ $docs = yes ]; then
-  for plot in "$plots"/*.svg; do
-    printf '\n![%s](performance/%s)\n' "$(basename "$plot" .svg)" "$(basename "$plot")" >> "$temporary/table"
-  done
+  sed -nE "s,^set output '.*/(.*)\.svg'$,\n![\1](performance/\1.svg),p" "$temporary/plots" >> "$temporary/table"
   awk -v table="$temporary/table" '
     /^<!-- results: end/ { inside = 0 }
     !inside
