@@ -27,7 +27,6 @@ constexpr std::size_t most_gathered = 8 << 20;                    // bytes of ro
 constexpr std::size_t first_gathered = 64 << 10;                  // soon stored: a scan that always dies still gets on
 constexpr std::size_t least_gathered = 256 << 10;
 constexpr auto chunk_time = std::chrono::milliseconds(500);
-constexpr std::size_t pieces_at_once = 4;  // with a limit of the rate: every transaction waits for the disk
 constexpr auto touch_every = std::chrono::seconds(5);
 
 // Memory that a row takes, about.
@@ -110,8 +109,7 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
         enough_ = std::max(least_gathered, most_gathered / shards_.count());
       }
     }
-    const bool enough_pieces = throttling_.paces() && gathered_.entities >= pieces_at_once * chunk;
-    if (entities.empty() || enough_pieces) {
+    if (entities.empty() || throttling_.paces()) {
       store_gathered();
     }
     if (entities.empty()) {
@@ -307,7 +305,13 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
       });
     });
   }
-  base::run_all(tasks);
+  if (throttling_.paces()) {  // one server after the other, so that what else goes on finds a processor
+    for (const auto& task : tasks) {
+      task();
+    }
+  } else {
+    base::run_all(tasks);
+  }
   std::set<Uuid> all;
   for (auto& part : blocked) {
     all.merge(part);
