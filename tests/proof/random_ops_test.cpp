@@ -81,7 +81,11 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   const std::uint64_t seed = print_run_seed();
   const auto end = Clock::now() + std::chrono::seconds(full_run() ? 600 : 45);
   Tally tally;
-  for (; Clock::now() < end; ++tally.sequences) {
+  const auto all_occurred = [&] {
+    return tally.found > 0 && tally.findings > 0 && tally.stopped > 0 && tally.purged > 0;
+  };
+  constexpr std::uint64_t enough = 100;  // sequences in which all must have occurred, however slow the machine is
+  for (; Clock::now() < end || (!all_occurred() && tally.sequences < enough); ++tally.sequences) {
     const Sequence sequence(seed + tally.sequences);
     if (const auto failure = run(sequence, tally)) {
       const Failure shortest = shorten(sequence, *failure);

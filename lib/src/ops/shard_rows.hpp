@@ -1,10 +1,10 @@
 // The index rows that a query asks of one shard.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 #include <optional>
 #include <string>
