@@ -23,7 +23,8 @@ namespace steps = store::steps;
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
 constexpr std::size_t largest_transaction = 10'000;               // index rows, if they spread over few shards
 constexpr std::size_t smallest_share = 500;                       // of one index shard in a transaction
-constexpr std::size_t most_gathered = 8 << 20;                    // bytes of rows, over all shards that are scanned
+constexpr std::size_t gathered_of_index = 8 << 20;                // bytes of rows, over all shards that are scanned
+constexpr std::size_t most_gathered = 32 << 20;                   // of all indexes
 constexpr std::size_t first_gathered = 64 << 10;                  // soon stored: a scan that always dies still gets on
 constexpr std::size_t least_gathered = 256 << 10;
 constexpr auto chunk_time = std::chrono::milliseconds(500);
@@ -106,7 +107,8 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
       entity.body.reset();
       if (gathered_.bytes >= enough_) {
         store_gathered();
-        enough_ = std::max(least_gathered, most_gathered / shards_.count());
+        enough_ =
+            std::max(least_gathered, std::min(most_gathered, targets_.size() * gathered_of_index) / shards_.count());
       }
     }
     if (entities.empty() || throttling_.paces()) {
