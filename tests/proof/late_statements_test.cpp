@@ -1,0 +1,215 @@
+// Commits whose answer is lost, and statements that arrive when their client has given up.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/proof/network_world.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Kind = Verdict::Kind;
+
+// One entity of shard 0, a route to the cluster, and what happens on it.
+struct LateFixture : NetworkFixture {
+  // The command on its way through the proxies, beside the test.
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
+                                   const std::string& failpoint = {}) const {
+    std::vector<std::string> command = route.command(std::move(arguments));
+    command[0] = looseleaf_program();
+    command.insert(command.begin(), {"env", "LOOSELEAF_FAILPOINT=" + failpoint});
+    return looseleaf::test::start(std::move(command), input);
+  }
+
+  void put_directly(std::int64_t n, std::int64_t owner) {
+    REQUIRE(put_one(datastore, entity(id, n, owner)) == WriteStatus::stored);
+  }
+
+  void check_nothing_missing() {
+    CHECK(truth.missing_rows(id) == "");
+    check_everything();
+  }
+
+  // Waits for a row to appear on its shard.
+  [[nodiscard]] bool arrives(const std::string& table, const std::string& property, std::int64_t value) {
+    return happens([&] { return truth.has_row(table, property, value, id); });
+  }
+
+  // How often a statement of this kind was executed on a shard's server.
+  [[nodiscard]] std::uint64_t executed(std::uint32_t shard, const std::string& kind) {
+    return truth.query(shard, "SHOW GLOBAL STATUS LIKE 'Com_" + kind + "'").unsigned_integer(0, 1);
+  }
+
+  static bool happens(const std::function<bool()>& condition, Clock::duration within = 20s) {
+    const auto give_up = Clock::now() + within;
+    while (!condition()) {
+      if (Clock::now() > give_up) {
+        return false;
+      }
+      std::this_thread::sleep_for(20ms);
+    }
+    return true;
+  }
+
+  const std::string id = id_of(0);
+  Route route{cluster};
+  Truth truth{*this};
+};
+
+void check_acknowledged(const cli::ProcessResult& result, const std::string& id) {
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(result.out == id + "\n");
+}
+
+TEST_CASE("a commit whose answer is lost is looked up and acknowledged, and not done twice") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  fixture.route.proxy(0).judge_by(at_statement(Direction::to_client, "COMMIT", {Kind::cut}));
+  SUBCASE("of a put") {
+    check_acknowledged(fixture.start({"put"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
+    CHECK(fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1));
+  }
+  SUBCASE("of a delete") {
+    check_acknowledged(fixture.start({"delete", fixture.id}).wait(), fixture.id);
+    CHECK_FALSE(fixture.truth.body(fixture.id).has_value());
+  }
+  CHECK(fixture.route.proxy(0).struck() == "COMMIT");
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("what another process was told is stored is not undone by a commit in doubt") {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: this build has no failpoints");
+    return;
+  }
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  for (const Direction lost : {Direction::to_client, Direction::to_server}) {  // the answer; the COMMIT itself
+    for (const bool is_put : {true, false}) {
+      CAPTURE(static_cast<int>(lost));
+      CAPTURE(is_put);
+      fixture.route.proxy(0).judge_by(at_statement(lost, "COMMIT", {Kind::cut}));
+      cli::Process process = is_put ? fixture.start({"put"}, entity(fixture.id, 2, 1), "put.resolve:before#1=stop")
+                                    : fixture.start({"delete", fixture.id}, {}, "put.resolve:before#1=stop");
+      REQUIRE(wait_until_stopped(process));
+      fixture.put_directly(4, 1);
+      process.signal(SIGCONT);
+      check_acknowledged(process.wait(), fixture.id);
+      CHECK(fixture.truth.body(fixture.id) == entity(fixture.id, 4, 1));
+      fixture.route.heal();
+    }
+  }
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a commit that comes after its client has given up was called unknown, and lacks no index row") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  fixture.route.proxy(0).judge_by(at_statement(Direction::to_server, "COMMIT", {Kind::stall, 60s}));
+  const cli::ProcessResult result = fixture.start({"put", "--timeout", "1"}, entity(fixture.id, 2, 1)).wait();
+  CHECK(result.status == 3);
+  CHECK(result.out.empty());
+  CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
+  CHECK(contains(result.err, "hint: read the entity, or put it again: a put may be repeated\n"));
+  fixture.route.heal();
+  CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); }));
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("an index row that arrives when its entity has changed again misleads nobody and is cleaned up") {
+  LateFixture fixture;
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "INSERT INTO by_n", {Kind::stall, 60s}));
+  check_acknowledged(fixture.start({"put", "--timeout", "20"}, entity(fixture.id, 1, 1)).wait(), fixture.id);
+  fixture.put_directly(2, 1);
+  REQUIRE_FALSE(fixture.truth.has_row("by_n", "n", 1, fixture.id));
+  fixture.route.heal();
+  CHECK(fixture.arrives("by_n", "n", 1));
+  CHECK(fixture.query("by_n", {"n=1"}).empty());
+  CHECK(fixture.findings().size() == 1);
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a row of a UNIQUE index that arrives late neither blocks nor replaces the right one") {
+  LateFixture fixture;
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "INSERT INTO by_owner", {Kind::stall, 60s}));
+  const cli::ProcessResult failed = fixture.start({"put", "--timeout", "1"}, entity(fixture.id, 2, 1)).wait();
+  REQUIRE(fixture.route.proxy(1).struck().starts_with("INSERT INTO by_owner"));
+  if (failed.status == 0) {  // the second try was in time
+    REQUIRE(fixture.datastore.remove({*Uuid::parse(fixture.id)}).front().status == WriteStatus::stored);
+  }
+  SUBCASE("before the right one") {
+    fixture.route.heal();
+    REQUIRE(fixture.arrives("by_owner", "owner", 1));
+    fixture.put_directly(2, 3);
+  }
+  SUBCASE("after the right one") {
+    fixture.put_directly(2, 3);
+    const std::uint64_t before = fixture.executed(1, "insert");
+    fixture.route.heal();
+    REQUIRE(LateFixture::happens([&] { return fixture.executed(1, "insert") > before; }));
+  }
+  CHECK(fixture.truth.has_row("by_owner", "owner", 3, fixture.id));
+  CHECK_FALSE(fixture.truth.has_row("by_owner", "owner", 1, fixture.id));
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a delete of reconcile that arrives late does not remove a row that became right again") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "DELETE by_n", {Kind::stall, 60s}));
+  check_acknowledged(fixture.start({"put", "--timeout", "20"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
+  REQUIRE(fixture.route.proxy(1).struck().starts_with("DELETE by_n"));
+  fixture.put_directly(1, 1);
+  const std::uint64_t before = fixture.executed(1, "delete_multi");
+  fixture.route.heal();
+  REQUIRE(LateFixture::happens([&] { return fixture.executed(1, "delete_multi") > before; }));
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a commit of reconcile that arrives late does not remove a row that became right again") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "COMMIT", {Kind::stall, 60s}));
+  check_acknowledged(fixture.start({"put", "--timeout", "20"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
+  REQUIRE(fixture.route.proxy(1).struck() == "COMMIT");
+  cli::Process right_again =
+      looseleaf::test::start({"looseleaf", "--cluster", fixture.cluster.file(), "put"}, entity(fixture.id, 1, 1));
+  std::this_thread::sleep_for(1s);  // it waits for the row that is being deleted
+  CHECK(right_again.out().empty());
+  fixture.route.heal();
+  check_acknowledged(right_again.wait(), fixture.id);
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a DROP TABLE that arrives late does not take the table of an index that was created since") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "DROP TABLE by_n", {Kind::stall, 60s}));
+  REQUIRE(fixture.start({"drop-index", "by_n", "--yes", "--timeout", "2"}).wait().status == 3);
+  REQUIRE(fixture.route.proxy(1).struck() == "DROP TABLE by_n");
+  std::jthread arrival([&] {
+    std::this_thread::sleep_for(2s);
+    fixture.route.heal();
+  });
+  fixture.datastore.drop_index("by_n");
+  fixture.create_index(by_n);
+  JobControl control;
+  fixture.datastore.backfill({.tables = {"by_n"}}, control);
+  arrival.join();
+  const std::string table =
+      "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'by_n'";
+  CHECK_FALSE(LateFixture::happens([&] { return fixture.truth.query(1, table).empty(); }, 1s));
+  CHECK(fixture.query("by_n", {"n=1"}) == std::vector<std::string>{fixture.id});
+  fixture.check_nothing_missing();
+}
+
+}  // namespace
+}  // namespace looseleaf::test

@@ -1,0 +1,105 @@
+// Proxies, a cluster file that leads through them, and locking reads past them.
+#include "tests/proof/network_world.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace looseleaf::test {
+namespace {
+
+std::uint32_t shard_of(const std::string& id) {
+  return static_cast<std::uint32_t>(std::stoul(id.substr(id.size() - 1), nullptr, 16) % 2);
+}
+
+}  // namespace
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string id_of(std::uint64_t number) {
+  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
+}
+
+std::string entity(const std::string& id, std::int64_t n, std::int64_t owner) {
+  return fmt::format(R"({{"id":"{}","n":{},"owner":{}}})", id, n, owner);
+}
+
+std::optional<std::string> Truth::body(const std::string& id) {
+  const auto rows =
+      query(shard_of(id), "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id + "' LOCK IN SHARE MODE");
+  return rows.empty() ? std::nullopt : rows.cell(0, 0);
+}
+
+std::string Truth::missing_rows(const std::string& id) {
+  std::string missing;
+  const auto text = body(id);
+  const auto json = text ? nlohmann::json::parse(*text) : nlohmann::json::object();
+  for (const auto& [table, property] : std::map<std::string, std::string>{{"by_n", "n"}, {"by_owner", "owner"}}) {
+    if (json.contains(property) && !has_row(table, property, json[property].get<std::int64_t>(), id)) {
+      missing += fmt::format("{} of {} has no row in {}; ", property, id, table);
+    }
+  }
+  return missing;
+}
+
+bool Truth::has_row(const std::string& table, const std::string& property, std::int64_t value, const std::string& id) {
+  return !query(static_cast<std::uint32_t>(value % 2),
+                fmt::format("SELECT 1 FROM {} WHERE {} = {} AND entity_id = x'{}'", table, property, value, id))
+              .empty();
+}
+
+sql::Result Truth::query(std::uint32_t shard, const std::string& sql) {
+  const base::Deadline deadline = shards_.deadline();
+  return store::with_shard(shards_, shard, deadline,
+                           [&](sql::Connection& connection) { return connection.query(sql); });
+}
+
+Route::Route(const TestCluster& cluster, const std::string& name)
+    : proxies_{std::make_unique<FaultProxy>(cluster.socket(0)), std::make_unique<FaultProxy>(cluster.socket(1))} {
+  file_ = cluster.directory().write(
+      name + ".json",
+      fmt::format(R"({{"shards": ["127.0.0.1:{}/{}", "127.0.0.1:{}/{}"], "user": "root", "ssl_mode": "disabled",
+                      "defaults_file": "{}"}})",
+                  proxy(0).port(), cluster.database(0), proxy(1).port(), cluster.database(1), cluster.defaults_file()));
+}
+
+void Route::heal() const {
+  for (const auto& proxy : proxies_) {
+    proxy->heal();
+  }
+}
+
+std::vector<std::string> Route::command(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+  return arguments;
+}
+
+NetworkFixture::NetworkFixture() {
+  create_index(by_n);
+  create_index(by_owner);
+}
+
+void NetworkFixture::check_everything() {
+  for (const std::string& finding : findings()) {
+    CHECK_MESSAGE(!finding.starts_with("missing"), finding);
+  }
+  JobControl control;
+  datastore.clean({.full = true}, control);
+  CHECK(findings().empty());
+}
+
+}  // namespace looseleaf::test
