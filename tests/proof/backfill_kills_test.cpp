@@ -46,9 +46,12 @@ struct KilledBackfill : StoreFixture {
     return sum;
   }
 
-  [[nodiscard]] cli::Process start_backfill(const std::string& failpoint = "") const {
-    return start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster", cluster.file(),
-                  "backfill", "killed", "--quiet"});
+  [[nodiscard]] cli::Process start_backfill(const std::string& failpoint = "",
+                                            const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program()};
+    command.insert(command.end(), {"--cluster", cluster.file(), "backfill", "killed", "--quiet"});
+    command.insert(command.end(), options.begin(), options.end());
+    return start(command);
   }
 
   std::vector<std::string> rows(const std::string& table) const {
@@ -124,6 +127,26 @@ TEST_CASE("the cursor moves only when all rows are in that were gathered togethe
   const cli::ProcessResult last = test.start_backfill().wait();
   REQUIRE_MESSAGE(last.status == 0, last.err);
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "25000\n");
+  CHECK(test.findings().empty());
+}
+
+TEST_CASE("a backfill with a limit that dies between its inserts on one server and the next has moved no cursor") {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: this build has no failpoints");
+    return;
+  }
+  KilledBackfill test(2);
+  test.fill(2000);
+  test.create_index(killed);
+  const std::vector<std::string> limit{"--max-rate", "100000"};
+  REQUIRE(test.start_backfill("backfill.insert_index_rows:before@1=kill", limit).wait().status == 128 + SIGKILL);
+  CHECK(test.done() == 0);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) > 0 FROM killed") == "1\n");
+  CHECK(test.cluster.sql(1, "SELECT COUNT(*) FROM killed") == "0\n");
+  const cli::ProcessResult last = test.start_backfill("", limit).wait();
+  REQUIRE_MESSAGE(last.status == 0, last.err);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "1000\n");
+  CHECK(test.cluster.sql(1, "SELECT COUNT(*) FROM killed") == "1000\n");
   CHECK(test.findings().empty());
 }
 
