@@ -44,7 +44,7 @@ struct Findings {
   std::mutex mutex;
   std::vector<std::string> problems;
   std::set<std::string> killed;  // places
-  int points = 0, waited_for_orphans = 0;
+  int points = 0, not_passed = 0, waited_for_orphans = 0;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -166,10 +166,15 @@ class Kills {
   }
 
   void kill_at(const Point& point) {
-    const cli::ProcessResult result = be_killed(point);
+    const std::optional<cli::ProcessResult> result = be_killed(point);
+    if (!result) {
+      const std::lock_guard lock(findings_.mutex);
+      ++findings_.not_passed;
+      return;
+    }
     const ObservedStore left = bench_.observer().observe();
     check(point, left);
-    check_writes(point, left, result.out);
+    check_writes(point, left, result->out);
     others_write();
     check(point, bench_.observer().observe());
     go_on();
@@ -181,8 +186,9 @@ class Kills {
     }
   }
 
-  // How often a step is passed may vary a little: a batch may be tried again.
-  cli::ProcessResult be_killed(const Point& point) {
+  // How often a step is passed varies: a batch may be tried again, or be two. Nothing if the last passage of the
+  // undisturbed run never came again.
+  std::optional<cli::ProcessResult> be_killed(const Point& point) {
     constexpr int tries = 5;
     for (int i = 0; i < tries; ++i) {
       snapshot_->restore();
@@ -194,6 +200,9 @@ class Kills {
         findings_.killed.insert(point.place);
         return result;
       }
+    }
+    if (point.passage > 1) {
+      return std::nullopt;
     }
     throw std::runtime_error("the process was not killed");
   }
@@ -377,6 +386,7 @@ TEST_CASE("whatever step the program is killed at, nothing is lost and nothing i
   Findings findings;
   run_scenarios(scenarios, findings);
   CHECK(findings.points > 0);
+  CHECK(findings.not_passed <= findings.points / 20);
   for (const std::string& problem : findings.problems) {
     FAIL_CHECK(problem);
   }
@@ -389,7 +399,7 @@ TEST_CASE("whatever step the program is killed at, nothing is lost and nothing i
   log_proof(
       "kills",
       {{"scenarios", std::to_string(scenarios.size())},
-       {"kills", std::to_string(findings.points)},
+       {"kills", std::to_string(findings.points - findings.not_passed)},
        {"places killed at: before and after each step on each shard",
         fmt::format("{} of {}", findings.killed.size(), places.size())},
        {"acknowledged entities lost, rows missing, other ends than undisturbed",

@@ -149,6 +149,38 @@ std::string ids(std::uint64_t count) {
   return text;
 }
 
+// It succeeded and printed this. What took more than two seconds may have been warned of.
+void check_went_well(const cli::ProcessResult& result, std::string_view out) {
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(result.out == out);
+  CHECK_MESSAGE(result.err.find("error:") == std::string::npos, result.err);
+}
+
+// A put that fails with one message which says so, and is not tried until the time, which is 30 s, is up.
+void check_refused_at_once(const Store& store, std::string_view input, std::string_view out,
+                           const std::vector<std::string>& err) {
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::ProcessResult result = store.looseleaf({"put"}, input);
+  CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  check_run(result, 3, out, err);
+  CHECK(times("looseleaf: error: ", result.err) == 1);
+  CHECK_MESSAGE(result.err.find("it was tried until") == std::string::npos, result.err);
+}
+
+// Waits until the account's put waits for an entity's lock; returns its session.
+std::string wait_for_put(sql::Connection& admin) {
+  const auto give_up = std::chrono::steady_clock::now() + 20s;
+  while (true) {
+    const sql::Result waiting = admin.query(
+        "SELECT id FROM information_schema.processlist WHERE user = 'app' AND info LIKE '%FROM entities%FOR UPDATE'");
+    if (!waiting.empty()) {
+      return waiting.text(0, 0);
+    }
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
 // Puts entities, then changes the indexed values of all, while `disturb` does its worst 20 times; not 0 if that was in
 // the way. All of them must be acknowledged and right.
 void check_unimpressed_by(const Store& store, const std::function<int(const cli::Process& put)>& disturb,
@@ -160,7 +192,7 @@ void check_unimpressed_by(const Store& store, const std::function<int(const cli:
       done += disturb(put);
       std::this_thread::sleep_for(60ms);
     }
-    check_run(put.wait(), 0, ids(count));
+    check_went_well(put.wait(), ids(count));
   }
   CHECK(done > 0);
   store.check_all_is_well(ids(count));
@@ -210,6 +242,25 @@ TEST_CASE("statements that are killed cost a put nothing but time") {
   });
 }
 
+TEST_CASE("a statement that is killed while it waits for a lock is tried again") {
+  const Store store;
+  put_all(store.cluster, entity(0, "\"n\":1"));
+  const auto other = store.admin(0);
+  const auto killer = store.admin(0);
+  other->execute("START TRANSACTION");
+  static_cast<void>(other->query("SELECT 1 FROM entities FOR UPDATE"));
+  cli::Process put = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
+  for (int i = 0; i < 3; ++i) {
+    killer->execute("KILL QUERY " + wait_for_put(*killer));
+    std::this_thread::sleep_for(50ms);
+  }
+  static_cast<void>(wait_for_put(*killer));
+  CHECK(put.out().empty());
+  other->execute("ROLLBACK");
+  check_went_well(put.wait(), id_of(0) + "\n");
+  store.check_all_is_well(id_of(0));
+}
+
 TEST_CASE("a server that is read-only for a moment costs a put nothing but time") {
   const Store store;
   bool read_only = false;
@@ -233,10 +284,7 @@ TEST_CASE("a server that is shut down in order and started again costs a put not
   }
   store.cluster.sandbox().stop_server(1);
   store.cluster.sandbox().start_server(1);
-  const cli::ProcessResult result = put.wait();  // a start that takes two seconds is warned of
-  CHECK(result.status == 0);
-  CHECK(result.out == ids(count));
-  CHECK(result.err.find("error:") == std::string::npos);
+  check_went_well(put.wait(), ids(count));
   store.check_all_is_well(ids(count));
 }
 
@@ -271,9 +319,9 @@ TEST_CASE("an account that has used up its quota is told so at once") {
       [&] { store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 0"); });
   store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 1");
   static_cast<void>(store.app(0));
-  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
-            {"looseleaf: error: the user has used up a quota\n", "code: 1226\n", "shard: 0\n",
-             "hint: raise the user's resource limits"});
+  check_refused_at_once(store, entity(0, "\"n\":2"), "",
+                        {"looseleaf: error: the user has used up a quota\n", "code: 1226\n", "shard: 0\n",
+                         "hint: raise the user's resource limits"});
   store.cluster.server_sql(0, "ALTER USER app@localhost WITH MAX_CONNECTIONS_PER_HOUR 0");
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 0, id_of(0) + "\n");
   store.check_all_is_well(id_of(0));
@@ -321,19 +369,16 @@ TEST_CASE("a put that a deadlock rolled back is done again") {
   other->execute("INSERT INTO by_n VALUES (8, x'00000000000000000000000000000001')");
   static_cast<void>(other->query("SELECT 1 FROM entities FOR UPDATE"));
   cli::Process put = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
-  const auto waits = [&] {
-    return other
-               ->query(
-                   "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app' AND info LIKE "
-                   "'%FROM entities%FOR UPDATE'")
-               .text(0, 0) != "0";
+  static_cast<void>(wait_for_put(*other));
+  const auto deadlocks = [&] {
+    return other->query("SELECT count FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'")
+        .unsigned_integer(0, 0);
   };
-  for (int i = 0; i < 100 && !waits(); ++i) {
-    std::this_thread::sleep_for(10ms);
-  }
+  const std::uint64_t before = deadlocks();
   const auto begin = std::chrono::steady_clock::now();
   static_cast<void>(other->query("SELECT 1 FROM looseleaf_shard FOR UPDATE"));  // the put holds it, and waits for us
   CHECK(std::chrono::steady_clock::now() - begin < 1s);                         // no lock wait time-out
+  CHECK(deadlocks() > before);
   CHECK(put.out().empty());
   other->execute("ROLLBACK");
   check_run(put.wait(), 0, id_of(0) + "\n");
@@ -365,8 +410,8 @@ TEST_CASE("an index table that somebody dropped fails what needs it, and nothing
   const Store store;
   put_all(store.cluster, entity(0, "\"n\":1"));
   store.cluster.sql(1, "DROP TABLE by_n");
-  check_run(store.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":3") + entity(2, "\"n\":2")), 3, id_of(2) + "\n",
-            {"looseleaf: error: a table is not there\n", "code: 1146\n", "shard: 1\n", "hint: "});
+  check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2"), id_of(2) + "\n",
+                        {"looseleaf: error: a table is not there\n", "code: 1146\n", "shard: 1\n", "hint: "});
   check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "",
             {"looseleaf: error: a table is not there\n", "shard: 1\n", "hint: "});
   CHECK(store.looseleaf({"verify", "--grace", "0"})
@@ -384,9 +429,7 @@ TEST_CASE("an index table that the server cannot open fails what needs it, and n
   store.cluster.sql(1, "ALTER TABLE by_n DISCARD TABLESPACE");
   const std::vector<std::string> err = {"looseleaf: error: the server cannot open a table's file\n", "code: 1814\n",
                                         "shard: 1\n", "hint: restore the table from a backup"};
-  const cli::ProcessResult put =
-      store.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":3") + entity(2, "\"n\":2"));
-  check_run(put, 3, id_of(2) + "\n", err);
+  check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2"), id_of(2) + "\n", err);
   check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "", err);
   check_run(store.looseleaf({"verify", "--grace", "0", "--timeout", "2"}), 3, "", err);
   check_status(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}), 0);
@@ -400,9 +443,9 @@ TEST_CASE("an account that lost a privilege fails what needs it, and nothing is 
   const Store store;
   put_all(store.cluster, entity(0, "\"n\":1"));
   store.cluster.server_sql(1, "REVOKE INSERT ON " + store.cluster.database(1) + ".* FROM app@localhost");
-  check_run(store.looseleaf({"put"}, entity(0, "\"n\":3") + entity(2, "\"n\":2")), 3, id_of(2) + "\n",
-            {"looseleaf: error: the user lacks a privilege\n", "code: 1142\n", "shard: 1\n",
-             "hint: grant the user what its role needs on the shard's database\n"});
+  check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2"), id_of(2) + "\n",
+                        {"looseleaf: error: the user lacks a privilege\n", "code: 1142\n", "shard: 1\n",
+                         "hint: grant the user what its role needs on the shard's database\n"});
   check_run(store.looseleaf({"get", id_of(0)}), 0, entity(0, "\"n\":1") + "\n");
   store.cluster.server_sql(1, "GRANT INSERT ON " + store.cluster.database(1) + ".* TO app@localhost");
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
@@ -417,13 +460,13 @@ TEST_CASE("an account that is locked, or whose password has expired, is told so 
         0, "ALTER USER app@localhost IDENTIFIED BY 'secret'; ALTER USER app@localhost ACCOUNT UNLOCK");
   });
   store.cluster.server_sql(0, "ALTER USER app@localhost ACCOUNT LOCK");
-  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
-            {"looseleaf: error: the account is locked\n", on_mysql() ? "code: 3118\n" : "code: 4151\n", "shard: 0\n",
-             "hint: unlock the user on the server\n"});
+  check_refused_at_once(store, entity(0, "\"n\":2"), "",
+                        {"looseleaf: error: the account is locked\n", on_mysql() ? "code: 3118\n" : "code: 4151\n",
+                         "shard: 0\n", "hint: unlock the user on the server\n"});
   store.cluster.server_sql(0, "ALTER USER app@localhost ACCOUNT UNLOCK; ALTER USER app@localhost PASSWORD EXPIRE");
-  check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 3, "",
-            {"looseleaf: error: the password has expired\n", "code: 18", "shard: 0\n",
-             "hint: set a new password for the user\n"});
+  check_refused_at_once(store, entity(0, "\"n\":2"), "",
+                        {"looseleaf: error: the password has expired\n", "code: 18", "shard: 0\n",
+                         "hint: set a new password for the user\n"});
   store.cluster.server_sql(0, "ALTER USER app@localhost IDENTIFIED BY 'secret'");
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":2")), 0, id_of(0) + "\n");
   store.check_all_is_well(id_of(0));
@@ -577,7 +620,7 @@ TEST_CASE("a planned failover to a replica in the middle of a put costs nothing 
   CHECK(put.out().size() < ids(count).size());
   std::this_thread::sleep_for(300ms);
   replicated.promote();
-  check_run(put.wait(), 0, ids(count));
+  check_went_well(put.wait(), ids(count));
   check_run(replicated.looseleaf({"get", "-"}, ids(count)), 0, entities(count, 1));
   const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
   CHECK(query.out == ids(count));
