@@ -177,24 +177,30 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
   check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
+// Its connections, and with them its named lock, are lost.
+void cut_off(const TestCluster& cluster) {
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const std::string kills = cluster.server_sql(
+        cluster.server_of(shard),
+        fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
+                    cluster.database(shard)));
+    cluster.server_sql(cluster.server_of(shard), kills);
+  }
+}
+
+// The shards are scanned side by side: this one waits until the other has said who works there.
+constexpr const char* asleep_before_its_cursor_moves =
+    "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop";
+
 TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" *
           doctest::skip(!base::failpoints_enabled)) {
   const Filling test;
-  // The shards are scanned side by side: this one waits until the other has said who works there.
-  cli::Process asleep = test.backfill_with("backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop");
-  wait_until("it is asleep", [&] {
-    return run({"sh", "-c", fmt::format("grep -q '^State:.T' /proc/{}/status", asleep.pid())}).status == 0;
-  });
+  cli::Process asleep = test.backfill_with(asleep_before_its_cursor_moves);
+  REQUIRE(wait_until_stopped(asleep));
   check_status(
       test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
       {"error: another process runs this job\n", fmt::format("pid {}\n", asleep.pid()), "since: ", "heartbeat: "});
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {  // its connections, and with them its named lock, are lost
-    const std::string kills = test.cluster.server_sql(
-        test.cluster.server_of(shard),
-        fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
-                    test.cluster.database(shard)));
-    test.cluster.server_sql(test.cluster.server_of(shard), kills);
-  }
+  cut_off(test.cluster);
   check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
   asleep.signal(SIGCONT);
@@ -205,11 +211,47 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
   check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
+TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothing, while another is at its work" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Filling test;
+  std::string where, message = "error: index was dropped, or its backfill taken over, before it became ready\n";
+  int status = 2;
+  SUBCASE("it would move a cursor") {
+    where = asleep_before_its_cursor_moves;
+    message = "error: another process took the backfill over\n";
+    status = 3;
+  }
+  SUBCASE("it would publish the index on the first shard") {
+    where = "backfill.publish:before@0=stop";
+  }
+  SUBCASE("it would publish the index on the second shard") {
+    where = "backfill.publish:before@1=stop";
+  }
+  cli::Process asleep = test.backfill_with(where);
+  REQUIRE(wait_until_stopped(asleep));
+  cut_off(test.cluster);
+  cli::Process other = test.backfill_with("backfill.prove:before=stop");
+  REQUIRE(wait_until_stopped(other));
+  const auto seen = [&] {
+    return test.cluster.sql(1, "SELECT state, generation, since FROM looseleaf_index") +
+           test.cluster.sql(1, "SELECT position, barrier, done, token, holder FROM looseleaf_progress");
+  };
+  const std::string before = seen();
+  CHECK(before.find("building") != std::string::npos);
+  asleep.signal(SIGCONT);
+  check_status(asleep.wait(), status, {message});
+  CHECK(seen() == before);
+  other.signal(SIGCONT);
+  check_status(other.wait(), 0, {"by_n: ready"});
+  CHECK(rows_of(test.cluster, "by_n") == 400);
+  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
 TEST_CASE("a terminal shows a line for each shard and one for all of them") {
   const Filling test;
   const std::string pause = test.cluster.directory().write("pause", "");
-  const std::string command =
-      fmt::format("TERM=xterm {} --cluster {} backfill --pause-file {}", looseleaf_program(), test.cluster.file(), pause);
+  const std::string command = fmt::format("TERM=xterm {} --cluster {} backfill --pause-file {}", looseleaf_program(),
+                                          test.cluster.file(), pause);
   cli::Process job = start({"script", "--quiet", "--flush", "--return", "--command", command, "/dev/null"});
   wait_until("it is drawn", [&] { return job.out().find("waiting: paused") != std::string::npos; });
   REQUIRE(run({"rm", pause}).status == 0);
