@@ -207,6 +207,7 @@ class CrashWorld::Load {
     }
     queries_.request_stop();
     queries_.join();
+    troubles_.insert(troubles_.end(), query_troubles_.begin(), query_troubles_.end());
   }
 
   [[nodiscard]] const CrashWrites& writes() const { return writes_; }
@@ -368,8 +369,8 @@ class CrashWorld::Load {
     }
   }
 
-  static CrashQuery ask(const Datastore& datastore, const std::string& index, const std::string& property,
-                        const std::string& value) {
+  CrashQuery ask(const Datastore& datastore, const std::string& index, const std::string& property,
+                 const std::string& value) {
     CrashQuery answer;
     answer.property = property;
     answer.value = value;
@@ -385,7 +386,10 @@ class CrashWorld::Load {
         return true;
       });
       answer.end = crash_now();
-    } catch (const Error&) {  // no answer
+    } catch (const Error& error) {  // no answer: a server is down, or the index is not there at the moment
+      if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::bad_index) {
+        query_troubles_.push_back(fmt::format("a query of {} meanwhile: {}", index, error.what()));
+      }
     }
     return answer;
   }
@@ -400,7 +404,8 @@ class CrashWorld::Load {
   std::map<std::string, CrashWrite> put_writes_;
   int put_ = 0;  // so far
   CrashWrites writes_;
-  std::vector<CrashQuery> answers_;  // the thread's until it has ended
+  std::vector<CrashQuery> answers_;          // the thread's until it has ended
+  std::vector<std::string> query_troubles_;  // likewise
   std::vector<std::string> troubles_;
   std::jthread queries_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -55,7 +56,11 @@ cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector
   command.insert(command.end(), settings.begin(), settings.end());
   command.insert(command.end(), {program, "--cluster", cluster.file()});
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return run(std::move(command), input);
+  cli::ProcessResult result = run(std::move(command), input);
+  constexpr int timed_out = 124, killed = 128 + SIGKILL;  // by timeout
+  CHECK(result.status != timed_out);
+  CHECK(result.status != killed);
+  return result;
 }
 
 CallCounts count_calls(const TestCluster& cluster, const std::vector<std::string>& arguments, std::string_view input,

@@ -202,7 +202,13 @@ void HistoryFixture::read_all() {
   for (const std::string& line : lines) {
     commands += line;
   }
+  const std::size_t before = history.size();
   run("reader", commands);
+  // One that failed explains nothing.
+  CHECK(history.size() - before == lines.size());
+  CHECK(std::all_of(history.begin() + static_cast<std::ptrdiff_t>(before), history.end(), [](const Operation& read) {
+    return read.outcome == Outcome::done || read.outcome == Outcome::not_found;
+  }));
 }
 
 void HistoryFixture::check_explained(HistoryRules rules) const {

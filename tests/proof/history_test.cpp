@@ -165,13 +165,15 @@ class TrafficRun {
 
 // What tells how much a run was worth.
 struct Tally {
-  std::size_t operations = 0, queries = 0, rejected = 0, not_found = 0, failed = 0, unknown = 0, overlapping = 0;
+  std::size_t operations = 0, queries = 0, done = 0, rejected = 0, not_found = 0, failed = 0, unknown = 0,
+              overlapping = 0;
   int kills = 0, cuts = 0;
 
   void add(const History& history) {
     operations += history.size();
     for (const Operation& operation : history) {
       queries += operation.action == Action::query ? 1U : 0U;
+      done += operation.outcome == Outcome::done ? 1U : 0U;
       rejected += operation.outcome == Outcome::rejected ? 1U : 0U;
       not_found += operation.outcome == Outcome::not_found ? 1U : 0U;
       failed += operation.outcome == Outcome::failed ? 1U : 0U;
@@ -207,6 +209,7 @@ TEST_CASE("what several processes are told about a few entities has an explanati
     random_run({.operations = round, .seed = seed + rounds, .faults = rounds % 2 == 1}, tally);
   }
   CHECK(tally.overlapping > tally.operations / 20);
+  CHECK(tally.done > tally.operations / 2);
   CHECK(tally.rejected > 0);
   CHECK(tally.not_found > 0);
   CHECK(tally.kills > 0);

@@ -255,24 +255,29 @@ TEST_CASE("with too few file descriptors the program says so or does its work") 
     return;
   }
   const TestCluster cluster = with_indexes();
-  FaultyPuts puts(cluster);
+  std::string acknowledged, stored;
   std::size_t failures = 0, successes = 0;
   for (int descriptors = 3; descriptors <= 24; ++descriptors) {
     CAPTURE(descriptors);
+    const auto number = static_cast<std::uint64_t>(descriptors);
+    const std::string written = entity(number, fmt::format(R"("n":{},"t":"x")", descriptors));
     const cli::ProcessResult result =
         run({"sh", "-c", R"(ulimit -n "$1"; exec "$LOOSELEAF_BIN" --timeout 2 --cluster "$0" put)", cluster.file(),
              std::to_string(descriptors)},
-            entity(static_cast<std::uint64_t>(descriptors), fmt::format(R"("n":{},"t":"x")", descriptors)));
+            written);
     // The loader needs some before the program begins.
     const bool began = result.err.find("error while loading shared libraries") == std::string::npos;
     if (began) {
       check_ending(result);
       (result.status == 0 ? successes : failures) += 1;
-      CHECK((result.status == 0) == (result.out == id_of(static_cast<std::uint64_t>(descriptors)) + "\n"));
+      CHECK((result.status == 0) == (result.out == id_of(number) + "\n"));
+      acknowledged += result.out;
+      stored += result.out.empty() ? "" : written + "\n";
     }
   }
   CHECK(failures > 0);
   CHECK(successes > 0);
+  check_run(cluster.looseleaf({"get", "-"}, acknowledged), 0, stored);
   CHECK(missing_rows(cluster) == 0);
 }
 
