@@ -22,6 +22,22 @@ bool belongs_to_tool(const std::string& table) {
   return table == "entities" || table.starts_with("looseleaf_");
 }
 
+// A session that is lost is a nuisance, unless its server is: that shows when the next one is opened.
+template <typename Query>
+auto with_second_try(Observer& observer, const Query& query) {
+  try {
+    return query();
+  } catch (const sql::ServerError& error) {
+    std::string context;
+    for (const auto& [key, value] : error.context()) {
+      context += fmt::format(", {}: {}", key, value);
+    }
+    fmt::print(stderr, "observer: {}{}; once more\n", error.what(), context);
+    observer.reconnect();
+    return query();
+  }
+}
+
 ObservedShard read_shard(sql::Connection& connection) {
   ObservedShard shard;
   const sql::Result entities = connection.query("SELECT LOWER(HEX(id)), UNCOMPRESS(body) FROM entities");
@@ -111,7 +127,7 @@ void Observer::reconnect() {
 ObservedStore Observer::observe() {
   ObservedStore store;
   for (std::uint32_t shard = 0; shard < cluster_.shards(); ++shard) {
-    store.push_back(read_shard(connection(shard)));
+    store.push_back(with_second_try(*this, [&] { return read_shard(connection(shard)); }));
   }
   return store;
 }
@@ -120,7 +136,7 @@ std::vector<std::uint64_t> Observer::youngest_sessions() {
   std::vector<std::uint64_t> youngest;
   for (std::uint32_t shard = 0; shard < cluster_.shards(); ++shard) {
     std::uint64_t latest = 0;
-    const sql::Result list = connection(shard).query("SHOW PROCESSLIST");
+    const sql::Result list = with_second_try(*this, [&] { return connection(shard).query("SHOW PROCESSLIST"); });
     for (std::size_t i = 0; i < list.size(); ++i) {
       latest = std::max(latest, list.unsigned_integer(i, 0));
     }
@@ -132,7 +148,7 @@ std::vector<std::uint64_t> Observer::youngest_sessions() {
 std::vector<std::uint64_t> Observer::sessions_since(std::uint32_t shard, std::uint64_t youngest) {
   constexpr std::size_t id = 0, database = 3;
   std::vector<std::uint64_t> sessions;
-  const sql::Result list = connection(shard).query("SHOW PROCESSLIST");
+  const sql::Result list = with_second_try(*this, [&] { return connection(shard).query("SHOW PROCESSLIST"); });
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list.unsigned_integer(i, id) > youngest && list.cell(i, database) == cluster_.database(shard)) {
       sessions.push_back(list.unsigned_integer(i, id));
