@@ -215,7 +215,7 @@ byte wanted[3];                       /* a backfill asks for a reconcile: 1; a R
 byte puts = 0, cleans = 0, creates = 0, drops = 0, backfills = 0, queries = 0;
 byte cuts = 0, failovers = 0, zombies = 0, unknowns = 0, late_commits = 0, late_ddl = 0, lost_locks = 0, wipes = 0;
 byte ended = 0, busy = 0, in_flight = 0;   /* writers and admins that are through; Reconcilers at work; stray statements */
-bool quiet = false, ghost = false, untidy = false;
+bool quiet = false, ghost = false, untidy = false, stuck = false;
 byte last = 0;                        /* when all is quiet, which pass is due: */
 #define CLEAN 1
 #define CLEANED 2                     /*   none until the claim about a plain clean is checked */
@@ -364,17 +364,17 @@ proctype End() {
        if :: maintained != 0 && table == maintained :: else -> last = DONE; goto no_index fi;
 #endif
        last = (untidy -> RECONCILE : CLEAN) }
-  :: timeout -> assert(false)
+  :: atomic { timeout -> stuck = true; assert(!stuck) }
   fi;
 #if RECONCILERS > 0
   if
   :: atomic { last == CLEANED -> assert(!extra); last = RECONCILE }
   :: atomic { last > CLEANED }
-  :: timeout -> assert(false)
+  :: atomic { timeout -> stuck = true; assert(!stuck) }
   fi;
   if
   :: atomic { last == DONE -> assert(!missing && !extra) }
-  :: timeout -> assert(false)
+  :: atomic { timeout -> stuck = true; assert(!stuck) }
   fi;
 #else
   atomic {

@@ -99,6 +99,7 @@ PUBLISH_WITHOUT_STATE         | drop
 # Likewise, but of these no claim is broken: something else mends, or prevents, what would go wrong.
 redundant='
 ADVANCE_WITHOUT_TOKEN         | takeover
+ADVANCE_WITHOUT_TOKEN+NO_PROVE | takeover
 CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
 PURGE_WITHOUT_FENCE           | recreate_cut
@@ -140,7 +141,9 @@ search() {  # CONFIGURATION CONTROL EXPECTED, CONTROL and EXPECTED may be -
   start=$(date +%s%N)
   if build $level $(parameters_of "$1" "$larger") $([ "$2" = - ] || echo "-D${2//+/ -D}") > build.log 2>&1; then
     ./pan -E -m100000 > out 2>&1 || true
-    if grep -q 'assertion violated' out; then
+    if grep -q 'assertion violated.*stuck' out; then
+      got=stuck
+    elif grep -q 'assertion violated' out; then
       got='claim broken'
     elif grep -qE 'max search depth too small|out of memory|memory limit|not completed|aborted|pan:1:|unreached code \(' out; then
       got=$(grep -oE 'max search depth too small|out of memory|memory limit|not completed|aborted|pan:1:.*' out | head -1)
@@ -150,7 +153,7 @@ search() {  # CONFIGURATION CONTROL EXPECTED, CONTROL and EXPECTED may be -
   fi
   end=$(date +%s%N)
   states=$(awk '/states, stored/ { print $1 }' out 2> /dev/null) || true
-  printf '%-14s %-29s %10s %7s  %-13s %s\n' "$1" "$2" "${states:--}" \
+  printf '%-14s %-30s %10s %7s  %-13s %s\n' "$1" "$2" "${states:--}" \
     "$(((end - start) / 1000000000)).$((((end - start) / 100000000) % 10))" "$3" "$got" | tee -a "$work/table"
   if [ "$got" != "$3" ]; then
     { echo "model: $1 $2: expected: $3, got: $got"; tail -n 5 build.log; } >> "$work/failed"
@@ -211,7 +214,7 @@ names() { awk -F ' *[|] *' 'NF > 1 { print $1 }' <<< "$1"; }
   awk -F ' *[|] *' 'NF > 1 { print $2, $1, "claim broken" }' <<< "$controls"
   awk -F ' *[|] *' 'NF > 1 { print $2, $1, "holds" }' <<< "$redundant"
 } > "$work/searches"
-header=$(printf '%-14s %-29s %10s %7s  %-13s %s' configuration control states seconds expected got)
+header=$(printf '%-14s %-30s %10s %7s  %-13s %s' configuration control states seconds expected got)
 echo "$header"
 sed -E 's/^(\S+) (\S+) (.*)$/--search\n\1\n\2\n\3/' "$work/searches" | tr '\n' '\0' | xargs -0 -n 4 -P 2 "$here/run.sh" || true  # what failed is in $work
 {
