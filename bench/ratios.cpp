@@ -90,7 +90,7 @@ const std::vector<Target>& targets() {
        {},
        at_most,
        10},
-      {"completion of an index, which asks a shard, ms",
+      {"completion of an index, which asks the shards, ms",
        "p50_ms",
        Side{"process", "completion of an index", us},
        {},

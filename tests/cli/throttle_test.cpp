@@ -80,6 +80,33 @@ TEST_CASE("a backfill reads no more rows a second than it may") {
   CHECK(rows_of(cluster, "by_n") == 3000);
 }
 
+TEST_CASE("a backfill with a limit stores rows of many pieces at once") {
+  const TestCluster cluster = with_new_index(6000);
+  const auto commits = [&] {
+    std::uint64_t sum = 0;
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      const std::string status = cluster.server_sql(cluster.server_of(shard), "SHOW GLOBAL STATUS LIKE 'Com_commit'");
+      sum += std::stoull(status.substr(status.find('\t') + 1));
+    }
+    return sum;
+  };
+  const std::uint64_t before = commits();
+  check_status(cluster.looseleaf({"backfill", "--max-rate", "20000"}), 0, {"by_n: ready\n"});
+  CHECK(rows_of(cluster, "by_n") == 6000);
+  CHECK(commits() - before < 120);  // which is how many pieces of 50 entities there are
+}
+
+TEST_CASE("a backfill with a limit puts rows right that stand in the way of its own") {
+  const TestCluster cluster = with_new_index(300);
+  create_index(cluster, R"({"table": "once", "properties": [{"name": "n", "type": "int"}], "immutable": true})");
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.sql(shard, "INSERT INTO once SELECT 999, id FROM entities LIMIT 70");
+  }
+  check_status(cluster.looseleaf({"backfill", "once", "--max-rate", "20000"}), 0, {"once: ready\n"});
+  CHECK(rows_of(cluster, "once") == 300);
+  check_status(cluster.looseleaf({"verify", "once", "--grace", "0"}), 0, {"consistent"});
+}
+
 TEST_CASE("verify is limited too") {
   const TestCluster cluster = with_new_index(3000);
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});

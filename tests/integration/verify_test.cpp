@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "model/expected_rows.hpp"
 #include "model/strict_json.hpp"
@@ -187,7 +188,26 @@ TEST_CASE("a grid stays small however many ranges and tables there are, and spre
   CHECK(cells.size() > 900);
 }
 
-TEST_CASE("a job with a low rate divides the ids no finer than one without") {
+TEST_CASE("a limited rate is kept over half a second: what comes late is made good, but no more than that") {
+  StoreFixture fixture(1);
+  store::Shards shards = fixture.shards();
+  Throttle limits;
+  limits.max_rate = 1000;
+  ops::Throttling throttling(shards, limits);
+  const auto wait_for = [&](std::uint64_t entities) {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < entities / 50; ++i) {
+      throttling.wait(50, [](const std::string&) {});
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  CHECK(wait_for(500) < 0.3);
+  CHECK(wait_for(1000) > 0.9);
+}
+
+TEST_CASE(
+    "a job with a limited rate divides the ids so that servers digest 500 rows at once, however low the rate is") {
   StoreFixture fixture(1);
   std::vector<std::string> entities;
   for (std::uint64_t i = 0; i < 12'000; ++i) {
@@ -200,7 +220,9 @@ TEST_CASE("a job with a low rate divides the ids no finer than one without") {
   ops::Throttling throttling(shards, limits);
   ops::WalkVisitor visitor;
   visitor.progress = [](const Progress&) {};
-  CHECK(ops::make_grid(shards, {}, throttling, visitor).ranges() == 3);
+  CHECK(ops::make_grid(shards, {}, throttling, visitor).ranges() == 24);
+  ops::Throttling unlimited(shards, {});
+  CHECK(ops::make_grid(shards, {}, unlimited, visitor).ranges() <= 3);
 }
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {

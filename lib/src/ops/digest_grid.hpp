@@ -29,6 +29,7 @@ namespace looseleaf::ops {
 // few of its entities to look at. All of it takes 64 MiB at most.
 class DigestGrid {
  public:
+  static constexpr std::size_t most_cells = std::size_t{4} << 20;
   static constexpr std::uint64_t many_rows = 500'000;  // of one table in a range: too many to be digested at once
 
   // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
@@ -83,7 +84,6 @@ class DigestGrid {
   }
 
  private:
-  static constexpr std::size_t most_cells = std::size_t{4} << 20;
   static constexpr int most_bits = 11;  // so that a cell has some ten entities, unless there are very many
 
   std::vector<Uuid> bounds_;

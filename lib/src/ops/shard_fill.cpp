@@ -27,6 +27,8 @@ constexpr std::size_t gathered_of_index = 8 << 20;                // bytes of ro
 constexpr std::size_t most_gathered = 32 << 20;                   // of all indexes
 constexpr std::size_t first_gathered = 64 << 10;                  // soon stored: a scan that always dies still gets on
 constexpr std::size_t least_gathered = 256 << 10;
+constexpr auto paced_gathering = std::chrono::milliseconds(500);  // with a limited rate
+constexpr std::size_t paced_statement = 50;                       // rows
 constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto touch_every = std::chrono::seconds(5);
 
@@ -111,7 +113,7 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
             std::max(least_gathered, std::min(most_gathered, targets_.size() * gathered_of_index) / shards_.count());
       }
     }
-    if (entities.empty() || throttling_.paces()) {
+    if (entities.empty() || (throttling_.paces() && std::chrono::steady_clock::now() - stored_ >= paced_gathering)) {
       store_gathered();
     }
     if (entities.empty()) {
@@ -213,6 +215,7 @@ void ShardFill::store_gathered() {
   }
   store_slice(slices.empty() ? Slice() : slices.back(), moved_cursors());
   gathered_ = {};
+  stored_ = std::chrono::steady_clock::now();
 }
 
 std::vector<ShardFill::Slice> ShardFill::sorted_slices() {
@@ -302,7 +305,7 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
       store::on_shard(shards_, to, [&] {
         for (const auto& [index, entries] : parts) {
           const Step step(steps::backfill_insert_index_rows, to);
-          blocked[n].merge(insert_or_report(*leases.at(to), targets_[index].definition, entries).blocked);
+          blocked[n].merge(insert_rows(*leases.at(to), targets_[index].definition, entries));
         }
       });
     });
@@ -319,6 +322,24 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
     all.merge(part);
   }
   return all;
+}
+
+// With a limited rate in short statements, so that the server gets to what others ask of it in between; and in one
+// transaction, since each commit keeps those of others from the disk.
+std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, const IndexDefinition& definition,
+                                      std::span<const store::IndexEntry> entries) const {
+  if (!throttling_.paces()) {
+    return insert_or_report(connection, definition, entries).blocked;
+  }
+  std::set<Uuid> blocked;
+  sql::Transaction transaction(connection);
+  while (!entries.empty()) {
+    const auto part = entries.first(std::min(paced_statement, entries.size()));
+    blocked.merge(insert_or_report(connection, definition, part).blocked);
+    entries = entries.subspan(part.size());
+  }
+  transaction.commit();
+  return blocked;
 }
 
 void ShardFill::check_generations(sql::Connection& connection, const store::Fence& fence) {

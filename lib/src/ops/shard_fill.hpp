@@ -85,6 +85,9 @@ class ShardFill {
   void lock_fence(sql::Connection& connection);
   void advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice);
+  // Returns in whose way another row stands.
+  [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, const IndexDefinition& definition,
+                                           std::span<const store::IndexEntry> entries) const;
   void check_generations(sql::Connection& connection, const store::Fence& fence);
   std::optional<model::StoredEntity> read(store::EntityBody& entity);
   void adapt(std::chrono::steady_clock::duration took);
@@ -94,9 +97,10 @@ class ShardFill {
   const std::vector<FillTarget>& targets_;
   Throttling& throttling_;
   std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
-  std::vector<store::JobRow> rows_;  // one for each target, as stored
-  std::uint64_t epoch_ = 0;          // of the catalog that was last checked
-  std::size_t chunk_ = 500;          // entities
+  std::chrono::steady_clock::time_point stored_ = touched_;  // when what was gathered was inserted
+  std::vector<store::JobRow> rows_;                          // one for each target, as stored
+  std::uint64_t epoch_ = 0;                                  // of the catalog that was last checked
+  std::size_t chunk_ = 500;                                  // entities
   std::uint64_t entities_ = 0, sent_ = 0;
   bool begins_ = true;
   ScanRecord* record_ = nullptr;

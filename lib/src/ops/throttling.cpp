@@ -16,6 +16,7 @@ constexpr auto nap = std::chrono::milliseconds(100);
 // With a limited rate: what is done at once keeps others from the servers for as long, here two milliseconds or so.
 constexpr std::uint64_t chunks_a_second = 400;
 constexpr std::uint64_t smallest_chunk = 50, largest_chunk = 1000;
+constexpr auto most_made_good = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -39,7 +40,7 @@ void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting)
   Clock::time_point turn;
   {
     const std::lock_guard lock(mutex_);
-    turn = std::max(next_, Clock::now());
+    turn = std::max(next_, Clock::now() - most_made_good);
     next_ = turn + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                        static_cast<double>(entities) / static_cast<double>(limits_.max_rate)));
   }

@@ -25,7 +25,8 @@ class Throttling {
   // Throws Error(usage) if max_lag is asked for and the cluster file names no replica.
   Throttling(store::Shards& shards, const Throttle& limits);
 
-  // Returns when `entities` more may be dealt with.
+  // Returns when `entities` more may be dealt with. What came late by half a second or less is made good: what comes
+  // after it need not wait until the rate is reached again.
   void wait(std::uint64_t entities, const WhileWaiting& while_waiting);
 
   // Is there a limit of the rate?
@@ -49,8 +50,8 @@ class Throttling {
   store::Shards& shards_;
   const Throttle limits_;
   std::mutex turn_;
-  std::mutex mutex_;        // guards everything below
-  Clock::time_point next_;  // when the rate allows the next entity
+  std::mutex mutex_;                       // guards everything below
+  Clock::time_point next_ = Clock::now();  // when the rate allows the next entity
   Clock::time_point looked_;
   std::string found_;  // by the last look
   std::map<std::pair<std::uint32_t, std::size_t>, std::unique_ptr<sql::Connection>> replicas_;

@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in a range
+constexpr std::size_t paced_rows = 500;                              // the same with a limited rate
 constexpr auto step_time = std::chrono::milliseconds(100);  // to count so many; digesting takes some times that
 constexpr std::size_t entry_chunk = 5000;                   // index rows read at once
 constexpr std::size_t close_batch = 400;                    // entities compared at once, row by row
@@ -103,9 +104,13 @@ class Walk {
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
     on_all_shards([&](std::uint32_t shard) {
-      add_bounds(shard, {}, bounds, [](sql::Connection& connection, const store::IdRange& range, std::size_t step) {
-        return store::id_after(connection, range, step);
+      const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+        return store::estimate_rows(connection, "entities");
       });
+      add_bounds(shard, {}, rows, bounds,
+                 [](sql::Connection& connection, const store::IdRange& range, std::size_t step) {
+                   return store::id_after(connection, range, step);
+                 });
     });
     make_set(bounds);
     std::vector<Uuid> more;
@@ -128,20 +133,23 @@ class Walk {
       return store::estimate_entries(connection, definition, range);
     });
     if (rows > DigestGrid::many_rows) {
-      add_bounds(shard, range, bounds,
+      add_bounds(shard, range, rows, bounds,
                  [&](sql::Connection& connection, const store::IdRange& within, std::size_t step) {
                    return store::entity_id_after(connection, definition, within, step);
                  });
     }
   }
 
+  // `rows`: about how many there are.
   template <typename IdAfter>
-  void add_bounds(std::uint32_t shard, store::IdRange range, std::vector<Uuid>& bounds, const IdAfter& id_after) {
+  void add_bounds(std::uint32_t shard, store::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
+                  const IdAfter& id_after) {
+    const std::size_t paced = paced_step(rows);
     for (std::size_t step = smallest_step;;) {
       wait(shard, 0);
+      const std::size_t limited = throttling_.paces() ? paced : step;
+      const auto turn = throttling_.turn();
       const auto start = Clock::now();
-      // Ranges as small as a limited job's chunks of entities would be too many: their keys cost far less than bodies.
-      const std::size_t limited = throttling_.paces() ? smallest_step : step;
       range.from = store::with_shard(shards_, shard, shards_.deadline(),
                                      [&](sql::Connection& connection) { return id_after(connection, range, limited); });
       if (!range.from) {
@@ -155,6 +163,14 @@ class Walk {
       const std::lock_guard lock(mutex_);
       bounds.push_back(*range.from);
     }
+  }
+
+  // With a limited rate few rows of one table are to be in a range, whose ids are spread over all shards; but a grid
+  // has room for so many ranges only.
+  [[nodiscard]] std::size_t paced_step(std::uint64_t rows) const {
+    const std::size_t tables = catalog_.indexes.size() * shards_.count();
+    const std::size_t room = std::max<std::size_t>(1, DigestGrid::most_cells / std::max<std::size_t>(1, tables));
+    return std::max<std::size_t>(paced_rows * shards_.count(), rows * shards_.count() / room);
   }
 
   // Until so many rows of index tables may be read.
@@ -234,10 +250,7 @@ class Walk {
     const store::RowDigest expected = grid.whole(table, range);
     std::uint64_t rows = 0;
     if (store::servers_can_digest(definition)) {
-      const store::RowDigest actual =
-          store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-            return store::digest_entries(connection, definition, grid.range(range));
-          });
+      const store::RowDigest actual = digest(definition, shard, grid.range(range));
       rows = actual.rows;
       if (actual != expected) {
         compare_cells(grid, range, index, shard, difference);
@@ -252,6 +265,13 @@ class Walk {
     }
     wait(shard, rows);
     show_compared(shard);
+  }
+
+  store::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const store::IdRange& range) {
+    const auto turn = throttling_.turn();
+    return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      return store::digest_entries(connection, definition, range);
+    });
   }
 
   // Reads the rows of a range and notes which cells differ. Returns how many rows there are.
