@@ -275,7 +275,7 @@ TEST_CASE("the watermark waits for a transaction that is in flight" * doctest::s
   std::this_thread::sleep_for(200ms);
   put_all(cluster, entity(3, "\"n\":0"));
   cli::Process clean = start({"looseleaf", "--cluster", cluster.file(), "clean"});
-  std::this_thread::sleep_for(500ms);
+  CHECK(cluster.await_lock_wait(0));
   put.signal(SIGCONT);
   static_cast<void>(put.wait());
   check_status(clean.wait(), 0, {"checked "});

@@ -153,7 +153,7 @@ TEST_CASE("a sweep of orphans waits for a put that has its index rows and is abo
     const std::vector<Uuid> ids = {Uuid::parse(id_of(0)).value()};
     CHECK(ops::sweep_orphans(shards, 0, ids, ops::ReconcileMode::repair, shards.deadline()).empty());
   });
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  CHECK(scenario.cluster.await_lock_wait(0));
   putter.signal(SIGCONT);
   scenario.finish(putter);
   sweeper.join();

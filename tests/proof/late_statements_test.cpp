@@ -182,7 +182,7 @@ TEST_CASE("a commit of reconcile that arrives late does not remove a row that be
   REQUIRE(fixture.route.proxy(1).struck() == "COMMIT");
   cli::Process right_again =
       looseleaf::test::start({"looseleaf", "--cluster", fixture.cluster.file(), "put"}, entity(fixture.id, 1, 1));
-  std::this_thread::sleep_for(1s);  // it waits for the row that is being deleted
+  CHECK(fixture.cluster.await_lock_wait(1));  // for the row that is being deleted
   CHECK(right_again.out().empty());
   fixture.route.heal();
   check_acknowledged(right_again.wait(), fixture.id);

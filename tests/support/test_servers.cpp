@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -239,6 +240,17 @@ std::string TestCluster::sql(std::uint32_t shard, const std::string& statements)
 
 std::string TestCluster::server_sql(std::uint32_t server, const std::string& statements) const {
   return servers_->sql(server, {}, statements);
+}
+
+bool TestCluster::await_lock_wait(std::uint32_t shard) const {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (server_sql(server_of(shard), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").ends_with("\t0\n")) {
+    if (std::chrono::steady_clock::now() > give_up) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
 }
 
 void TestCluster::create_databases() const {

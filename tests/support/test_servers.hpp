@@ -74,6 +74,8 @@ class TestCluster {
   std::string sql(std::uint32_t shard, const std::string& statements) const;
   // The same without a database, on one server.
   std::string server_sql(std::uint32_t server, const std::string& statements) const;
+  // Returns when a statement on the shard's server waits for the lock of a row; false if none does within 20 s.
+  [[nodiscard]] bool await_lock_wait(std::uint32_t shard) const;
   // Creates the databases, for tests of the layers below init.
   void create_databases() const;
 
