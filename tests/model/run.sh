@@ -47,6 +47,7 @@ ddl           | -DADMINS=2 -DCREATED=READY -DBODY=ABSENT -DCREATES=1 -DDROPS=2 -
 # NAME OF THE SAFEGUARD LEFT OUT | configuration that must notice
 controls='
 PUT_WITHOUT_FENCE             | write
+PUT_WITHOUT_LOCK              | clean
 INDEX_AFTER_COMMIT            | write
 NAIVE                         | unknown
 BLIND_UPSERT                  | unknown

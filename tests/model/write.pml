@@ -103,7 +103,11 @@ again:
 #endif
           skip }
      :: atomic { /* put.fence */ /* put.lock_entities */
+#ifdef PUT_WITHOUT_LOCK
+       xfence == 0 -> connect(w); old = body;
+#else
        xfence == 0 && row_free -> connect(w); old = body;
+#endif
 #ifndef NO_EPOCH
        learn_catalog;
 #endif
@@ -122,7 +126,11 @@ again:
        fi;
 #endif
        if
-       :: old != ABSENT -> xrow = w;                                 /* put.write_entities: an update */
+       :: old != ABSENT ->
+#ifdef PUT_WITHOUT_LOCK
+          row_free;
+#endif
+          xrow = w;                                                  /* put.write_entities: an update */
 #if !defined(NAIVE) && CRASHES == 0
           old = 0;
 #endif
