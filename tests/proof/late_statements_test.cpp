@@ -29,6 +29,24 @@ struct LateFixture : NetworkFixture {
     return looseleaf::test::start(std::move(command), input);
   }
 
+  // Runs the command until a statement of it, which begins so, stalls on its way to a shard, and the command has given
+  // up. A machine that stands still may keep it from getting there in time: then it is given more.
+  [[nodiscard]] cli::ProcessResult run_into(std::uint32_t shard, const std::string& statement,
+                                            const std::vector<std::string>& arguments, std::string_view input = {}) {
+    for (int seconds = 2;; seconds *= 3) {
+      route.proxy(shard).judge_by(at_statement(Direction::to_server, statement, {Kind::stall, 600s}));
+      std::vector<std::string> command = arguments;
+      command.insert(command.end(), {"--timeout", fmt::format("{}", seconds)});
+      cli::ProcessResult result = start(std::move(command), input).wait();
+      const std::string struck = route.proxy(shard).struck();
+      if (struck.starts_with(statement) || seconds > 60) {
+        REQUIRE(struck.starts_with(statement));
+        return result;
+      }
+      route.heal();
+    }
+  }
+
   void put_directly(std::int64_t n, std::int64_t owner) {
     REQUIRE(put_one(datastore, entity(id, n, owner)) == WriteStatus::stored);
   }
@@ -113,8 +131,7 @@ TEST_CASE("what another process was told is stored is not undone by a commit in 
 TEST_CASE("a commit that comes after its client has given up was called unknown, and lacks no index row") {
   LateFixture fixture;
   fixture.put_directly(1, 1);
-  fixture.route.proxy(0).judge_by(at_statement(Direction::to_server, "COMMIT", {Kind::stall, 60s}));
-  const cli::ProcessResult result = fixture.start({"put", "--timeout", "1"}, entity(fixture.id, 2, 1)).wait();
+  const cli::ProcessResult result = fixture.run_into(0, "COMMIT", {"put"}, entity(fixture.id, 2, 1));
   CHECK(result.status == 3);
   CHECK(result.out.empty());
   CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
@@ -139,9 +156,7 @@ TEST_CASE("an index row that arrives when its entity has changed again misleads 
 
 TEST_CASE("a row of a UNIQUE index that arrives late neither blocks nor replaces the right one") {
   LateFixture fixture;
-  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "INSERT INTO by_owner", {Kind::stall, 60s}));
-  const cli::ProcessResult failed = fixture.start({"put", "--timeout", "1"}, entity(fixture.id, 2, 1)).wait();
-  REQUIRE(fixture.route.proxy(1).struck().starts_with("INSERT INTO by_owner"));
+  const cli::ProcessResult failed = fixture.run_into(1, "INSERT INTO by_owner", {"put"}, entity(fixture.id, 2, 1));
   if (failed.status == 0) {  // the second try was in time
     REQUIRE(fixture.datastore.remove({*Uuid::parse(fixture.id)}).front().status == WriteStatus::stored);
   }
@@ -192,9 +207,7 @@ TEST_CASE("a commit of reconcile that arrives late does not remove a row that be
 TEST_CASE("a DROP TABLE that arrives late does not take the table of an index that was created since") {
   LateFixture fixture;
   fixture.put_directly(1, 1);
-  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "DROP TABLE by_n", {Kind::stall, 60s}));
-  REQUIRE(fixture.start({"drop-index", "by_n", "--yes", "--timeout", "2"}).wait().status == 3);
-  REQUIRE(fixture.route.proxy(1).struck() == "DROP TABLE by_n");
+  REQUIRE(fixture.run_into(1, "DROP TABLE by_n", {"drop-index", "by_n", "--yes"}).status == 3);
   std::jthread arrival([&] {
     std::this_thread::sleep_for(2s);
     fixture.route.heal();
@@ -208,6 +221,41 @@ TEST_CASE("a DROP TABLE that arrives late does not take the table of an index th
       "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'by_n'";
   CHECK_FALSE(LateFixture::happens([&] { return fixture.truth.query(1, table).empty(); }, 1s));
   CHECK(fixture.query("by_n", {"n=1"}) == std::vector<std::string>{fixture.id});
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a job lets go of its lock when it ends, however late its server learns that the connection was closed") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    fixture.route.proxy(shard).judge_by([](const Packet& packet) {
+      return packet.ends_session ? Verdict{Kind::stall, 600s} : Verdict{};
+    });
+  }
+  JobControl control;
+  SUBCASE("a clean") {
+    CHECK(fixture.start({"clean"}).wait().status == 0);
+    CHECK_NOTHROW(fixture.datastore.clean({}, control));
+  }
+  SUBCASE("a backfill that is stopped") {
+    if (!base::failpoints_enabled) {
+      MESSAGE("skipped: this build has no failpoints");
+      return;
+    }
+    fixture.create_index(R"({"table": "late", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+    cli::Process backfill = fixture.start({"backfill", "late"}, {}, "backfill.read:before=stop");
+    REQUIRE(wait_until_stopped(backfill));
+    backfill.signal(SIGINT);
+    backfill.signal(SIGCONT);
+    CHECK(backfill.wait().status == 130);
+    for (const ShardStatus& shard : fixture.datastore.status().shards) {
+      REQUIRE(shard.jobs.size() == 1);
+      CHECK(shard.jobs.front().holder == "");
+    }
+    CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"late"});
+  }
+  CHECK(fixture.route.proxy(0).struck() == "(no statement)");
+  fixture.route.heal();
   fixture.check_nothing_missing();
 }
 

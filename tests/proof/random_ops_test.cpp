@@ -57,6 +57,17 @@ std::optional<Failure> run(const Sequence& sequence, Tally& tally) {
   return run_steps(sequence.shards, sequence.taste, sequence.steps, tally);
 }
 
+// Long texts by how they begin and end: the seed has all of them.
+std::string listed(const std::vector<std::string>& done) {
+  constexpr std::size_t part = 100;
+  std::string lines;
+  for (const std::string& line : done) {
+    lines += line.size() <= 2 * part ? line : line.substr(0, part) + " ... " + line.substr(line.size() - part);
+    lines += '\n';
+  }
+  return lines;
+}
+
 // Leaves steps out, ever fewer at once, as long as what is left still fails and there is time.
 Failure shorten(Sequence sequence, Failure failure) {
   Tally ignored;
@@ -66,7 +77,7 @@ Failure shorten(Sequence sequence, Failure failure) {
       Sequence fewer = sequence;
       const auto first = fewer.steps.begin() + static_cast<std::ptrdiff_t>(from);
       fewer.steps.erase(first, first + std::min(static_cast<std::ptrdiff_t>(size), fewer.steps.end() - first));
-      if (auto same = run(fewer, ignored)) {
+      if (auto same = run(fewer, ignored); same && !same->excusable) {
         sequence = std::move(fewer);
         failure = *std::move(same);
       } else {
@@ -87,13 +98,17 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   constexpr std::uint64_t enough = 100;  // sequences in which all must have occurred, however slow the machine is
   for (; Clock::now() < end || (!all_occurred() && tally.sequences < enough); ++tally.sequences) {
     const Sequence sequence(seed + tally.sequences);
-    if (const auto failure = run(sequence, tally)) {
+    const auto failure = run(sequence, tally);
+    if (failure && failure->excusable) {
+      ++tally.excused;
+    } else if (failure) {
       const Failure shortest = shorten(sequence, *failure);
-      FAIL("LOOSELEAF_SEED=" << seed + tally.sequences << ", " << sequence.shards << " shards: " << failure->what
-                             << "\nmade shorter: " << shortest.what << "\nafter:\n"
-                             << fmt::format("{}", fmt::join(shortest.done, "\n")));
+      FAIL("LOOSELEAF_SEED=" << seed + tally.sequences << ", " << sequence.shards << " shards, after:\n"
+                             << listed(shortest.done) << shortest.what
+                             << "\nand before it was made shorter: " << failure->what);
     }
   }
+  CHECK(tally.excused <= tally.sequences / 2);
   CHECK(tally.found > 0);
   CHECK(tally.findings > 0);
   CHECK(tally.stopped > 0);
@@ -104,7 +119,8 @@ TEST_CASE("random sequences of operations answer as the reference does") {
                            {"queries", fmt::format("{}, which gave {} entities", tally.queries, tally.found)},
                            {"faults planted in index tables", fmt::format("{}", tally.findings)},
                            {"backfills stopped midway", fmt::format("{}", tally.stopped)},
-                           {"tombstones purged", fmt::format("{}", tally.purged)}});
+                           {"tombstones purged", fmt::format("{}", tally.purged)},
+                           {"excused, as the machine stood still", fmt::format("{}", tally.excused)}});
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t header_size = 4;
-constexpr char com_query = 3;
+constexpr char com_quit = 1, com_query = 3;
 
 void close_with_reset(cli::Descriptor& file) {
   const linger at_once{1, 0};
@@ -225,11 +225,14 @@ void FaultProxy::forward(Connection& connection, Direction direction) {
   Connection::Flow& flow = connection.flow(direction);
   for (std::size_t size = 0; (size = first_packet(flow.bytes)) > 0;) {
     const std::string packet = flow.bytes.substr(0, size);
+    const bool is_command = direction == Direction::to_server && size > header_size && packet[header_size - 1] == 0;
     if (direction == Direction::to_server) {
-      const bool is_query = size > header_size && packet[header_size - 1] == 0 && packet[header_size] == com_query;
+      const bool is_query = is_command && packet[header_size] == com_query;
       connection.statement = is_query ? packet.substr(header_size + 1) : std::string();
     }
-    if (!flow.stall_judged && !obey(judge({direction, 0, connection.statement}), connection, connection.statement)) {
+    const bool is_last = is_command && size == header_size + 1 && packet[header_size] == com_quit;
+    if (!flow.stall_judged &&
+        !obey(judge({direction, 0, connection.statement, is_last}), connection, connection.statement)) {
       flow.stall_judged = true;
       return;
     }

@@ -23,6 +23,7 @@ struct Packet {
   Direction direction;
   std::uint64_t number;        // among those in this direction since the last judge was set, from 1
   std::string_view statement;  // the SQL text that it holds or, to the client, answers; empty for anything else
+  bool ends_session = false;   // the client's last
 };
 
 struct Verdict {

@@ -247,6 +247,7 @@ void Cleaner::release() {
       }
     }
   });
+  lock_.release();
 }
 
 CleanReport Cleaner::report() {

@@ -41,8 +41,8 @@ class IndexChange {
   // meanwhile.
   void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(sql::Connection&)>& work) const;
 
-  // Removes the intents, shard 0's last.
-  void finish(std::string_view step) const;
+  // Removes the intents, shard 0's last, and lets the next run begin.
+  void finish(std::string_view step);
 
  private:
   [[nodiscard]] bool is_ours(sql::Connection& connection) const;

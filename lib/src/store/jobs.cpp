@@ -200,4 +200,16 @@ void JobLock::keep_alive() {
   }
 }
 
+void JobLock::release() noexcept {
+  if (!lease_) {
+    return;
+  }
+  try {
+    static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
+  } catch (const std::exception&) {  // it ends with its session
+  }
+  lease_->discard();
+  lease_.reset();
+}
+
 }  // namespace looseleaf::store

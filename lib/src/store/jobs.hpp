@@ -62,6 +62,9 @@ class JobLock {
   // To be called at least every half minute (asks the server once a second at most); takes the lock anew if the
   // connection was lost. Throws Error(busy) if another process got it meanwhile.
   void keep_alive();
+  // To be called when the job has ended: a server may notice late that a connection was closed, and would refuse
+  // whoever comes next until then.
+  void release() noexcept;
 
  private:
   void acquire();
