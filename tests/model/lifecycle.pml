@@ -25,6 +25,12 @@
 
 /* The first look at an intent of each shard, which says what is to be created or dropped, is not needed any more: who
  * claims replaces it, when no DDL of another run is under way there. */
+#ifdef FIRST_INTENT_FIRST
+#define SOONER FIRST
+#else
+#define SOONER SECOND
+#endif
+#define LATER (1 - SOONER)
 inline claim(s, kind) { /* create.intent */ /* drop.intent */
   if
   :: atomic { s == 0 || ddl_lock == 0 -> token[s] = a;
@@ -39,7 +45,11 @@ inline remove_intent(s) {
   fi
 }
 /* Another run began at the first shard while this one was on its way. */
+#ifdef CLAIM_NOT_LOOKED_AT
+inline look_at_claim() { skip }
+#else
 inline look_at_claim() { atomic { if :: token[FIRST] != a -> remove_intent(SECOND); goto give_up :: else fi } }
+#endif
 
 inline set_state(s, from, to) { /* drop.stop_queries */ /* drop.stop_writers */
   if
@@ -90,20 +100,25 @@ inline remove_definition(s) { /* drop.catalog */
 #define begin_ddl ddl_lock = a
 #define end_ddl ddl_lock = 0
 #endif
-inline drop_statement() { table = 0; row[1] = false; row[2] = false; assert(!missing); end_ddl }
+inline drop_statement() { assert(table != FOREIGN); table = 0; row[1] = false; row[2] = false; assert(!missing); end_ddl }
 inline create_statement(g) { if :: table == 0 -> table = g :: else fi; end_ddl }
 proctype LateDrop() { atomic { unlocked(1) && unlocked(2) -> drop_statement(); in_flight-- } }
 proctype LateCreate(byte g) { atomic { create_statement(g); in_flight-- } }
 
+#ifdef DROP_ANY_TABLE
+#define is_to_go(made_for) (table != 0)
+#else
+#define is_to_go(made_for) (table == made_for)
+#endif
 inline drop_table(made_for) { /* drop.table */
   if
-  :: atomic { is_ours(1) && ddl_lock == 0 && table == made_for -> begin_ddl };
+  :: atomic { is_ours(1) && ddl_lock == 0 && is_to_go(made_for) -> begin_ddl };
      if
      :: atomic { unlocked(1) && unlocked(2) -> drop_statement() }
      :: atomic { late_ddl < LATE_DDL && may_die -> late_ddl++; in_flight++; run LateDrop(); goto give_up }
      :: atomic { may_die -> end_ddl; goto give_up }
      fi
-  :: atomic { is_ours(1) && ddl_lock == 0 && table != made_for }
+  :: atomic { is_ours(1) && ddl_lock == 0 && !is_to_go(made_for) }
   :: atomic { !is_ours(1) || may_die -> goto give_up }
   fi
 }
@@ -169,8 +184,8 @@ proctype Admin(byte a) {                /* a is its token, too: no two runs of o
         skip
 #endif
      fi;
-     if :: atomic { remove_intent(SECOND) } :: atomic { may_die -> goto give_up } fi; /* create.finish */
-     atomic { if :: token[FIRST] == a -> remove_intent(FIRST); wiped = false; assert(!missing) :: else fi; goto give_up }
+     if :: atomic { remove_intent(SOONER) } :: atomic { may_die -> goto give_up } fi; /* create.finish */
+     atomic { if :: token[LATER] == a -> remove_intent(LATER); wiped = false; assert(!missing) :: else fi; goto give_up }
 
   :: atomic { drops < DROPS && catalog_lock == 0 -> drops++; catalog_lock = a }
 drop_next:
@@ -187,8 +202,8 @@ drop_next:
 #endif
      drop_table(g);
      remove_definition(FIRST); remove_definition(SECOND);
-     if :: atomic { remove_intent(SECOND) } :: atomic { may_die -> goto give_up } fi; /* drop.finish */
-     atomic { remove_intent(FIRST); wiped = false; goto drop_next }
+     if :: atomic { remove_intent(SOONER) } :: atomic { may_die -> goto give_up } fi; /* drop.finish */
+     atomic { remove_intent(LATER); wiped = false; goto drop_next }
 give_up:
      atomic { g = 0; leftover = 0; vacant = false; again = false;
        if :: catalog_lock == a -> catalog_lock = 0 :: else fi }

@@ -33,7 +33,8 @@
  *   3   no write takes effect a second time after another one did; none is acknowledged that never took effect, unless
  *       another one did in its time that it could have come just before; what was acknowledged survives a crash; only
  *       tombstones are purged; stamps grow;
- *   4   when create-index says that it is done, what a lost shard makes missing is not called ready any more.
+ *   4   when create-index says that it is done, what a lost shard makes missing is not called ready any more;
+ *   5   a table that is not of the index is never dropped.
  *
  * ABSTRACTIONS
  *   - The epoch: a writer compares it at put.fence with that of the catalog it loaded before, and starts over if it
@@ -186,6 +187,7 @@ byte deleting[3], inserting[3];       /* who has deleted or inserted (v, E) and 
 #define DROPPED 4
 byte state[2], generation[2];         /* the catalogs */
 byte table = 0;                       /* generation in the comment of the index table; 0: there is none */
+#define FOREIGN 9
 byte generations = 0;
 #define CREATE 1
 #define DROP 2
@@ -404,7 +406,7 @@ init {
     generations = 1; table = 1; state[0] = CREATED; state[1] = CREATED; generation[0] = 1; generation[1] = 1;
     if :: body == 1 -> row[1] = true :: body != 1 || CREATED == BUILDING fi;
 #else
-    if :: true :: table = 9; row[1] = true fi;  /* a table of that name that somebody else made */
+    if :: true :: table = FOREIGN; row[1] = true fi;  /* a table of that name that somebody else made */
 #endif
     run Admin(1);
 #if ADMINS > 1

@@ -120,7 +120,12 @@ look:
        if :: seen1 && cur != 1 && row[1] -> deleting[1] = r :: else fi;
        if :: seen2 && cur != 2 && row[2] -> deleting[2] = r :: else fi;
        if
-       :: has_value(cur) && row[3 - cur] && deleting[3 - cur] != r -> goto abandon  /* a row nobody told us of */
+       :: has_value(cur) && row[3 - cur] && deleting[3 - cur] != r ->  /* a row nobody told us of */
+#ifndef INSERT_BEHIND_UNREAD_ROW
+            goto abandon
+#else
+            skip
+#endif
        :: has_value(cur) && !row[3 - cur] && !row[cur] -> inserting[cur] = r
        :: has_value(cur) && row[3 - cur] && deleting[3 - cur] == r -> inserting[cur] = r
        :: else

@@ -83,6 +83,7 @@ VACANT_BEFORE_FENCE           | fill
 CURSOR_FIRST+NO_PROVE         | resume
 DROP_FORGOTTEN                | admins
 DDL_WITHOUT_LOCK              | ddl
+DROP_ANY_TABLE                | drop
 PUBLISH_BEFORE_DEMOTING       | wipe
 ONE_STATE                     | query
 STATE_BEFORE_ROWS             | query
@@ -105,6 +106,9 @@ CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
 PURGE_WITHOUT_FENCE           | recreate_cut
 DROP_BEFORE_WRITERS_STOP      | recreate
+CLAIM_NOT_LOOKED_AT           | ddl
+FIRST_INTENT_FIRST            | ddl
+INSERT_BEHIND_UNREAD_ROW      | unique
 '
 
 for program in spin gcc; do

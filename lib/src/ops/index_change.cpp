@@ -117,12 +117,11 @@ void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
   });
 }
 
-void IndexChange::finish(std::string_view step) {
+void IndexChange::finish(std::string_view step) const {
   for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
     const store::Step scope(step, shard);
     remove_intent(shard);
   }
-  lock_.release();
 }
 
 void IndexChange::remove_intent(std::uint32_t shard) const {

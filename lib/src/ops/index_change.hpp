@@ -41,8 +41,10 @@ class IndexChange {
   // meanwhile.
   void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(sql::Connection&)>& work) const;
 
-  // Removes the intents, shard 0's last, and lets the next run begin.
-  void finish(std::string_view step);
+  // Removes the intents, shard 0's last.
+  void finish(std::string_view step) const;
+  // Lets the next run begin. To be called last.
+  void release() noexcept { lock_.release(); }
 
  private:
   [[nodiscard]] bool is_ours(sql::Connection& connection) const;
