@@ -247,7 +247,7 @@ class Backfill {
       find_nothing_missing();
       record_.reset();
       const Step durable(steps::backfill_prove_durable, 0);
-      if (witness_->make_durable()) {
+      if (durable.left_out() || witness_->make_durable()) {
         return;
       }
     }

@@ -445,7 +445,9 @@ class BatchWriter {
             }
             if (!all_new && new_on.contains(shard)) {
               const Step step(steps::put_make_durable, shard);
-              store::make_durable(*leases.at(shard));
+              if (!step.left_out()) {
+                store::make_durable(*leases.at(shard));
+              }
             }
           });
         } catch (const sql::ServerError& error) {

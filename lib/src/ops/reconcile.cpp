@@ -274,7 +274,9 @@ class Reconciliation {
             const Changes& changes) {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
-      store::make_durable(*leases[entity_shard_]);  // the bodies that no longer call for these rows
+      if (!step.left_out()) {
+        store::make_durable(*leases[entity_shard_]);  // the bodies that no longer call for these rows
+      }
     }
     IndexTransactions transactions(shards_, leases, catalog);
     if (!transactions.apply(changes.deletes, changes.inserts)) {
