@@ -188,6 +188,27 @@ TEST_CASE("a backfill with a limit that dies between its inserts on one server a
   CHECK(test.findings().empty());
 }
 
+TEST_CASE("a backfill with a limit that dies between its inserts for one index and the next has moved no cursor") {
+  if (!base::failpoints_enabled) {
+    MESSAGE("skipped: this build has no failpoints");
+    return;
+  }
+  KilledBackfill test(2);
+  test.fill(2000);
+  test.create_index(killed);
+  test.create_index(undisturbed);
+  const std::vector<std::string> both{"undisturbed", "--max-rate", "100000"};
+  REQUIRE(test.start_backfill("backfill.insert_index_rows:before@0#2=kill", both).wait().status == 128 + SIGKILL);
+  CHECK(test.done() == 0);
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) > 0 FROM killed") == "1\n");
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM undisturbed") == "0\n");
+  const cli::ProcessResult last = test.start_backfill("", both).wait();
+  REQUIRE_MESSAGE(last.status == 0, last.err);
+  CHECK(test.rows("killed") == test.rows("undisturbed"));
+  CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "1000\n");
+  CHECK(test.findings().empty());
+}
+
 TEST_CASE("what changed while a backfill that died was at its work is looked at again by the one that goes on") {
   if (!base::failpoints_enabled) {
     MESSAGE("skipped: this build has no failpoints");
