@@ -212,6 +212,54 @@ class IndexTrials {
   std::string last_;
 };
 
+// An init that takes an empty shard 1 in place of one that held an index row.
+class InitTrials {
+ public:
+  explicit InitTrials(NetworkFixture& fixture) : fixture_(fixture) {}
+
+  Trial accept(std::uint64_t) {
+    Trial trial;
+    trial.arguments = {"init", "--accept-empty-shard", "1"};
+    trial.prepare = [this] {
+      complete();
+      const TestCluster& cluster = fixture_.cluster;
+      REQUIRE(cluster.looseleaf({"put"}, entity(id_of(0), 1, 1)).status == 0);
+      cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
+    };
+    trial.judge = [this](const cli::ProcessResult& result, Truth&) -> std::string {
+      const std::string state = fixture_.cluster.sql(0, "SELECT DISTINCT state FROM looseleaf_index");
+      if (state != "ready\n" && state != "building\n") {
+        return "not one state: " + state;
+      }
+      if (is_joined() && state == "ready\n") {
+        return "shard 1 has joined, and an index that lacks its rows is ready; ";
+      }
+      return result.status == 0 && !is_joined() ? "shard 1 has not joined; " : "";
+    };
+    return trial;
+  }
+
+  // Both indexes on every shard, and ready.
+  void complete() const {
+    const TestCluster& cluster = fixture_.cluster;
+    for (const auto& [table, definition] : std::map<std::string, std::string>{{"by_n", by_n}, {"by_owner", by_owner}}) {
+      const std::string file = cluster.directory().write(table + ".json", definition);
+      REQUIRE(cluster.looseleaf({"create-index", file, "--backfill"}).status == 0);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_joined() const {
+    const TestCluster& cluster = fixture_.cluster;
+    const std::string table = fmt::format(
+        "information_schema.tables WHERE table_schema = '{}' AND table_name = 'looseleaf_shard'", cluster.database(1));
+    return cluster.server_sql(cluster.server_of(1), "SELECT COUNT(*) FROM " + table) == "1\n" &&
+           cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_shard") == "1\n";
+  }
+
+  NetworkFixture& fixture_;
+};
+
 TEST_CASE("a put survives one cut of the network at any packet") {
   NetworkFixture fixture;
   Sweeper(fixture, {.name = "put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 120, .workers = 4},
@@ -332,5 +380,16 @@ TEST_CASE("a create-index through a network that goes down or falls silent ends 
   }
   fixture.check_everything();
 }
+
+TEST_CASE("an init that takes an empty shard in, and dies at any packet, leaves no index ready that lacks its rows") {
+  NetworkFixture fixture;
+  InitTrials trials(fixture);
+  Sweep sweep = of_job(down("init-down"));
+  sweep.most = 8;
+  Sweeper(fixture, sweep, [&](std::uint64_t round) { return trials.accept(round); }).run();
+  trials.complete();
+  fixture.check_everything();
+}
+
 }  // namespace
 }  // namespace looseleaf::test
