@@ -33,14 +33,6 @@ void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Erro
   }
 }
 
-// A shard that is down keeps our name, but not us from ending.
-void release(Cleaner& cleaner) {
-  try {
-    cleaner.release();
-  } catch (const Error&) {
-  }
-}
-
 CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobControl& control) {
   Cleaner cleaner(shards, options, control);
   try {
@@ -53,7 +45,7 @@ CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobCo
   } catch (const Error& error) {
     report(cleaner, options, Kind::pass, &error);
     if (error.code() == ErrorCode::interrupted) {
-      release(cleaner);
+      cleaner.unlock();
     }
     throw;
   }
@@ -79,7 +71,7 @@ class Follower {
       } catch (const Error& error) {
         if (error.code() == ErrorCode::interrupted && cleaner_) {
           tell(Kind::pass, &error);
-          release(*cleaner_);
+          release();
         }
         if (error.code() != ErrorCode::busy) {
           throw;
@@ -90,6 +82,14 @@ class Follower {
   }
 
  private:
+  // A shard that is down keeps our name, but not us from ending.
+  void release() {
+    try {
+      cleaner_->release();
+    } catch (const Error&) {
+    }
+  }
+
   void stop_if_asked() {
     if (control_.stop.load()) {
       throw Error(ErrorCode::interrupted, "stopped; what was done is kept");

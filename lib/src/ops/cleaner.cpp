@@ -247,7 +247,7 @@ void Cleaner::release() {
       }
     }
   });
-  lock_.release();
+  unlock();
 }
 
 CleanReport Cleaner::report() {
