@@ -229,7 +229,8 @@ proctype Cleaner() {
 kept:
      skip
 #endif
-  :: atomic { !quiet && body == TOMB && fence_free && row_free && !row[1] && !row[2] && before_backfill -> body = ABSENT }
+  :: atomic { !quiet && body == TOMB && fence_free && row_free && !row[1] && !row[2] && before_backfill &&
+              old_enough -> body = ABSENT }
   :: atomic { quiet -> break }
   od
 }
