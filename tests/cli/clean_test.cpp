@@ -139,6 +139,24 @@ TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
   check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
 }
 
+TEST_CASE("clean --follow outlives the server that has its lock, and takes the lock anew") {
+  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file, "--timeout", "1"});
+  const auto metrics_say = [&](const std::string& part) {
+    wait_until(part, [&] { return contains(read_text(file), part); });
+  };
+  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"0\"} 0\n");
+  cluster.sandbox().kill_server(0);
+  metrics_say("looseleaf_clean_passes_total{result=\"failure\"} 4\n");  // it tries to take the lock again and again
+  cluster.sandbox().start_server(0);
+  wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
+  check_run(cluster.looseleaf({"clean"}), 3, "", {"error: another process runs this job\n"});
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {"error: ", "shard: 0\n", "clean works again\n", "stopped by a signal"});
+}
+
 TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
   const TestCluster cluster = with_entities(10);
   const auto status = [&] { return cluster.looseleaf({"status"}).out; };

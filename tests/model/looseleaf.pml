@@ -34,7 +34,7 @@
  *       another one did in its time that it could have come just before; what was acknowledged survives a crash; only
  *       tombstones are purged; stamps grow;
  *   4   when create-index says that it is done, what a lost shard makes missing is not called ready any more;
- *   5   a table that is not of the index is never dropped.
+ *   5   a table that was not of the index when it was looked at is never dropped.
  *
  * ABSTRACTIONS
  *   - The epoch: a writer compares it at put.fence with that of the catalog it loaded before, and starts over if it

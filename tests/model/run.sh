@@ -106,9 +106,10 @@ CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
 PURGE_WITHOUT_FENCE           | recreate_cut
 DROP_BEFORE_WRITERS_STOP      | recreate
-CLAIM_NOT_LOOKED_AT           | ddl
-FIRST_INTENT_FIRST            | ddl
+CLAIM_NOT_LOOKED_AT           | admins
+FIRST_INTENT_FIRST            | admins
 INSERT_BEHIND_UNREAD_ROW      | unique
+INSERT_BEHIND_UNREAD_ROW      | fill_unique_r
 '
 
 for program in spin gcc; do

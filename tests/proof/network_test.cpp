@@ -381,7 +381,9 @@ TEST_CASE("a create-index through a network that goes down or falls silent ends 
   fixture.check_everything();
 }
 
-TEST_CASE("an init that takes an empty shard in, and dies at any packet, leaves no index ready that lacks its rows") {
+TEST_CASE(
+    "an init that takes an empty shard in, and has to give up at any packet, leaves no index ready that lacks its "
+    "rows") {
   NetworkFixture fixture;
   InitTrials trials(fixture);
   Sweep sweep = of_job(down("init-down"));

@@ -41,8 +41,8 @@ struct Tally {
 
 struct Failure {
   std::string what;
-  // It is only rows too many, after a step so slow that a statement may have been given up and come late: no promise is
-  // broken.
+  // It is only rows too many, after a step so slow that a statement may have been given up and come late, and clean
+  // --full removed them: no promise is broken.
   bool excusable = false;
   std::vector<std::string> done;  // before it, as a reader would write it
 };

@@ -39,32 +39,18 @@ class Backfill {
       : shards_(shards), options_(options), control_(control), throttling_(shards, options.throttle) {}
 
   BackfillReport run() {
-    try {
-      find_targets();
-      if (!targets_.empty()) {
-        fill();
-        count_present();
-        reconcile_changed();
-        prove();
-        publish();
-      }
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::interrupted) {
-        release();
-      }
-      throw;
+    find_targets();
+    if (!targets_.empty()) {
+      fill();
+      count_present();
+      reconcile_changed();
+      prove();
+      publish();
     }
-    release();
     return std::move(report_);
   }
 
  private:
-  void release() {
-    for (const FillTarget& target : targets_) {
-      target.lock->release();
-    }
-  }
-
   void find_targets() {
     const base::Deadline deadline = shards_.deadline();
     std::vector<std::string> tables = options_.tables;

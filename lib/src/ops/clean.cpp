@@ -44,9 +44,6 @@ CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobCo
     cleaner.release();
   } catch (const Error& error) {
     report(cleaner, options, Kind::pass, &error);
-    if (error.code() == ErrorCode::interrupted) {
-      cleaner.unlock();
-    }
     throw;
   }
   report(cleaner, options, Kind::pass, nullptr);

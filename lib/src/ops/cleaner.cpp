@@ -247,7 +247,6 @@ void Cleaner::release() {
       }
     }
   });
-  unlock();
 }
 
 CleanReport Cleaner::report() {

@@ -30,10 +30,8 @@ class Cleaner {
   void sweep();
   // Forgets what backfills left that were killed at their very end, and purges the tombstones that are old enough.
   void purge();
-  // Says on all shards that nobody cleans any more, and lets the next one begin.
+  // Says on all shards that nobody cleans any more.
   void release();
-  // Only the latter, which is enough: who holds the lock is at work, whatever names there are.
-  void unlock() noexcept { lock_.release(); }
 
   [[nodiscard]] CleanReport report();
   void count_failure(const Error& error);

@@ -110,7 +110,6 @@ class Creation {
       change_.set_state(generation_, {IndexState::building}, IndexState::ready, steps::create_ready);
     }
     change_.finish(steps::create_finish);
-    change_.release();
     const IndexState otherwise = in_force ? state_of(everywhere) : IndexState::building;
     return {definition_.table, !in_force, empty_store ? IndexState::ready : otherwise};
   }

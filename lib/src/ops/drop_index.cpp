@@ -38,7 +38,6 @@ class Drop {
     for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
       drop(change, everywhere);
     }
-    change.release();
     return std::move(report_);
   }
 

@@ -43,8 +43,6 @@ class IndexChange {
 
   // Removes the intents, shard 0's last.
   void finish(std::string_view step) const;
-  // Lets the next run begin. To be called last.
-  void release() noexcept { lock_.release(); }
 
  private:
   [[nodiscard]] bool is_ours(sql::Connection& connection) const;

@@ -148,9 +148,19 @@ JobLock::JobLock(Shards& shards, std::string job, std::string table)
   acquire();
 }
 
+// A server may notice late that a connection was closed, and would refuse whoever comes next until then. One that
+// answers nobody is not asked.
 JobLock::~JobLock() {
-  if (lease_) {
-    lease_->discard();  // and with the connection the lock
+  if (!lease_) {
+    return;
+  }
+  try {
+    if (!shards_.is_failing(0)) {
+      static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
+    }
+    lease_->discard();
+  } catch (const std::exception&) {
+    (*lease_)->mark_broken();  // the lock ends with the session, and the shard counts as failing
   }
 }
 
@@ -190,6 +200,10 @@ void JobLock::keep_alive() {
     return;
   }
   asked_ = now;
+  if (!lease_) {  // it could not be taken anew when the connection was lost
+    acquire();
+    return;
+  }
   try {
     static_cast<void>((*lease_)->query("SELECT 1"));
   } catch (const sql::ServerError& error) {
@@ -198,18 +212,6 @@ void JobLock::keep_alive() {
     }
     acquire();
   }
-}
-
-void JobLock::release() noexcept {
-  if (!lease_) {
-    return;
-  }
-  try {
-    static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
-  } catch (const std::exception&) {  // it ends with its session
-  }
-  lease_->discard();
-  lease_.reset();
 }
 
 }  // namespace looseleaf::store

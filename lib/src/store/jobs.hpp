@@ -48,8 +48,9 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
 // "host pid 123", for people.
 [[nodiscard]] std::string this_process();
 
-// The right to run a job on this cluster: a named lock on shard 0's server, which the server itself frees as soon as
-// its holder dies. A holder that was only asleep finds its token replaced in looseleaf_progress when it goes on.
+// The right to run a job on this cluster: a named lock on shard 0's server, given back at the end, and freed by the
+// server itself once it notices that its holder has died. A holder that was only asleep finds its token replaced in
+// looseleaf_progress when it goes on.
 class JobLock {
  public:
   // Throws Error(busy), naming the holder, if another process has it.
@@ -62,9 +63,6 @@ class JobLock {
   // To be called at least every half minute (asks the server once a second at most); takes the lock anew if the
   // connection was lost. Throws Error(busy) if another process got it meanwhile.
   void keep_alive();
-  // To be called when the job has ended: a server may notice late that a connection was closed, and would refuse
-  // whoever comes next until then.
-  void release() noexcept;
 
  private:
   void acquire();

@@ -101,6 +101,9 @@ class Shards {
   [[nodiscard]] bool last_ids_were_new(std::uint32_t shard);
   void note_ids(std::uint32_t shard, bool all_new);
 
+  // Whether nothing but failures came from a shard lately.
+  [[nodiscard]] bool is_failing(std::uint32_t shard) { return has_failed_for(shard, std::chrono::milliseconds(0)); }
+
   // Passes a warning to the caller of the library, each text once.
   void warn(Warning warning);
 
