@@ -237,5 +237,43 @@ TEST_CASE("an index is not ready because of a scan that saw what is forgotten" *
   check_run(servers.cluster.looseleaf({"query", "by_m", "m=2", "--ids"}), 0, id_of(1) + "\n");
 }
 
+// A change of a catalog on shard 1 hangs, is tried again when the client has given up on it, and finds itself done
+// already: that must not count before it is on disk.
+TEST_CASE("no shard's writers stop maintaining an index because of another shard's state that is not on disk" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const SlowDisks servers;
+  const auto state_on = [&](std::uint32_t shard) {
+    return servers.cluster.sql(shard, "SELECT state FROM looseleaf_index WHERE table_name = 'by_n'");
+  };
+  cli::Process drop =
+      servers.start({"drop-index", "by_n", "--yes", "--timeout", "8"}, {}, "drop.stop_queries:before@1=stop");
+  REQUIRE(wait_until_stopped(drop));
+  servers.stall(1);
+  drop.signal(SIGCONT);
+  CHECK(drop.wait().status == 3);
+  servers.crash(1);
+  REQUIRE(state_on(1) == "ready\n");
+  CHECK(state_on(0) == "dropping\n");
+  check_status(servers.cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
+}
+
+TEST_CASE("no empty shard joins because of another shard's state that is not on disk" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const SlowDisks servers;
+  const TestCluster& cluster = servers.cluster;
+  cluster.server_sql(cluster.server_of(0), "DROP DATABASE " + cluster.database(0));
+  cli::Process init =
+      servers.start({"init", "--accept-empty-shard", "0", "--timeout", "8"}, {}, "fence.commit:before@1#1=stop");
+  REQUIRE(wait_until_stopped(init));
+  servers.stall(1);
+  init.signal(SIGCONT);
+  CHECK(init.wait().status == 3);
+  servers.crash(1);
+  REQUIRE(cluster.sql(1, "SELECT state FROM looseleaf_index") == "ready\n");
+  check_status(cluster.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":1")), 2, {"shard is not initialised\n"});
+  check_status(cluster.looseleaf({"init", "--accept-empty-shard", "0"}), 0, {"index is building now"});
+  CHECK(cluster.sql(1, "SELECT state FROM looseleaf_index") == "building\n");
+}
+
 }  // namespace
 }  // namespace looseleaf::test

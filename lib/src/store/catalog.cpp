@@ -89,6 +89,7 @@ bool set_index_state(sql::Connection& connection, const std::string& table, std:
   }
   const IndexState state = parse_index_state(found.text(0, 0));
   if (state == to) {
+    draw_epoch(connection);
     return true;
   }
   if (std::find(from.begin(), from.end(), state) == from.end()) {

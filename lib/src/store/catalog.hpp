@@ -33,7 +33,8 @@ struct Catalog {
 [[nodiscard]] Catalog load_catalog(sql::Connection& connection);
 
 // Changes of the catalog, to be made with the fence held exclusively; each may be repeated. Every one draws a new
-// epoch.
+// epoch, also one that finds itself made: that may not be on disk yet, and a commit that changes nothing would not wait
+// for it.
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state);
 // Moves an index from one of the states `from` to another; false, and no change, if it is in none of these and not
