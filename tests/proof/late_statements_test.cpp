@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -256,6 +257,25 @@ TEST_CASE("a job lets go of its lock when it ends, however late its server learn
     CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"late"});
   }
   CHECK(fixture.route.proxy(0).struck() == "(no statement)");
+  fixture.route.heal();
+  fixture.check_nothing_missing();
+}
+
+TEST_CASE("a job that lost its lock's connection is not refused by the session that its server still keeps") {
+  LateFixture fixture;
+  for (std::uint64_t i = 0; i < 80; ++i) {
+    REQUIRE(put_one(fixture.datastore, entity(id_of(i), 1, 1)) == WriteStatus::stored);
+  }
+  fixture.create_index(R"({"table": "late", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  const auto asked = std::make_shared<bool>(false);
+  fixture.route.proxy(0).judge_by([asked](const Packet& packet) {
+    const bool strikes = !*asked && packet.direction == Direction::to_server && packet.statement == "SELECT 1";
+    *asked = *asked || strikes;
+    return strikes ? Verdict{Kind::stall, 600s} : Verdict{};
+  });
+  const cli::ProcessResult result = fixture.start({"backfill", "late", "--max-rate", "20", "--timeout", "6"}).wait();
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(fixture.route.proxy(0).struck() == "SELECT 1");
   fixture.route.heal();
   fixture.check_nothing_missing();
 }

@@ -144,7 +144,8 @@ JobLock::JobLock(Shards& shards, std::string job, std::string table)
       job_(std::move(job)),
       table_(std::move(table)),
       name_(name_of_lock(shards, job_, table_)),
-      token_(base::random_u64()) {
+      token_(base::random_u64()),
+      own_name_(fmt::format("looseleaf.own.{:016x}", token_)) {
   acquire();
 }
 
@@ -164,14 +165,36 @@ JobLock::~JobLock() {
   }
 }
 
+// Takes a second lock too, whose name nobody else knows: by that a later session of ours recognises this one.
+bool JobLock::take(sql::Connection& connection) const {
+  return connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", name_)).cell(0, 0) == "1" &&
+         connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", own_name_)).cell(0, 0) == "1";
+}
+
+// A server that has not noticed that a connection was lost keeps its session, and with it the lock, until the session
+// has been idle for its wait_timeout. False if it is not ours that is in the way.
+bool JobLock::end_former_session(sql::Connection& connection) const {
+  const auto former = session_with_lock(connection, own_name_);
+  if (!former || former != session_with_lock(connection, name_)) {
+    return false;
+  }
+  try {
+    connection.execute("KILL " + *former);
+  } catch (const sql::ServerError& error) {
+    if (error.retryable()) {
+      throw;
+    }  // else it has ended meanwhile, or is waited for
+  }
+  return true;
+}
+
 void JobLock::acquire() {
   const base::Deadline deadline = shards_.deadline();
   sql::with_retries(deadline, [&] {
     lease_.reset();
     Lease lease = shards_.connect(0, deadline);
     lease->execute("SET SESSION wait_timeout = 120");
-    const sql::Result got = lease->query(fmt::format("SELECT GET_LOCK('{}', 1)", name_));
-    if (got.cell(0, 0) == "1") {
+    if (take(*lease) || (end_former_session(*lease) && take(*lease))) {
       lease_.emplace(std::move(lease));
       return;
     }

@@ -61,15 +61,19 @@ class JobLock {
 
   [[nodiscard]] std::uint64_t token() const { return token_; }
   // To be called at least every half minute (asks the server once a second at most); takes the lock anew if the
-  // connection was lost. Throws Error(busy) if another process got it meanwhile.
+  // connection was lost, also where the server has not noticed that. Throws Error(busy) if another process got it
+  // meanwhile.
   void keep_alive();
 
  private:
   void acquire();
+  [[nodiscard]] bool take(sql::Connection& connection) const;
+  [[nodiscard]] bool end_former_session(sql::Connection& connection) const;
 
   Shards& shards_;
   std::string job_, table_, name_;
   std::uint64_t token_;
+  std::string own_name_;
   std::optional<Lease> lease_;
   std::chrono::steady_clock::time_point asked_;
 };
