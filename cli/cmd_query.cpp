@@ -50,6 +50,7 @@ Query query_of(const Options& options) {
   query.limit = options.limit.value_or(0);
   query.after = options.after.value_or("");
   query.partial = options.partial;
+  query.stop = stop_requested;
   return query;
 }
 
@@ -143,10 +144,17 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   const Drain drain;
   bool wanted = true;
-  const QueryReport report = store.query(query, [&](const Entity& entity) {
-    wanted = print_entity(entity, options, globals);
-    return wanted && !stop_requested();
-  });
+  QueryReport report;
+  try {
+    report = store.query(query, [&](const Entity& entity) {
+      wanted = print_entity(entity, options, globals);
+      return wanted && !stop_requested();
+    });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::interrupted) {
+      throw;
+    }
+  }
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }

@@ -1,10 +1,14 @@
 // looseleaf query: conditions, order, limits, and indexes of every kind.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/failpoint.hpp"
 #include "tests/cli/expectations.hpp"
 
 namespace looseleaf::test {
@@ -143,6 +147,51 @@ TEST_CASE("an array is found by each of its values, once a query") {
                          entity(1, R"("tags":["red","blue","red"])") + entity(2, R"("tags":["blue"])") +
                              entity(3, R"("tags":[])") + entity(4, R"("tags":["red",7,null])"),
                          {{{"tags=red"}, {1, 4}}, {{"tags=blue"}, {1, 2}}, {{}, {1, 2, 4}}, {{"tags^=b"}, {1, 2}}});
+}
+
+TEST_CASE("an entity with many values is read once, however many of its rows match") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  std::vector<int> tags(3000);
+  std::iota(tags.begin(), tags.end(), 0);
+  const std::string values = fmt::format("\"tags\":[{}]", fmt::join(tags, ","));
+  put_all(cluster, entity(1, values) + entity(2, "\"tags\":[1000]") + entity(3, values));
+  for (const std::vector<std::string>& filter : {std::vector<std::string>{}, {"--where", "other=1"}}) {
+    std::vector<std::string> arguments = {"query", "i", "tags>=0", "--explain"};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    const cli::ProcessResult result = cluster.looseleaf(arguments);
+    CHECK(contains(result.out, "index rows read: 6001\n"));
+    CHECK(contains(result.out, "entities read: 3\n"));
+    CHECK(contains(result.out, "repeated rows: 5998\n"));
+    CHECK(contains(result.out, filter.empty() ? "\nentities: 3\n" : "\nfiltered: 3\n"));
+  }
+  check_run(cluster.looseleaf({"query", "i", "--ids", "--desc"}), 0,
+            id_of(3) + "\n" + id_of(1) + "\n" + id_of(2) + "\n");
+}
+
+TEST_CASE("a query that finds nothing for long ends at a signal" * doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "a", "type": "int"}]})");
+  std::string input;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    input += entity(i, "\"a\":1");
+  }
+  put_all(cluster, input);
+  const std::string failpoint = "query.read_entities:before#1=stop,query.read_entities:before#3=kill";
+  cli::Process query = start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
+                              cluster.file(), "query", "i", "a=1", "--where", "b=1"});
+  REQUIRE(wait_until_stopped(query));
+  query.signal(SIGTERM);
+  query.signal(SIGCONT);
+  check_run(query.wait(), 128 + SIGTERM, "");
+}
+
+TEST_CASE("the greatest limit there is leaves nothing out") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "a", "type": "int"}]})");
+  put_all(cluster, entity(1, "\"a\":1") + entity(2, "\"a\":2"));
+  check_run(cluster.looseleaf({"query", "i", "--ids", "--limit", "18446744073709551615"}), 0,
+            id_of(1) + "\n" + id_of(2) + "\n");
 }
 
 TEST_CASE("members of the objects in an array are found") {

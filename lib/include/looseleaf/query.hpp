@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
 #include <string>
@@ -36,6 +37,8 @@ struct Query {
   std::uint64_t limit = 0;  // entities; 0: all
   std::string after;        // a QueryReport's `next`: go on where that page ended
   bool partial = false;     // answer although a shard cannot be asked
+  // Asked now and then, also while nothing is found: true ends the query with Error(interrupted).
+  std::function<bool()> stop = {};
 };
 
 struct QueryReport {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
@@ -28,6 +29,8 @@ store::Purpose purpose_of(const Query& query) {
   return query.partial ? store::Purpose::brief : store::Purpose::general;
 }
 
+constexpr std::size_t most_remembered = 65'536;  // ids, some 6 MiB
+
 class Run {
  public:
   enum class Judgement { wanted, stale, repeat, unlike_where };
@@ -38,12 +41,14 @@ class Run {
         query_(query),
         plan_(index.definition, query),
         filter_(query.where),
-        unavailable_(unavailable) {
+        unavailable_(unavailable),
+        several_rows_(std::any_of(index.definition.properties.begin(), index.definition.properties.end(),
+                                  [](const Property& property) { return property.each; })) {
     const auto after =
         query.after.empty() ? std::nullopt : std::optional(parse_token(index.definition, query, query.after));
     // One more than asked for tells whether there is a next page.
-    const std::size_t chunk =
-        query.limit == 0 ? ShardRows::first_chunk : std::min<std::uint64_t>(query.limit + 1, ShardRows::largest_chunk);
+    const std::size_t chunk = query.limit == 0 ? ShardRows::first_chunk
+                                               : std::min<std::uint64_t>(query.limit, ShardRows::largest_chunk - 1) + 1;
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
       if (!unavailable.lacks(shard)) {
@@ -54,6 +59,9 @@ class Run {
 
   QueryReport run(const std::function<bool(const Entity&)>& on_entity) {
     while (true) {
+      if (query_.stop && query_.stop()) {
+        throw Error(ErrorCode::interrupted, "stopped before everything was found");
+      }
       const std::vector<store::IndexEntry> entries = next_batch();
       if (entries.empty() || !give(entries, on_entity)) {
         break;
@@ -113,9 +121,11 @@ class Run {
     std::vector<std::optional<Judgement>> judged_;
   };
 
-  // Merges the shards' rows.
+  // Merges the shards' rows. Of an entity that has several, because an array is indexed, one is in a batch: what is
+  // found out about it spares reading its body for each of the others.
   std::vector<store::IndexEntry> next_batch() {
     std::vector<store::IndexEntry> batch;
+    std::set<Uuid> in_batch;
     while (batch.size() < batch_size_) {
       if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
         if (!batch.empty()) {
@@ -132,6 +142,10 @@ class Run {
       if (!first) {
         break;
       }
+      if (several_rows_ && !in_batch.insert(first->head()->entity_id).second &&
+          !judged_.contains(first->head()->entity_id)) {
+        break;
+      }
       take(*first, batch);
     }
     batch_size_ = std::min(ShardRows::largest_chunk, batch_size_ * 2);
@@ -146,6 +160,10 @@ class Run {
       return;
     }
     last_taken_ = entry;
+    if (judged_.contains(entry.entity_id)) {
+      ++report_.filtered_repeats;
+      return;
+    }
     batch.push_back(std::move(entry));
   }
 
@@ -197,6 +215,9 @@ class Run {
   bool give(const store::IndexEntry& entry, const GetResult& result, Judgement judgement,
             const std::function<bool(const Entity&)>& on_entity) {
     ++report_.entities_read;
+    if (several_rows_ && judgement != Judgement::stale) {
+      remember(entry.entity_id);
+    }
     switch (judgement) {
       case Judgement::stale:
         ++report_.filtered_stale;
@@ -223,6 +244,14 @@ class Run {
     return true;
   }
 
+  // Its other rows that follow are repeats. One that is forgotten is read again and found to be one.
+  void remember(const Uuid& id) {
+    if (judged_.size() == most_remembered) {
+      judged_.clear();
+    }
+    judged_.insert(id);
+  }
+
   [[nodiscard]] Judgement judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {
     switch (plan_.judge(entry, entity)) {
       case QueryPlan::Verdict::stale:
@@ -243,6 +272,8 @@ class Run {
   Unavailable& unavailable_;
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
+  const bool several_rows_;  // an entity may have
+  std::set<Uuid> judged_;    // then: entities of which a row was found to be right
   std::optional<store::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
 };
