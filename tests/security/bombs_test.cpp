@@ -129,6 +129,15 @@ TEST_CASE("input without an end is read in bounded memory") {
     CHECK(result.status == 1);
     CHECK(result.err.size() < 5000);
   }
+  for (const std::string opened : {"[", "[{\"a\":"}) {
+    CAPTURE(opened);
+    const cli::ProcessResult result =
+        shell("(printf '{\"a\":'; yes '" + opened +
+                  "' | tr -d '\\n' | head -c 300000000) | \"$looseleaf\" --cluster \"$1\" put --quiet",
+              cluster.file());
+    CHECK(result.status == 1);
+    CHECK(result.err.size() < 5000);
+  }
   CHECK(peak_mebibytes() < most_memory);
 }
 

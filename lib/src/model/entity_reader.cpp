@@ -357,6 +357,9 @@ Complaint EntityReader::Impl::explained(ValueScanner::Fault fault) {
       return {"brackets do not match",
               fmt::format("a {} where a {} is open", static_cast<char>(input_.peek()), scanner_.innermost()),
               "close first what was opened last"};
+    case ValueScanner::Fault::too_deep:
+      return {
+          "nested too deeply", {}, fmt::format("at most {} objects and arrays may be open at once", model::max_depth)};
     case ValueScanner::Fault::not_closed:
       break;
   }

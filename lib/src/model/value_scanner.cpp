@@ -20,6 +20,10 @@ ValueScanner::Step ValueScanner::feed(char byte, bool begins_line, Fault& fault)
         fault = Fault::not_closed;
         return Step::broken;
       }
+      if (open_.size() == deepest) {
+        fault = Fault::too_deep;
+        return Step::broken;
+      }
       return open(byte);
     case '}':
     case ']':

@@ -1,6 +1,7 @@
 // Finds the end of one JSON value by following its brackets and strings, a byte at a time.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace looseleaf::model {
@@ -15,7 +16,10 @@ class ValueScanner {
   };
 
   // Why a byte cannot belong to the value.
-  enum class Fault { not_closed, line_break, no_match };
+  enum class Fault { not_closed, line_break, no_match, too_deep };
+
+  // So many brackets may be open: far more than anything that is stored has, and few enough to remember.
+  static constexpr std::size_t deepest = std::size_t{1} << 20;
 
   // The bracket that was opened last; there must be one.
   [[nodiscard]] char innermost() const { return open_.back(); }

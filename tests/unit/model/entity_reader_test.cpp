@@ -151,6 +151,8 @@ TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
       {"{\"a\":1\n{}", "object is not closed", "it begins at line 1, column 1", cut_off},
       {"{\"a\":\"\n", "line break inside a string", "", "write a line break as \\n, or close the string"},
       {"{\"a\":[1}", "brackets do not match", "a } where a [ is open", "close first what was opened last"},
+      {"{\"a\":" + std::string(1'100'000, '['), "nested too deeply", "",
+       "at most 128 objects and arrays may be open at once"},
       {"\n [{},", "array is not closed; reading of the array stopped here", "it begins at line 2, column 2",
        "see whether the input is cut off"},
       {"[{},,{}]", "syntax error between array elements; reading of the array stopped here", "", one_comma},
