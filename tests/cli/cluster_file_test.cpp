@@ -106,6 +106,17 @@ TEST_CASE("status tells a shard of another cluster and one that was not initiali
   }
 }
 
+TEST_CASE("status shows the other shards, and who may be at work there, when shard 0 is gone") {
+  const TestCluster cluster = with_index();
+  cluster.sql(1,
+              "INSERT INTO looseleaf_progress (job, table_name, generation, token, holder, since, heartbeat) VALUES "
+              "('clean', '', 0, 1, 'somebody pid 7', NOW(6), NOW(6))");
+  cluster.server_sql(cluster.server_of(0), "DROP DATABASE " + cluster.database(0));
+  const cli::ProcessResult result = cluster.looseleaf({"status"});
+  check_status(result, 2, {"looseleaf: error: shard is not initialised\n", "shard: 0\n"});
+  CHECK(holds_in_order(result.out, {cluster.socket(0), " uninitialised", cluster.socket(1), " up ", "somebody pid 7"}));
+}
+
 TEST_CASE("status says of a cluster that was never initialised that it is not, once") {
   const TestCluster fresh = TestCluster::shared(2);
   const auto check = [&] {
