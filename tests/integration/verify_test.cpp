@@ -207,7 +207,9 @@ TEST_CASE("a limited rate is kept over half a second: what comes late is made go
 }
 
 TEST_CASE(
-    "a job with a limited rate divides the ids so that servers digest 500 rows at once, however low the rate is") {
+    "a job with a limited rate divides the ids so that servers digest 500 rows at once, however low the rate is, and "
+    "is "
+    "heard of meanwhile") {
   StoreFixture fixture(1);
   std::vector<std::string> entities;
   for (std::uint64_t i = 0; i < 12'000; ++i) {
@@ -219,8 +221,10 @@ TEST_CASE(
   limits.max_rate = 1000;
   ops::Throttling throttling(shards, limits);
   ops::WalkVisitor visitor;
-  visitor.progress = [](const Progress&) {};
+  int heard = 0;
+  visitor.progress = [&](const Progress&) { ++heard; };
   CHECK(ops::make_grid(shards, {}, throttling, visitor).ranges() == 24);
+  CHECK(heard >= 24);
   ops::Throttling unlimited(shards, {});
   CHECK(ops::make_grid(shards, {}, unlimited, visitor).ranges() <= 3);
 }

@@ -129,6 +129,7 @@ class Walk {
   // Adds bounds within a range in which a table has many more rows than there are entities.
   void divide(std::uint32_t shard, const IndexDefinition& definition, const store::IdRange& range,
               std::vector<Uuid>& bounds) {
+    show_begun(shard);
     const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
       return store::estimate_entries(connection, definition, range);
     });
@@ -146,7 +147,8 @@ class Walk {
                   const IdAfter& id_after) {
     const std::size_t paced = paced_step(rows);
     for (std::size_t step = smallest_step;;) {
-      wait(shard, 0);
+      throttling_.wait(0, [&](const std::string& reason) { show_begun(shard, reason); });
+      show_begun(shard);
       const std::size_t limited = throttling_.paces() ? paced : step;
       const auto turn = throttling_.turn();
       const auto start = Clock::now();
@@ -177,6 +179,9 @@ class Walk {
   void wait(std::uint32_t shard, std::uint64_t rows) {
     throttling_.wait(rows, [&](const std::string& reason) { show_compared(shard, reason); });
   }
+
+  // While the ranges are laid out: on a large store for so long that locks and sessions would end for want of use.
+  void show_begun(std::uint32_t shard, const std::string& waiting = {}) { progress({"verify", shard, 0, 0, waiting}); }
 
   void show_compared(std::uint32_t shard, const std::string& waiting = {}) {
     std::unique_lock lock(mutex_);
