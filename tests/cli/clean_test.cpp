@@ -284,6 +284,55 @@ TEST_CASE("a pass looks at no more entities a second than it may") {
   CHECK(Clock::now() - started > 1s);
 }
 
+std::uint64_t count(const TestCluster& cluster, const std::string& condition) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    sum += std::stoull(cluster.sql(shard, "SELECT COUNT(*) FROM entities WHERE " + condition));
+  }
+  return sum;
+}
+
+TEST_CASE("tombstones are found however many entities stand between them, also where all have one stamp") {
+  const TestCluster cluster = with_entities(9000);
+  REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1), id_of(4500), id_of(8998), id_of(8999)}).status == 0);
+  cluster.sql(0, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY");
+  cluster.sql(1, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY + INTERVAL added_id MICROSECOND");
+  check_status(cluster.looseleaf({"clean"}), 0, {"purged 5 tombstones\n"});
+  CHECK(count(cluster, "body IS NULL") == 0);
+  CHECK(count(cluster, "body IS NOT NULL") == 8995);
+}
+
+TEST_CASE("a purge keeps to the rate, ends at a signal, and goes on from there") {
+  constexpr std::uint64_t tombstones = 3000;
+  const TestCluster cluster = with_entities(tombstones);
+  std::string ids;
+  for (std::uint64_t i = 0; i < tombstones; ++i) {
+    ids += id_of(i) + "\n";
+  }
+  REQUIRE(cluster.looseleaf({"delete", "-"}, ids).status == 0);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.sql(shard,
+                "UPDATE entities SET updated = NOW(6) - INTERVAL 2 DAY + INTERVAL added_id SECOND; INSERT INTO "
+                "looseleaf_progress (job, table_name, generation, barrier, token, holder, since, heartbeat) VALUES "
+                "('clean', '', 0, NOW(6), 1, '', NOW(6), NOW(6))");
+  }
+  cli::Process job = start({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "400"});
+  wait_until("something is purged", [&] { return count(cluster, "body IS NULL") < tombstones; });
+  job.signal(SIGTERM);
+  const auto purged = [](const cli::ProcessResult& result, std::uint64_t number) {
+    std::string err = result.err;
+    std::erase(err, ',');  // of thousands
+    return contains(err, fmt::format("purged {} tombstones\n", number));
+  };
+  const cli::ProcessResult stopped = job.wait();
+  check_status(stopped, 143, {"stopped by a signal before the end; what was done is kept\n"});
+  const std::uint64_t left = count(cluster, "body IS NULL");
+  CHECK(left > tombstones / 3);
+  CHECK_MESSAGE(purged(stopped, tombstones - left), stopped.err);
+  CHECK(purged(cluster.looseleaf({"clean"}), left));
+  CHECK(count(cluster, "body IS NULL") == 0);
+}
+
 TEST_CASE("the watermark waits for a transaction that is in flight" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = with_entities(10);
   check_status(cluster.looseleaf({"clean", "--quiet"}), 0);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sql/literals.hpp"
-#include "store/statements.hpp"
+#include "store/entity_rows.hpp"
 
 namespace looseleaf::ops {
 
@@ -12,13 +12,13 @@ void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, b
                  const std::function<void(const std::vector<Uuid>&)>& work) {
   constexpr std::size_t batch_size = 500;
   // Pages down the key on updated, which ends in the primary key added_id.
-  std::string below = fmt::format("updated < {}", sql::stamp_literal(until));
+  store::StampPlace below = {until, 0};
   while (true) {
     const sql::Result rows = store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
       return connection.query(
           fmt::format("SELECT id, updated, added_id FROM entities WHERE updated >= {} AND {} "
                       "ORDER BY updated DESC, added_id DESC LIMIT {}",
-                      sql::stamp_literal(from), below, batch_size));
+                      sql::stamp_literal(from), store::earlier_than(below), batch_size));
     });
     if (rows.empty()) {
       return;
@@ -28,9 +28,7 @@ void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, b
       ids.push_back(store::require_uuid(rows.text(i, 0)));
     }
     work(ids);
-    const std::string last = sql::stamp_literal(base::parse_stamp(rows.text(rows.size() - 1, 1)));
-    below = fmt::format("updated <= {0} AND (updated < {0} OR added_id < {1})", last,
-                        rows.unsigned_integer(rows.size() - 1, 2));
+    below = {base::parse_stamp(rows.text(rows.size() - 1, 1)), rows.unsigned_integer(rows.size() - 1, 2)};
   }
 }
 

@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto nap = std::chrono::milliseconds(100);
 constexpr auto between_passes = std::chrono::seconds(1);
 constexpr auto between_purges = std::chrono::minutes(1);
+constexpr auto longest_purge = std::chrono::seconds(2);  // before the next pass, which must not wait for long
 constexpr auto between_claims = std::chrono::seconds(2);
 constexpr auto after_failed_sweep = std::chrono::minutes(1);
 
@@ -40,7 +41,7 @@ CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobCo
     if (options.full) {
       cleaner.sweep();
     }
-    cleaner.purge();
+    cleaner.purge(Clock::time_point::max());
     cleaner.release();
   } catch (const Error& error) {
     report(cleaner, options, Kind::pass, &error);
@@ -128,8 +129,7 @@ class Follower {
     for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
       try {
         cleaner_->pass();
-        if (Clock::now() >= purge_at) {
-          cleaner_->purge();
+        if (Clock::now() >= purge_at && cleaner_->purge(Clock::now() + longest_purge)) {
           purge_at = Clock::now() + between_purges;
         }
         tell(Kind::pass, nullptr);

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
 #include "ops/index_tables.hpp"
-#include "ops/purge.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
 #include "sql/errors.hpp"
@@ -29,6 +29,7 @@ Cleaner::Cleaner(store::Shards& shards, const CleanOptions& options, JobControl&
       control_(control),
       throttling_(shards, options.throttle),
       named_(shards.count(), 0),
+      purging_(shards.count()),
       lock_(shards, "clean", ""),
       settled_(shards.count(), Clock::now()) {}
 
@@ -188,11 +189,15 @@ void Cleaner::sweep() {
   }
 }
 
-void Cleaner::purge() {
-  on_all_shards([this](std::uint32_t shard) {
+bool Cleaner::purge(Clock::time_point until) {
+  std::atomic<bool> all = true;
+  on_all_shards([&](std::uint32_t shard) {
     forget_ended_backfills(shard);
-    purge_settled(shard);
+    if (!purge_settled(shard, until)) {
+      all = false;
+    }
   });
+  return all;
 }
 
 // A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
@@ -215,27 +220,61 @@ bool Cleaner::is_building(const store::JobRow& backfill) {
   });
 }
 
-// Tombstones older than a day, than every running backfill's start and than every watermark.
-void Cleaner::purge_settled(std::uint32_t shard) {
-  breathe("clean", shard, {});
-  base::Stamp before;
-  store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
+// A day ago, or when a running backfill began, or how far this or another job has looked.
+base::Stamp Cleaner::purge_before(std::uint32_t shard) {
+  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    base::Stamp before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
     before.micros -= day;
     for (const store::JobRow& job : store::read_jobs(connection)) {
       if (job.barrier && job.job != "purge") {
         before = std::min(before, *job.barrier);
       }
     }
+    return before;
   });
-  const base::Stamp from = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
-  base::Stamp settled;
-  const std::uint64_t purged = ops::purge(shards_, shard, from, before, settled);
-  if (settled > from) {
-    write_watermark(shard, "purge", settled);
+}
+
+// The watermark goes along, so that whoever comes after a crash does not begin anew.
+bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
+  constexpr auto between_watermarks = std::chrono::seconds(1);
+  breathe("clean", shard, {});
+  const base::Stamp before = purge_before(shard);
+  base::Stamp written = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
+  Purging now = purging_[shard].value_or(Purging{{written, 0}});
+  base::Stamp settled = written;
+  auto write_at = Clock::now() + between_watermarks;
+  for (bool more = now.place.updated < before; more;) {
+    const Tombstones found = find_tombstones(shards_, shard, now.place, before);
+    now.all_removed = purge(shard, found.ids) && now.all_removed;
+    more = found.next.has_value();
+    now.place = found.next.value_or(store::StampPlace{before, 0});
+    settled = now.all_removed ? std::max(settled, now.place.updated) : settled;
+    purging_[shard] = more ? std::optional(now) : std::nullopt;
+    if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
+      write_watermark(shard, "purge", settled);
+      written = settled;
+      write_at = Clock::now() + between_watermarks;
+    }
+    if (more && Clock::now() >= until) {
+      return false;
+    }
+    breathe("clean", shard, {});
   }
-  const std::lock_guard lock(mutex_);
-  report_.purged += purged;
+  return true;
+}
+
+bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones) {
+  std::uint64_t removed = 0;
+  in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
+    const std::uint64_t gone = ops::purge(shards_, shard, batch, [&] {
+      throttling_.wait(reconcile_slice, [&](const std::string& waiting) { breathe("clean", shard, waiting); });
+      breathe("clean", shard, {});
+    });
+    removed += gone;
+    const std::lock_guard lock(mutex_);
+    report_.purged += gone;
+  });
+  return removed == tombstones.size();
 }
 
 void Cleaner::release() {

@@ -5,11 +5,13 @@
 #include <functional>
 #include <looseleaf/jobs.hpp>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "ops/purge.hpp"
 #include "ops/throttling.hpp"
 #include "store/jobs.hpp"
 #include "store/shards.hpp"
@@ -28,8 +30,9 @@ class Cleaner {
   void pass();
   // Verifies everything and mends what is found, orphans too: what a put left that died before its commit.
   void sweep();
-  // Forgets what backfills left that were killed at their very end, and purges the tombstones that are old enough.
-  void purge();
+  // Forgets what backfills left that were killed at their very end, and purges the tombstones that are old enough,
+  // until `until` or a little longer. False if there may be more: the next call goes on.
+  bool purge(std::chrono::steady_clock::time_point until);
   // Says on all shards that nobody cleans any more.
   void release();
 
@@ -56,14 +59,24 @@ class Cleaner {
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
   [[nodiscard]] bool is_building(const store::JobRow& backfill);
-  void purge_settled(std::uint32_t shard);
+  // How far the purge of a shard has come.
+  struct Purging {
+    store::StampPlace place;
+    bool all_removed = true;  // of what is before it
+  };
+  // Stamps of tombstones that nothing needs any more are below it.
+  [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
+  bool purge_settled(std::uint32_t shard, Clock::time_point until);
+  // Returns whether all of them were removed.
+  bool purge(std::uint32_t shard, std::span<const Uuid> tombstones);
 
   store::Shards& shards_;
   const CleanOptions& options_;
   JobControl& control_;
   Throttling throttling_;
-  std::vector<char> named_;  // by shard: this process stands as the holder in its watermark's row
-  std::mutex mutex_;         // guards everything below, and calls of on_progress
+  std::vector<char> named_;                      // by shard: this process stands as the holder in its watermark's row
+  std::vector<std::optional<Purging>> purging_;  // by shard: a purge that has not come to its end
+  std::mutex mutex_;                             // guards everything below, and calls of on_progress
   store::JobLock lock_;
   CleanReport report_;
   std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at

@@ -21,7 +21,8 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-constexpr std::size_t batch_size = 200;
+// Of any kind: to find tombstones each is looked at, and a store has many more entities than it has those.
+constexpr std::size_t entities_at_once = 2000;
 
 std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids) {
   const Step step(steps::purge_lock_entities, shard);
@@ -53,9 +54,33 @@ std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std
   return connection.execute("DELETE FROM entities WHERE id IN (" + store::id_list(tombstones) + ") AND body IS NULL");
 }
 
-// Locks the tombstones among `ids` and removes those that no index row refers to. The rows are looked for with the
-// tombstone locked: nobody can put the entity meanwhile.
-std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids) {
+}  // namespace
+
+Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const store::StampPlace& behind,
+                           base::Stamp before) {
+  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+    Tombstones found;
+    store::StampPlace end = {before, 0};
+    const sql::Result last = connection.query(
+        fmt::format("SELECT updated, added_id FROM entities WHERE {} AND {} ORDER BY updated, added_id LIMIT {}, 1",
+                    store::later_than(behind), store::earlier_than(end), entities_at_once - 1));
+    if (!last.empty()) {
+      found.next = {base::parse_stamp(last.text(0, 0)), last.unsigned_integer(0, 1)};
+      end = {found.next->updated, found.next->added_id + 1};
+    }
+    const sql::Result rows = connection.query(
+        fmt::format("SELECT id FROM entities WHERE {} AND {} AND body IS NULL ORDER BY updated, added_id",
+                    store::later_than(behind), store::earlier_than(end)));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      found.ids.push_back(store::require_uuid(rows.text(i, 0)));
+    }
+    return found;
+  });
+}
+
+std::uint64_t purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids,
+                    const std::function<void()>& between) {
+  reconcile_in_slices(shards, shard, ids, ReconcileMode::repair, between);
   const base::Deadline deadline = shards.deadline();
   return sql::with_retries(deadline, [&]() -> std::uint64_t {
     const auto leases = connect_all(shards, deadline);
@@ -74,43 +99,6 @@ std::uint64_t purge_batch(store::Shards& shards, std::uint32_t shard, std::span<
       return removed;
     });
   });
-}
-
-}  // namespace
-
-std::uint64_t purge(store::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp before,
-                    base::Stamp& settled) {
-  settled = from;
-  std::uint64_t removed = 0;
-  bool all_removed = true;
-  std::string above = fmt::format("updated >= {}", sql::stamp_literal(from));
-  while (from < before) {
-    const base::Deadline deadline = shards.deadline();
-    const sql::Result rows = store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-      return connection.query(
-          fmt::format("SELECT id, updated, added_id FROM entities WHERE {} AND updated < {} AND body IS NULL "
-                      "ORDER BY updated, added_id LIMIT {}",
-                      above, sql::stamp_literal(before), batch_size));
-    });
-    if (rows.empty()) {
-      break;
-    }
-    std::vector<Uuid> ids;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      ids.push_back(store::require_uuid(rows.text(i, 0)));
-    }
-    reconcile_in_slices(shards, shard, ids, ReconcileMode::repair, [] {});
-    std::uint64_t gone = 0;
-    in_batches(ids, ids.size(), [&](std::span<const Uuid> batch) { gone += purge_batch(shards, shard, batch); });
-    removed += gone;
-    all_removed = all_removed && gone == ids.size();
-    const base::Stamp last = base::parse_stamp(rows.text(rows.size() - 1, 1));
-    settled = all_removed ? last : settled;
-    above = fmt::format("updated >= {0} AND (updated > {0} OR added_id > {1})", sql::stamp_literal(last),
-                        rows.unsigned_integer(rows.size() - 1, 2));
-  }
-  settled = all_removed ? std::max(settled, before) : settled;
-  return removed;
 }
 
 }  // namespace looseleaf::ops

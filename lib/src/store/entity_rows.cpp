@@ -95,6 +95,16 @@ class RowLiterals {
 
 }  // namespace
 
+std::string earlier_than(const StampPlace& place) {
+  return fmt::format("(updated < {0} OR (updated = {0} AND added_id < {1}))", sql::stamp_literal(place.updated),
+                     place.added_id);
+}
+
+std::string later_than(const StampPlace& place) {
+  return fmt::format("(updated > {0} OR (updated = {0} AND added_id > {1}))", sql::stamp_literal(place.updated),
+                     place.added_id);
+}
+
 std::size_t statement_size(std::size_t body_size) {
   return 2 * body_size + row_overhead;
 }

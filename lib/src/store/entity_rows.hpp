@@ -21,6 +21,17 @@ struct EntityRow {
   std::optional<std::string> body;  // as stored; absent: a tombstone
 };
 
+// A place in the order of stamps, and of row numbers where stamps are the same: that of the key on `updated`.
+struct StampPlace {
+  base::Stamp updated;
+  std::uint64_t added_id = 0;
+};
+
+// Conditions for entities before and behind a place. Servers meet them by reading that key from there on, also in the
+// midst of many rows with one stamp.
+[[nodiscard]] std::string earlier_than(const StampPlace& place);
+[[nodiscard]] std::string later_than(const StampPlace& place);
+
 enum class Lock { none, shared, exclusive };
 
 // The rows that exist among ids that are sorted, in id order; locking reads lock them in that order. More than max_ids
