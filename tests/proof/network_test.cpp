@@ -1,10 +1,12 @@
 // A network that fails at any moment: each command through proxies that cut, reset, go down or fall silent at a packet.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +79,18 @@ Trial put_trial(NetworkFixture& fixture, std::uint64_t) {
 Trial single_put_trial(NetworkFixture& fixture, std::uint64_t) {
   const std::string id = id_of(8 * ++fixture.trials);
   return trial_of_put(fixture, {{id, entity(id, 1, 1)}}, {{id, entity(id, 2, 1)}});
+}
+
+// One entity with more rows of one index on each shard than one statement inserts: a tag for each number from `first`
+// on.
+Trial long_put_trial(NetworkFixture& fixture, std::uint64_t) {
+  const std::string id = id_of(8 * ++fixture.trials);
+  const auto with_tags = [&](int first) {
+    std::vector<int> tags(10'100);
+    std::iota(tags.begin(), tags.end(), first);
+    return fmt::format(R"({{"id":"{}","n":1,"owner":1,"tags":[{}]}})", id, fmt::join(tags, ","));
+  };
+  return trial_of_put(fixture, {{id, with_tags(0)}}, {{id, with_tags(5000)}});
 }
 
 Trial delete_trial(NetworkFixture& fixture, std::uint64_t) {
@@ -260,11 +274,48 @@ class InitTrials {
   NetworkFixture& fixture_;
 };
 
+// A job has many operations, each of which has its time; those before the network fails need some too.
+constexpr std::chrono::milliseconds rest_of_job = 8s;
+
+Sweep down(const std::string& name) {
+  return {.name = name, .kinds = {Kind::down}, .recovers = false, .timeout = "1", .longest = 4s, .most = 4};
+}
+
+// A statement may take 3 s, and what is tried last is given the rest of the time in whole seconds.
+Sweep silent(const std::string& name) {
+  return {.name = name,
+          .kinds = {Kind::silent},
+          .recovers = false,
+          .timeout = "6",
+          .longest = 10s,
+          .most = 3,
+          .most_full = 60};
+}
+
+Sweep of_job(Sweep sweep) {
+  sweep.longest += rest_of_job;
+  return sweep;
+}
+
 TEST_CASE("a put survives one cut of the network at any packet") {
   NetworkFixture fixture;
   Sweeper(fixture, {.name = "put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 120, .workers = 4},
           [&](std::uint64_t round) { return put_trial(fixture, round); })
       .run();
+  fixture.check_everything();
+}
+
+TEST_CASE(
+    "a put of more rows than one statement inserts survives cuts between its statements, or a network that goes down") {
+  NetworkFixture fixture;
+  fixture.create_index(by_tag);
+  Sweep cut = {.name = "long-put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 45, .most_full = 200, .workers = 2};
+  Sweep gone = down("long-put-down");
+  gone.most = 8;
+  gone.most_full = 60;
+  for (const Sweep& sweep : {cut, gone}) {
+    Sweeper(fixture, sweep, [&](std::uint64_t round) { return long_put_trial(fixture, round); }).run();
+  }
   fixture.check_everything();
 }
 
@@ -331,29 +382,6 @@ TEST_CASE("a put through a network that falls silent at any packet ends in time 
           [&](std::uint64_t round) { return single_put_trial(fixture, round); })
       .run();
   fixture.check_everything();
-}
-
-// A job has many operations, each of which has its time; those before the network fails need some too.
-constexpr std::chrono::milliseconds rest_of_job = 8s;
-
-Sweep down(const std::string& name) {
-  return {.name = name, .kinds = {Kind::down}, .recovers = false, .timeout = "1", .longest = 4s, .most = 4};
-}
-
-// A statement may take 3 s, and what is tried last is given the rest of the time in whole seconds.
-Sweep silent(const std::string& name) {
-  return {.name = name,
-          .kinds = {Kind::silent},
-          .recovers = false,
-          .timeout = "6",
-          .longest = 10s,
-          .most = 3,
-          .most_full = 60};
-}
-
-Sweep of_job(Sweep sweep) {
-  sweep.longest += rest_of_job;
-  return sweep;
 }
 
 TEST_CASE("a delete through a network that goes down or falls silent ends in time and says truly what became of it") {

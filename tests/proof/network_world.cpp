@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 namespace looseleaf::test {
@@ -53,7 +55,24 @@ std::string Truth::missing_rows(const std::string& id) {
       missing += fmt::format("{} of {} has no row in {}; ", property, id, table);
     }
   }
+  if (json.contains("tags")) {
+    missing += missing_tags(json["tags"].get<std::vector<std::int64_t>>(), id);
+  }
   return missing;
+}
+
+std::string Truth::missing_tags(const std::vector<std::int64_t>& tags, const std::string& id) {
+  std::set<std::string> there;
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    const auto rows =
+        query(shard, fmt::format("SELECT tags FROM by_tag WHERE entity_id = x'{}' AND tags % 2 = {}", id, shard));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      there.insert(rows.text(i, 0));
+    }
+  }
+  const auto missing =
+      std::count_if(tags.begin(), tags.end(), [&](std::int64_t tag) { return !there.contains(std::to_string(tag)); });
+  return missing == 0 ? "" : fmt::format("{} tags of {} have no row in by_tag; ", missing, id);
 }
 
 bool Truth::has_row(const std::string& table, const std::string& property, std::int64_t value, const std::string& id) {

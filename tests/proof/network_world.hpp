@@ -21,6 +21,9 @@ inline constexpr const char* by_n =
 inline constexpr const char* by_owner =
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner",
         "immutable": true})";
+// Only where a test makes it: one row for each of an entity's tags.
+inline constexpr const char* by_tag =
+    R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";
 
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
@@ -43,6 +46,8 @@ class Truth {
   sql::Result query(std::uint32_t shard, const std::string& sql);
 
  private:
+  std::string missing_tags(const std::vector<std::int64_t>& tags, const std::string& id);
+
   store::Shards shards_;
 };
 
