@@ -319,7 +319,7 @@ TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier g
   fixture.datastore.put(texts);
   fixture.create_index(index_size);
   JobControl stop_soon;
-  stop_soon.on_progress = [&](const Progress&) { stop_soon.stop = true; };
+  stop_soon.on_progress = [&](const Progress& now) { stop_soon.stop = now.done > 0; };
   CHECK_THROWS_AS(fixture.datastore.backfill({}, stop_soon), Error);
   const std::string position = fixture.cluster.sql(0, "SELECT position FROM looseleaf_progress WHERE job = 'backfill'");
   CHECK(position != "3001\n");
@@ -344,7 +344,11 @@ TEST_CASE("a backfill does not bring back an index that a drop has overtaken") {
   fixture.cluster.sql(0, "UPDATE looseleaf_index SET state = 'building'");
   fixture.cluster.sql(1, "UPDATE looseleaf_index SET state = 'building'");
   JobControl control;
-  control.on_progress = [&](const Progress&) {  // too late for the scan to notice: its chunk is done
+  control.on_progress = [&](const Progress& now) {
+    if (now.done == 0) {
+      return;
+    }
+    // Too late for the scan to notice: its chunk is done.
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
       fixture.cluster.sql(shard, "UPDATE looseleaf_index SET state = 'dropping'");
     }
@@ -413,6 +417,27 @@ TEST_CASE("a second backfill of an index is refused and names the holder") {
   };
   fixture.datastore.backfill({}, control);
   CHECK(refused);
+}
+
+// It may lead to the server where the shard was before a failover, which another one has noticed.
+TEST_CASE("a connection that is on loan while another to its shard breaks is not used again") {
+  const StoreFixture fixture;
+  store::Shards shards = fixture.shards();
+  const auto session = [](const store::Lease& lease) { return lease->query("SELECT CONNECTION_ID()").text(0, 0); };
+  std::string kept, kept_on_other;
+  {
+    const store::Lease lease = shards.connect_once(0);
+    kept = session(lease);
+  }
+  {
+    const store::Lease on_loan = shards.connect_once(0);
+    CHECK(session(on_loan) == kept);
+    const store::Lease other_shard = shards.connect_once(1);
+    kept_on_other = session(other_shard);
+    shards.connect_once(0)->mark_broken();
+  }
+  CHECK(session(shards.connect_once(0)) != kept);
+  CHECK(session(shards.connect_once(1)) == kept_on_other);
 }
 
 }  // namespace

@@ -358,7 +358,7 @@ class Pair {
     const bool stop = random.one_in(3);
     done_.push_back(fmt::format("backfill{}{}", options.restart ? " --restart" : "", stop ? ", stopped" : ""));
     JobControl control;
-    control.on_progress = [&](const Progress&) { control.stop = stop; };
+    control.on_progress = [&](const Progress& now) { control.stop = stop && now.done > 0; };
     std::vector<std::string> ready;
     try {
       ready = store_->backfill(options, control).ready;

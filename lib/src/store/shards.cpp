@@ -63,6 +63,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     purpose_ = other.purpose_;
     connection_ = std::move(other.connection_);
     keep_ = other.keep_;
+    age_ = other.age_;
   }
   return *this;
 }
@@ -78,9 +79,9 @@ void Lease::give_back() noexcept {
   try {
     if (connection_->broken()) {
       owner_->fails(shard_, std::chrono::steady_clock::now());
-      owner_->drop_idle(shard_);
+      owner_->drop_others(shard_);
     } else if (keep_) {
-      owner_->give_back(shard_, purpose_, std::move(connection_));
+      owner_->give_back(shard_, purpose_, std::move(connection_), age_);
     }
   } catch (...) {
     connection_.reset();  // no memory for the pool: the connection is closed instead
@@ -194,8 +195,9 @@ std::chrono::milliseconds Shards::time_left_for(std::uint32_t shard, Purpose pur
 }
 
 Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
+  const std::uint64_t age = times_dropped(shard);
   if (auto connection = take_idle(shard, purpose)) {
-    return {this, shard, purpose, std::move(connection), true};
+    return {this, shard, purpose, std::move(connection), true, age};
   }
   {
     const std::lock_guard lock(mutex_);
@@ -210,7 +212,7 @@ Lease Shards::connect_once(std::uint32_t shard, Purpose purpose, std::optional<s
       auto connection = open(shard, purpose, true, time);
       check_identity(shard, *connection);
       answers(shard);
-      return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose)};
+      return {this, shard, purpose, std::move(connection), time >= longest_statement(purpose), age};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         refuse_uninitialised(shard);
@@ -396,11 +398,18 @@ void Shards::fails(std::uint32_t shard, std::chrono::steady_clock::time_point si
   pool.failure = failure ? failure : pool.failure;
 }
 
-void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection) {
+std::uint64_t Shards::times_dropped(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  return pools_.at(shard).dropped;
+}
+
+void Shards::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
+                       std::uint64_t age) {
   answers(shard);
   const std::lock_guard lock(mutex_);
-  auto& idle = pools_.at(shard).idle.at(static_cast<std::size_t>(purpose));
-  if (idle.size() < max_idle) {
+  Pool& pool = pools_.at(shard);
+  auto& idle = pool.idle.at(static_cast<std::size_t>(purpose));
+  if (idle.size() < max_idle && age == pool.dropped) {
     idle.push_back(std::move(connection));
   }
 }
@@ -414,10 +423,11 @@ void Shards::answers(std::uint32_t shard) {
   pool.told = false;
 }
 
-void Shards::drop_idle(std::uint32_t shard) {
+void Shards::drop_others(std::uint32_t shard) {
   decltype(Pool::idle) dropped;  // outlives the lock, so that closing happens without it
   const std::lock_guard lock(mutex_);
   std::swap(dropped, pools_.at(shard).idle);
+  ++pools_.at(shard).dropped;
 }
 
 std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {

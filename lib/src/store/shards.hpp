@@ -34,8 +34,10 @@ enum class Purpose { general, index_writes, brief };
 // for this loan only.
 class Lease {
  public:
-  Lease(Shards* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, bool keep)
-      : owner_(owner), shard_(shard), purpose_(purpose), connection_(std::move(connection)), keep_(keep) {}
+  // `age`: how often connections to the shard were dropped before this one was taken.
+  Lease(Shards* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, bool keep,
+        std::uint64_t age)
+      : owner_(owner), shard_(shard), purpose_(purpose), connection_(std::move(connection)), keep_(keep), age_(age) {}
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
@@ -54,6 +56,7 @@ class Lease {
   Purpose purpose_;
   std::unique_ptr<sql::Connection> connection_;
   bool keep_;
+  std::uint64_t age_;
 };
 
 // Thread-safe. Outlives its leases.
@@ -114,6 +117,7 @@ class Shards {
   friend class Lease;
   struct Pool {
     std::array<std::vector<std::unique_ptr<sql::Connection>>, 3> idle;  // by purpose
+    std::uint64_t dropped = 0;                                          // how often they were
     std::shared_ptr<const Catalog> catalog;
     bool last_ids_were_new = false;
     // Since when nothing but failures; absent while the shard answers.
@@ -143,14 +147,16 @@ class Shards {
   void check_identity(std::uint32_t shard, sql::Connection& connection);
   [[noreturn]] void refuse_uninitialised(std::uint32_t shard);
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
-  void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection);
+  [[nodiscard]] std::uint64_t times_dropped(std::uint32_t shard);
+  void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, std::uint64_t age);
   // Notes that the shard may be dead: nobody waits for it for longer than the time-out from then on.
   void fails(std::uint32_t shard, std::chrono::steady_clock::time_point since,
              const std::optional<sql::ServerError>& failure = {});
   // Notes that the shard is not dead.
   void answers(std::uint32_t shard);
-  // After a connection broke, the idle ones to its server are likely dead too.
-  void drop_idle(std::uint32_t shard);
+  // After a connection broke, the others to its server are likely dead too, or lead to where the shard was before a
+  // failover: the idle ones are closed now, those on loan when they come back.
+  void drop_others(std::uint32_t shard);
 
   const Cluster cluster_;
   const Options options_;
