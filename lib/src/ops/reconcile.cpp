@@ -350,22 +350,22 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& e
   return absent;
 }
 
-// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them, or, if
-// they are many, some of them, and sets `more`.
+// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them; if they
+// are many, some of them, which it returns, and sets `more`.
 std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
                                     std::uint32_t entity_shard, sql::Connection& entity_connection,
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
   const std::vector<Uuid> absent = absent_entities(entity_shard, entity_connection, ids);
   const store::Catalog catalog = store::load_catalog(entity_connection);
+  const std::size_t most = mode == ReconcileMode::repair ? max_orphans : store::no_limit;
+  const std::vector<PlacedRow> rows = read_rows(shards, leases, catalog, absent, most + 1);
+  more = rows.size() > most;
   std::vector<Difference> orphans;
   RowsByShard deletes;
-  for (const PlacedRow& row : read_rows(shards, leases, catalog, absent)) {
+  for (const PlacedRow& row : std::span(rows).first(std::min(rows.size(), most))) {
     orphans.push_back(difference(FindingKind::orphan, catalog, row));
-    if (orphans.size() <= max_orphans) {
-      add_row(deletes, row);
-    }
+    add_row(deletes, row);
   }
-  more = mode == ReconcileMode::repair && orphans.size() > max_orphans;
   if (mode == ReconcileMode::repair && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
     static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
@@ -436,11 +436,11 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
   std::vector<Difference> orphans;
   in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
-    std::vector<Difference> found;
+    base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     bool more = true;
-    while (more) {
+    for (; more; round_deadline = shards.deadline()) {
       std::vector<Difference> round;
-      store::with_fence_exclusive(shards, entity_shard, deadline,
+      store::with_fence_exclusive(shards, entity_shard, round_deadline,
                                   [&](sql::Connection& connection, const store::Fence&) {
                                     for (store::Lease& lease : leases) {
                                       if (lease->broken()) {
@@ -449,11 +449,8 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
                                     }
                                     round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
                                   });
-      if (found.empty()) {  // later rounds find only what the first one left
-        found = std::move(round);
-      }
+      std::move(round.begin(), round.end(), std::back_inserter(orphans));
     }
-    std::move(found.begin(), found.end(), std::back_inserter(orphans));
   });
   return orphans;
 }

@@ -89,7 +89,7 @@ std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadlin
 }
 
 std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                 const store::Catalog& catalog, std::span<const Uuid> ids) {
+                                 const store::Catalog& catalog, std::span<const Uuid> ids, std::size_t most_of_one) {
   std::vector<std::vector<PlacedRow>> found(leases.size());
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
@@ -98,7 +98,7 @@ std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store:
         for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
           if (catalog.indexes[index].maintained()) {
             auto entries = store::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
-                                               ids.size() > 1 ? most_rows + 1 : store::no_limit);
+                                               ids.size() > 1 ? most_rows + 1 : most_of_one);
             if (ids.size() > 1 && entries.size() > most_rows) {
               throw TooManyRows();
             }
