@@ -49,7 +49,8 @@
  *   - Job rows, intents and tables of both shards are read in one step at the beginning of a command. A table is only on
  *     shard 1; DDL holds that shard's named lock.
  *   - What a crash can forget is bodies and index rows. Every run that changes catalogs begins with a commit of its own
- *     on every shard, which makes what it found there durable; so do a claim, a barrier and a watermark.
+ *     on every shard, which makes what it found there durable; so do a claim, a barrier and a watermark, and a change
+ *     that is repeated and finds itself made.
  *   - A delete that finds nothing and one that does are the same write: claim 3 does not tell them apart.
  *
  * TO READ A TRAIL: run.sh --trail CONFIGURATION [CONTROL] prints the shortest one, one line for each statement:
