@@ -2,10 +2,12 @@
 // not end. Each is refused or read in bounded memory.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,6 +141,25 @@ TEST_CASE("input without an end is read in bounded memory") {
     CHECK(result.err.size() < 5000);
   }
   CHECK(peak_mebibytes() < most_memory);
+}
+
+TEST_CASE("put keeps to its memory where every entity has thousands of index rows") {
+  constexpr long memory_of_put = most_memory > 192 ? most_memory : 64;  // MiB
+  const TestCluster cluster = initialised(2);
+  create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  std::vector<int> tags(10'900);
+  std::iota(tags.begin(), tags.end(), 10'000);
+  std::string input;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    input += entity(i, fmt::format("\"tags\":[{}]", fmt::join(tags, ","))) + "\n";
+  }
+  const std::string script =
+      "import resource, subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode, "
+      "resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)";
+  const cli::ProcessResult result =
+      run({"python3", "-c", script, looseleaf_program(), "--cluster", cluster.file(), "put", "--quiet"}, input);
+  REQUIRE(result.out.starts_with("0 "));
+  CHECK(std::stol(result.out.substr(2)) <= memory_of_put);
 }
 
 // Where a file stands that ought to be small.

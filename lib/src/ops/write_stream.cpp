@@ -22,7 +22,10 @@ constexpr std::size_t batch_writes = 2000;             // in a transaction
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
 constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
-constexpr std::size_t encode_at_once = 64;             // texts an encoder takes at a time
+constexpr std::size_t crowded_bytes =
+    2 * window_bytes;                             // with rows, of which it is not known before how many there are
+constexpr std::size_t encode_at_once = 64;        // texts an encoder takes at a time
+constexpr std::size_t encode_bytes = 128 * 1024;  // the same, unless a single one is larger
 
 // How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of
 // its share of the window, so that some shards write while the others gather.
@@ -170,7 +173,7 @@ class WriteStream::Impl {
       }
       ++next_dispatch_;
     }
-    if (any_full || all_dispatched()) {
+    if (any_full || all_dispatched() || crowded()) {
       to_write_.notify_all();
     }
     to_deliver_.notify_one();
@@ -180,13 +183,14 @@ class WriteStream::Impl {
     std::vector<Slot*> taken;
     std::unique_lock lock(mutex_);
     while (true) {
-      to_encode_.wait(lock, [&] { return next_encode_ < first_ + window_.size() || finished_ || failure_; });
+      to_encode_.wait(lock, [&] { return (all_taken() ? finished_ : !crowded()) || failure_; });
       if (failure_) {
         return;
       }
       taken.clear();
-      while (taken.size() < encode_at_once && next_encode_ < first_ + window_.size()) {
+      for (std::size_t bytes = 0; taken.size() < encode_at_once && bytes < encode_bytes && !all_taken();) {
         taken.push_back(window_[next_encode_++ - first_].get());
+        bytes += taken.back()->cost;
       }
       if (taken.empty()) {
         return;
@@ -216,7 +220,8 @@ class WriteStream::Impl {
     while (true) {
       const auto& queue = queues_[shard];
       to_write_.wait(lock, [&] {
-        return queue.size() >= worthwhile_ || (all_dispatched() && (!queue.empty() || finished_)) || failure_;
+        return queue.size() >= worthwhile_ || (all_dispatched() && (!queue.empty() || finished_)) ||
+               (crowded() && !queue.empty()) || failure_;
       });
       if (failure_) {
         return;
@@ -237,6 +242,11 @@ class WriteStream::Impl {
 
   // Nothing more is on its way to the writers, at the moment or for good.
   [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }
+
+  [[nodiscard]] bool all_taken() const { return next_encode_ == first_ + window_.size(); }  // by encoders
+
+  // So much is in flight that nothing more is encoded until some of it is stored. Only what was encoded can be.
+  [[nodiscard]] bool crowded() const { return bytes_ > crowded_bytes && next_encode_ > first_; }
 
   // As many as a transaction should have; a repeated id starts the next batch.
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue) {
@@ -292,11 +302,15 @@ class WriteStream::Impl {
         wake_all();  // nothing is left for anybody
         return;
       }
+      const bool was_crowded = crowded();
       const std::unique_ptr<Slot> slot = std::move(window_.front());
       // The slot leaves the window only now that every stage is through with it: it was encoded and dispatched.
       window_.pop_front();
       ++first_;
       bytes_ -= slot->cost;
+      if (was_crowded && !crowded()) {
+        to_encode_.notify_all();
+      }
       delivering_ = true;
       lock.unlock();
       if (slot->result.status == WriteStatus::stored) {
