@@ -22,10 +22,10 @@ constexpr std::size_t batch_writes = 2000;             // in a transaction
 constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
 constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
 constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
-constexpr std::size_t crowded_bytes =
-    2 * window_bytes;                             // with rows, of which it is not known before how many there are
+// With the rows, whose number is known only when a text is encoded: nothing more is encoded while more is in flight.
+constexpr std::size_t crowded_bytes = 2 * window_bytes;
 constexpr std::size_t encode_at_once = 64;        // texts an encoder takes at a time
-constexpr std::size_t encode_bytes = 128 * 1024;  // the same, unless a single one is larger
+constexpr std::size_t encode_bytes = 128 * 1024;  // of text, likewise; the last of them may go beyond it
 
 // How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of
 // its share of the window, so that some shards write while the others gather.
