@@ -489,6 +489,35 @@ TEST_CASE("a server that was taken offline is asked again until the time is up")
   store.check_all_is_well(id_of(0));
 }
 
+// Entities whose bodies take 100 KiB each.
+std::string large_entities(std::uint64_t count) {
+  std::string text;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::string fill;
+    for (std::uint64_t k = 0; k < 40'000; ++k) {
+      fill += fmt::format("{:x}", (i * 7919 + k * k * 31 + k) % 1'000'003);
+    }
+    text += entity(i, fmt::format(R"("n":{},"fill":"{}")", i, fill)) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("a tablespace that is full fails at once what needs room, and what was acknowledged is there") {
+  const Store store(TestCluster(
+      {.shards = 2,
+       .servers = 0,
+       .extra_args = {"--innodb-file-per-table=0", "--innodb-data-file-path=ibdata1:12M:autoextend:max:20M"}}));
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::ProcessResult full = store.looseleaf({"put"}, large_entities(300));
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+  check_status(full, 3,
+               {"looseleaf: error: a table or tablespace is full\n", "code: 1114\n",
+                "hint: make room on the server's disk, then run the command again\n"});
+  CHECK(!full.out.empty());
+  CHECK(lines_of(full.out).size() < 300);
+  store.check_all_is_well(full.out);
+}
+
 // A file system of its own, as small as a disk that is full soon.
 class SmallDisk {
  public:
@@ -533,14 +562,7 @@ TEST_CASE("a disk that is full fails what needs room, and what was acknowledged 
   const Finally restore([&] { ::setenv("TMPDIR", kept.c_str(), 1); });
   const Store store(TestCluster({.shards = 2, .servers = 0, .extra_args = {}}));
   disk.fill(1 << 20);
-  std::string input;
-  for (std::uint64_t i = 0; i < 60; ++i) {
-    std::string fill;
-    for (std::uint64_t k = 0; k < 40'000; ++k) {
-      fill += fmt::format("{:x}", (i * 7919 + k * k * 31 + k) % 1'000'003);
-    }
-    input += entity(i, fmt::format(R"("n":{},"fill":"{}")", i, fill)) + "\n";
-  }
+  const std::string input = large_entities(60);
   // A server whose disk is full may refuse, hang, or end itself.
   const cli::ProcessResult full = store.looseleaf({"put", "--timeout", "3"}, input);
   CHECK_MESSAGE(full.status == 3, full.err);
