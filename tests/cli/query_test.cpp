@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -167,6 +168,64 @@ TEST_CASE("an entity with many values is read once, however many of its rows mat
   }
   check_run(cluster.looseleaf({"query", "i", "--ids", "--desc"}), 0,
             id_of(3) + "\n" + id_of(1) + "\n" + id_of(2) + "\n");
+}
+
+TEST_CASE("rows of one entity that stand next to each other cost no statement each" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "at", "type": "int"},
+                                                         {"name": "tags", "type": "int", "each": true}]})");
+  std::string input, ids;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    input += entity(i, fmt::format("\"at\":{},\"tags\":[1,2,3]", i));
+    ids += id_of(i) + "\n";
+  }
+  put_all(cluster, input);
+  // 1,500 rows: 100, 200, 400 and 800 at a time.
+  check_run(run({"env", "LOOSELEAF_FAILPOINT=query.read_entities:before#5=kill", looseleaf_program(), "--cluster",
+                 cluster.file(), "query", "i", "at>=0", "--ids"}),
+            0, ids);
+}
+
+TEST_CASE("rows too many of an entity, next to each other and on two shards, hide nothing that follows") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  put_all(cluster, entity(1, "\"tags\":[9]") + entity(2, "\"tags\":[3]"));
+  std::mt19937_64 random;
+  std::string large = "\"fill\":\"";  // that does not get small by compression
+  for (int i = 0; i < 5000; ++i) {
+    large += fmt::format("{:x}", random());
+  }
+  large += '"';
+  for (const std::string& body : {std::string("\"tags\":[9]"), "\"tags\":[9]," + large}) {
+    put_all(cluster, entity(1, body));
+    for (const std::uint64_t of : {1, 7}) {  // there is no entity 7
+      for (const std::uint32_t shard : {0U, 1U}) {
+        cluster.sql(shard, fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{0}')), (2, UNHEX('{0}'))", id_of(of)));
+      }
+      check_run(cluster.looseleaf({"query", "i", "--ids"}), 0, id_of(2) + "\n" + id_of(1) + "\n");
+      check_run(cluster.looseleaf({"query", "i", "--ids", "--desc"}), 0, id_of(1) + "\n" + id_of(2) + "\n");
+      for (const std::uint32_t shard : {0U, 1U}) {
+        cluster.sql(shard, "DELETE FROM i WHERE tags < 3");
+      }
+    }
+  }
+}
+
+TEST_CASE("a query that passes over repeated rows for long ends at a signal" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  std::vector<int> tags(5000);
+  std::iota(tags.begin(), tags.end(), 0);
+  put_all(cluster, entity(1, fmt::format("\"tags\":[{}]", fmt::join(tags, ","))));
+  const std::string failpoint = "query.read_index_rows:before#3=stop,query.read_index_rows:before#4=kill";
+  cli::Process query = start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
+                              cluster.file(), "query", "i", "tags>=0", "--ids"});
+  REQUIRE(wait_until_stopped(query));
+  query.signal(SIGTERM);
+  query.signal(SIGCONT);
+  check_run(query.wait(), 128 + SIGTERM, id_of(1) + "\n");
 }
 
 TEST_CASE("a query that finds nothing for long ends at a signal" * doctest::skip(!base::failpoints_enabled)) {

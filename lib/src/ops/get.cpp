@@ -35,7 +35,7 @@ Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_
 }
 
 // As many as there is room for, on the thread that has read them. One that cannot be decoded is left as it is.
-void decode(Bodies& bodies, const OnText& on_text) {
+void decode(Bodies& bodies, const GetHooks& hooks) {
   std::size_t room = most_decoded;
   for (auto& [id, found] : bodies) {
     const std::size_t length = found.body.body ? codec::recorded_length(*found.body.body) : room + 1;
@@ -46,8 +46,8 @@ void decode(Bodies& bodies, const OnText& on_text) {
       } catch (const Error&) {
         continue;
       }
-      if (on_text) {
-        on_text(id, *found.text);
+      if (hooks.text) {
+        hooks.text(id, *found.text);
       }
     }
   }
@@ -57,8 +57,8 @@ void decode(Bodies& bodies, const OnText& on_text) {
 class Batch {
  public:
   // `partial`: what cannot be had is passed over.
-  Batch(store::Shards& shards, Unavailable& unavailable, bool partial, const OnText& on_text)
-      : shards_(shards), unavailable_(unavailable), partial_(partial), on_text_(on_text) {}
+  Batch(store::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks)
+      : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks) {}
 
   void read(std::span<const Uuid> ids) {
     std::map<std::uint32_t, std::set<Uuid>> by_shard;
@@ -72,7 +72,7 @@ class Batch {
         tasks.emplace_back([&, shard = shard, &wanted = wanted] {
           tolerate(shard,
                    [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
-          ops::decode(into, on_text_);
+          ops::decode(into, hooks_);
         });
       }
     }
@@ -88,6 +88,10 @@ class Batch {
       result.entity = Entity{id, *found->second.text};
       return result;
     }
+    if (large_ && large_->id == id) {
+      result.entity = large_;
+      return result;
+    }
     if (found != bodies_.at(shard).end()) {
       store::EntityBody large;
       const store::EntityBody* body = &found->second.body;
@@ -97,6 +101,10 @@ class Batch {
       }
       if (body->body) {
         decode(shard, *body, result);
+        large_ = result.entity;
+        if (large_ && hooks_.text) {
+          hooks_.text(id, large_->json);
+        }
         return result;
       }
     }
@@ -144,8 +152,9 @@ class Batch {
   store::Shards& shards_;
   Unavailable& unavailable_;
   const bool partial_;
-  const OnText& on_text_;
+  const GetHooks& hooks_;
   std::map<std::uint32_t, Bodies> bodies_;
+  std::optional<Entity> large_;  // the last that was read by itself
 };
 
 }  // namespace
@@ -177,13 +186,16 @@ Unavailable::Shards Unavailable::down() const {
 }
 
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted, const OnText& on_text) {
+              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
-    Batch batch(shards, unavailable, wanted == Wanted::part, on_text);
+    Batch batch(shards, unavailable, wanted == Wanted::part, hooks);
     batch.read(part);
-    for (const Uuid& id : part) {
-      auto result = batch.result_of(id);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (hooks.skip && hooks.skip(from + i)) {
+        continue;
+      }
+      auto result = batch.result_of(part[i]);
       if (result && !on_result(*std::move(result))) {
         return;
       }

@@ -35,11 +35,15 @@ class Unavailable {
 
 // Entities in the order asked, one by one, until `on_result` returns false; all shards are asked at once, for some
 // hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. Ids of shards that
-// cannot be asked are passed over if a part will do, else each comes with the error. `on_text` is given most texts
-// before, each once, by several threads at once: those that have read them.
+// cannot be asked are passed over if a part will do, else each comes with the error.
 enum class Wanted { all, part };
-using OnText = std::function<void(const Uuid& id, const std::string& text)>;
+struct GetHooks {
+  // Is given each text once, when it is read, before the first result that holds it; by several threads at once.
+  std::function<void(const Uuid& id, const std::string& text)> text;
+  // Asked for each of `ids` in turn, by its place: whether to pass over it after all.
+  std::function<bool(std::size_t at)> skip;
+};
 void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted, const OnText& on_text = {});
+              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks = {});
 
 }  // namespace looseleaf::ops

@@ -59,9 +59,7 @@ class Run {
 
   QueryReport run(const std::function<bool(const Entity&)>& on_entity) {
     while (true) {
-      if (query_.stop && query_.stop()) {
-        throw Error(ErrorCode::interrupted, "stopped before everything was found");
-      }
+      stop_if_asked();
       const std::vector<store::IndexEntry> entries = next_batch();
       if (entries.empty() || !give(entries, on_entity)) {
         break;
@@ -81,6 +79,12 @@ class Run {
   }
 
  private:
+  void stop_if_asked() const {
+    if (query_.stop && query_.stop()) {
+      throw Error(ErrorCode::interrupted, "stopped before everything was found");
+    }
+  }
+
   // Of the entries of a batch: by the threads that read the entities, as far as they have decoded them.
   class Judgements {
    public:
@@ -92,26 +96,28 @@ class Run {
       std::sort(by_id_.begin(), by_id_.end());
     }
 
+    // As the entity is now; what was found out about it before is out of date.
     void add(const Uuid& id, const std::string& text) {
+      std::optional<model::StoredEntity> entity;
       try {
-        const model::StoredEntity entity(text);
-        for (auto at = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
-             at != by_id_.end() && at->first == id; ++at) {
-          judged_[at->second] = run_.judge(entries_[at->second], entity);
-        }
+        entity.emplace(text);
       } catch (const Error&) {  // of() will meet it again
+      }
+      for (auto at = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
+           at != by_id_.end() && at->first == id; ++at) {
+        judged_[at->second] = entity ? std::optional(run_.judge(entries_[at->second], *entity)) : std::nullopt;
       }
     }
 
-    [[nodiscard]] Judgement of(const store::IndexEntry& entry, const GetResult& result) const {
+    [[nodiscard]] Judgement of(std::size_t entry, const GetResult& result) const {
       if (result.error) {
         throw *result.error;
       }
       if (!result.entity) {
         return Judgement::stale;
       }
-      const auto& judged = judged_[static_cast<std::size_t>(&entry - entries_.data())];
-      return judged ? *judged : run_.judge(entry, model::StoredEntity(result.entity->json));
+      const auto& judged = judged_[entry];
+      return judged ? *judged : run_.judge(entries_[entry], model::StoredEntity(result.entity->json));
     }
 
    private:
@@ -121,11 +127,9 @@ class Run {
     std::vector<std::optional<Judgement>> judged_;
   };
 
-  // Merges the shards' rows. Of an entity that has several, because an array is indexed, one is in a batch: what is
-  // found out about it spares reading its body for each of the others.
+  // Merges the shards' rows. None are left if it is empty.
   std::vector<store::IndexEntry> next_batch() {
     std::vector<store::IndexEntry> batch;
-    std::set<Uuid> in_batch;
     while (batch.size() < batch_size_) {
       if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
         if (!batch.empty()) {
@@ -140,10 +144,6 @@ class Run {
         }
       }
       if (!first) {
-        break;
-      }
-      if (several_rows_ && !in_batch.insert(first->head()->entity_id).second &&
-          !judged_.contains(first->head()->entity_id)) {
         break;
       }
       take(*first, batch);
@@ -168,6 +168,7 @@ class Run {
   }
 
   void read_more() {
+    stop_if_asked();
     std::vector<std::function<void()>> tasks;
     for (ShardRows& stream : streams_) {
       if (stream.needs_more()) {
@@ -195,20 +196,22 @@ class Run {
       ids.push_back(entry.entity_id);
     }
     Judgements judgements(entries, *this);
-    auto entry = entries.begin();
+    std::size_t at = 0;
     bool more = true;
-    get_each(
-        shards_, ids,
-        [&](const GetResult& result) {
-          while (entry->entity_id != result.id) {
-            ++entry;  // of a shard that could not be asked
-          }
-          more = give(*entry, result, judgements.of(*entry, result), on_entity);
-          ++entry;
-          return more;
-        },
-        unavailable_, query_.partial ? Wanted::part : Wanted::all,
-        [&](const Uuid& id, const std::string& text) { judgements.add(id, text); });
+    get_each(shards_, ids,
+             [&](const GetResult& result) {
+               more = give(entries[at], result, judgements.of(at, result), on_entity);
+               return more;
+             },
+             unavailable_, query_.partial ? Wanted::part : Wanted::all,
+             {.text = [&](const Uuid& id, const std::string& text) { judgements.add(id, text); },
+              .skip =
+                  [&](std::size_t entry) {
+                    at = entry;
+                    const bool repeat = judged_.contains(ids[entry]);  // since this batch was put together
+                    report_.filtered_repeats += repeat ? 1 : 0;
+                    return repeat;
+                  }});
     return more;
   }
 
