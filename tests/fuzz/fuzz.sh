@@ -28,6 +28,12 @@ build_targets() {
 statistic() { sed -nE "s/^stat::$2: +//p" "$1"; }
 coverage() { sed -nE 's/^#[0-9]+\s+DONE\s+cov: ([0-9]+) ft: ([0-9]+) .*/\1 edges, \2 features/p' "$1"; }
 
+# Logs that the same run has written are no change.
+commit() {
+  git rev-parse --short=12 HEAD | tr -d '\n'
+  git diff --quiet HEAD -- . ':!docs/proof' || echo -n ", with changes"
+}
+
 # Puts a target's line into the log of full runs, in the place of its former one.
 write_log() {
   local name=$1 line=$2 log=docs/proof/fuzz.md lines
@@ -60,12 +66,11 @@ fuzz_for() {
 # An hour of the processor's time, so that it is one on a busy machine too. What an interrupted run of the same commit has
 # done counts.
 fuzz_for_an_hour() {
-  local state=$build/full/$name commit begun
-  commit=$(git describe --always --dirty --abbrev=12)
-  if [ "$(cat "$state/commit" 2> /dev/null)" != "$commit" ]; then
+  local state=$build/full/$name begun
+  if [ "$(cat "$state/commit" 2> /dev/null)" != "$(commit)" ]; then
     rm -rf "$state"
     mkdir -p "$state/corpus"
-    echo "$commit" > "$state/commit"
+    commit > "$state/commit"
   fi
   corpus=$state/corpus
   if begun=$(cat "$state/done" 2> /dev/null); then read -r used executions <<< "$begun"; fi
@@ -101,7 +106,7 @@ run_target() {
   covered=$(coverage "$scratch/log")
   echo "fuzz_$name: $executions executions, ${covered:-?}, $result"
   if [ "${LOOSELEAF_FULL:-}" = 1 ]; then
-    write_log "$name" "| $name | $(date -u +%F) | $(git describe --always --dirty --abbrev=12) | $used | $executions |\
+    write_log "$name" "| $name | $(date -u +%F) | $(commit) | $used | $executions |\
  ${covered:-?} | $result |"
   fi
   [ $status = 0 ]  # libFuzzer's own status after a crash is 77
