@@ -12,6 +12,12 @@
 #else
 #define old_enough (recent == 0)
 #endif
+#define is_old_tombstone (body == TOMB && old_enough && before_backfill)
+#ifdef PURGE_AS_FOUND
+#define as_old_as(before) true
+#else
+#define as_old_as(before) (stamp < before)
+#endif
 
 #if ADMINS > 0
 #define being_built(g) ((state[0] == BUILDING && generation[0] == g) || (state[1] == BUILDING && generation[1] == g))
@@ -54,7 +60,12 @@ idle:
     :: !quiet -> busy = busy | bit(r); serve(1, 2); goto reconcile
     :: !quiet && cleans < CLEANS -> busy = busy | bit(r); cleans++; goto clean
     :: !quiet && SWEEPS -> busy = busy | bit(r); goto sweep
-    :: !quiet && PURGES -> busy = busy | bit(r); goto purge
+    :: !quiet && PURGES && is_old_tombstone -> busy = busy | bit(r); until = stamp + 1;  /* seen without a lock */
+#ifdef PURGE_UNRECONCILED
+       goto purge
+#else
+       goto reconcile
+#endif
     :: quiet && r == R1 && last == CLEAN -> goto clean
     :: quiet && r == R1 && last == RECONCILE -> goto reconcile
     :: quiet && r == R1 && last == SWEEP ->
@@ -179,12 +190,18 @@ look:
 #endif
 #endif
 end:
-  atomic { release(r); serve(2, 0); if :: cleaning :: else -> end_of_pass(); goto idle fi } /* reconcile.end */
+  atomic { release(r); /* reconcile.end */
+    if
+    :: cleaning -> serve(2, 0)
+    :: !cleaning && until != 0 -> goto purge
+    :: else -> serve(2, 0); end_of_pass(); goto idle
+    fi }
   atomic { watermark = until; write_entity_log(); end_of_pass(); goto idle } /* clean.watermark */
 purge:
+  connect(r);                                          /* so that others come in between */
   atomic { /* purge.fence */ /* purge.lock_entities */
     xfence == 0 && row_free -> learn_catalog;
-    if :: body == TOMB && old_enough && before_backfill :: else -> goto end fi;
+    if :: body == TOMB && as_old_as(until) :: else -> goto abandon fi;
 #ifndef PURGE_WITHOUT_LOCK
     xrow = r;
 #endif
@@ -211,6 +228,7 @@ stopped: skip
 
 /* With RECONCILERS=0: passes of clean, and purge. */
 proctype Cleaner() {
+  byte before = 0;
 #if BACKFILLERS > 0
   byte s, g;
 #endif
@@ -229,8 +247,10 @@ proctype Cleaner() {
 kept:
      skip
 #endif
-  :: atomic { !quiet && body == TOMB && fence_free && row_free && !row[1] && !row[2] && before_backfill &&
-              old_enough -> body = ABSENT }
+  :: atomic { !quiet && before == 0 && is_old_tombstone -> before = stamp + 1 }
+  :: atomic { !quiet && before != 0 && fence_free && row_free ->
+       if :: body == TOMB && as_old_as(before) && !row[1] && !row[2] -> body = ABSENT :: else fi;
+       before = 0 }
   :: atomic { quiet -> break }
   od
 }

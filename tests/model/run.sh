@@ -25,6 +25,7 @@ crash_unique  | -DUNIQUE -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0      
 crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                                                                         | -DPUTS=3
 fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                    | -DFIRST=1
 fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY           | -DFIRST=1
+fill_purge    | -DADMINS=1 -DBODY=TOMB -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                 | -DFIRST=1
 fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                                                  | -DCLEANS=1
 fill_unique_2 | -DUNIQUE $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DCLEANS=1                                       | -DZOMBIES=1
 fill_unique_n | -DUNIQUE $index_is_built -DBODY=ABSENT -DBACKFILLERS=1 -DBACKFILLS=1 -DCLEANS=1                                  | -DUNKNOWNS=1
@@ -68,10 +69,12 @@ RECONCILE_WITHOUT_DURABLE     | crash
 SHARED_SWEEP                  | write
 NO_SWEEP                      | write
 WATERMARK_FIRST               | clean
-PURGE_BLIND                   | clean
+PURGE_UNRECONCILED+PURGE_BLIND | clean
 PURGE_WITHOUT_LOCK            | clean
 PURGE_FRESH                   | unknown
 PURGE_DURING_BACKFILL         | fill
+PURGE_AS_FOUND                | unknown
+PURGE_AS_FOUND                | fill_purge
 NO_FENCE                      | fill
 ADOPT_TABLE                   | recreate_cut
 CHANGE_WITHOUT_TOKEN          | admins
@@ -104,6 +107,8 @@ ADVANCE_WITHOUT_TOKEN         | takeover
 ADVANCE_WITHOUT_TOKEN+NO_PROVE | takeover
 CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
+PURGE_UNRECONCILED            | clean
+PURGE_BLIND                   | clean
 PURGE_WITHOUT_FENCE           | recreate_cut
 DROP_BEFORE_WRITERS_STOP      | recreate
 CLAIM_NOT_LOOKED_AT           | admins

@@ -20,6 +20,7 @@ namespace looseleaf::ops {
 namespace {
 
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
+constexpr std::size_t most_looked_at = 2000;  // entities at once, in search of tombstones
 
 }  // namespace
 
@@ -54,6 +55,11 @@ void Cleaner::breathe(const char* job, std::uint32_t shard, const std::string& w
   if (control_.on_progress) {
     control_.on_progress({job, shard, report_.checked, 0, waiting});
   }
+}
+
+void Cleaner::hold_back(std::uint32_t shard, std::size_t entities) {
+  throttling_.wait(entities, [&](const std::string& waiting) { breathe("clean", shard, waiting); });
+  breathe("clean", shard, {});
 }
 
 store::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
@@ -100,8 +106,7 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     return shards_.reload_catalog(shard, connection);
   });
   for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
-    throttling_.wait(ids.size(), [&](const std::string& waiting) { breathe("clean", shard, waiting); });
-    breathe("clean", shard, {});
+    hold_back(shard, ids.size());
     const std::vector<Uuid> found = suspects(shards_, shard, *catalog, ids, shards_.deadline());
     count_checked(ids.size());
     in_batches(found, reconcile_slice, [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
@@ -237,44 +242,42 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
 // The watermark goes along, so that whoever comes after a crash does not begin anew.
 bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   constexpr auto between_watermarks = std::chrono::seconds(1);
-  breathe("clean", shard, {});
   const base::Stamp before = purge_before(shard);
   base::Stamp written = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
   Purging now = purging_[shard].value_or(Purging{{written, 0}});
   base::Stamp settled = written;
   auto write_at = Clock::now() + between_watermarks;
+  const std::size_t at_once = throttling_.limit_chunk(most_looked_at);
+  hold_back(shard, 0);
   for (bool more = now.place.updated < before; more;) {
-    const Tombstones found = find_tombstones(shards_, shard, now.place, before);
-    now.all_removed = purge(shard, found.ids) && now.all_removed;
+    const Tombstones found = find_tombstones(shards_, shard, now.place, before, at_once);
+    now.all_settled = purge(shard, found.ids, before) && now.all_settled;
     more = found.next.has_value();
     now.place = found.next.value_or(store::StampPlace{before, 0});
-    settled = now.all_removed ? std::max(settled, now.place.updated) : settled;
+    settled = now.all_settled ? std::max(settled, now.place.updated) : settled;
     purging_[shard] = more ? std::optional(now) : std::nullopt;
     if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
       write_watermark(shard, "purge", settled);
       written = settled;
       write_at = Clock::now() + between_watermarks;
     }
+    hold_back(shard, more ? at_once : 0);
     if (more && Clock::now() >= until) {
       return false;
     }
-    breathe("clean", shard, {});
   }
   return true;
 }
 
-bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones) {
-  std::uint64_t removed = 0;
+bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before) {
+  bool all_settled = true;
   in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
-    const std::uint64_t gone = ops::purge(shards_, shard, batch, [&] {
-      throttling_.wait(reconcile_slice, [&](const std::string& waiting) { breathe("clean", shard, waiting); });
-      breathe("clean", shard, {});
-    });
-    removed += gone;
+    const Purged purged = ops::purge(shards_, shard, batch, before, [&] { hold_back(shard, 0); });
+    all_settled = all_settled && purged.all_settled;
     const std::lock_guard lock(mutex_);
-    report_.purged += gone;
+    report_.purged += purged.removed;
   });
-  return removed == tombstones.size();
+  return all_settled;
 }
 
 void Cleaner::release() {

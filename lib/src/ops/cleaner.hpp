@@ -47,6 +47,8 @@ class Cleaner {
   void on_all_shards(const std::function<void(std::uint32_t)>& work) const;
   // Throws to stop. `waiting` says what the job waits for, if it does.
   void breathe(const char* job, std::uint32_t shard, const std::string& waiting);
+  // Returns when `entities` more may be dealt with.
+  void hold_back(std::uint32_t shard, std::size_t entities);
   [[nodiscard]] store::JobRow read_watermark(std::uint32_t shard, const std::string& job);
   void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
                        const std::string& holder = store::this_process());
@@ -62,13 +64,13 @@ class Cleaner {
   // How far the purge of a shard has come.
   struct Purging {
     store::StampPlace place;
-    bool all_removed = true;  // of what is before it
+    bool all_settled = true;  // before it
   };
   // Stamps of tombstones that nothing needs any more are below it.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
   bool purge_settled(std::uint32_t shard, Clock::time_point until);
-  // Returns whether all of them were removed.
-  bool purge(std::uint32_t shard, std::span<const Uuid> tombstones);
+  // Returns whether nothing is left to be done about them.
+  bool purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before);
 
   store::Shards& shards_;
   const CleanOptions& options_;

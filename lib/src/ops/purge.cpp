@@ -21,14 +21,12 @@ namespace {
 using store::Step;
 namespace steps = store::steps;
 
-// Of any kind: to find tombstones each is looked at, and a store has many more entities than it has those.
-constexpr std::size_t entities_at_once = 2000;
-
-std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids) {
+std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids,
+                                  base::Stamp before) {
   const Step step(steps::purge_lock_entities, shard);
   std::vector<Uuid> tombstones;
   for (const store::EntityRow& row : store::read_entities(connection, ids, store::Lock::exclusive)) {
-    if (!row.body) {
+    if (!row.body && row.updated < before) {
       tombstones.push_back(row.id);
     }
   }
@@ -49,21 +47,23 @@ void spare_those_with_rows(store::Shards& shards, std::uint32_t shard, const std
   }
 }
 
-std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std::vector<Uuid>& tombstones) {
+std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std::vector<Uuid>& tombstones,
+                     base::Stamp before) {
   const Step step(steps::purge_delete, shard);
-  return connection.execute("DELETE FROM entities WHERE id IN (" + store::id_list(tombstones) + ") AND body IS NULL");
+  return connection.execute(fmt::format("DELETE FROM entities WHERE id IN ({}) AND body IS NULL AND updated < {}",
+                                        store::id_list(tombstones), sql::stamp_literal(before)));
 }
 
 }  // namespace
 
 Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const store::StampPlace& behind,
-                           base::Stamp before) {
+                           base::Stamp before, std::size_t entities) {
   return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
     Tombstones found;
     store::StampPlace end = {before, 0};
     const sql::Result last = connection.query(
         fmt::format("SELECT updated, added_id FROM entities WHERE {} AND {} ORDER BY updated, added_id LIMIT {}, 1",
-                    store::later_than(behind), store::earlier_than(end), entities_at_once - 1));
+                    store::later_than(behind), store::earlier_than(end), entities - 1));
     if (!last.empty()) {
       found.next = {base::parse_stamp(last.text(0, 0)), last.unsigned_integer(0, 1)};
       end = {found.next->updated, found.next->added_id + 1};
@@ -78,25 +78,26 @@ Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const sto
   });
 }
 
-std::uint64_t purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids,
-                    const std::function<void()>& between) {
+Purged purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
+             const std::function<void()>& between) {
   reconcile_in_slices(shards, shard, ids, ReconcileMode::repair, between);
   const base::Deadline deadline = shards.deadline();
-  return sql::with_retries(deadline, [&]() -> std::uint64_t {
+  return sql::with_retries(deadline, [&] {
     const auto leases = connect_all(shards, deadline);
     const store::Lease lease = shards.connect(shard, deadline);
-    return store::on_shard(shards, shard, [&]() -> std::uint64_t {
+    return store::on_shard(shards, shard, [&] {
       sql::Transaction transaction(*lease);
       const store::Catalog catalog = lock_fence(shard, *lease);
-      std::vector<Uuid> tombstones = lock_tombstones(shard, *lease, ids);
+      std::vector<Uuid> tombstones = lock_tombstones(shard, *lease, ids, before);
+      const std::size_t locked = tombstones.size();
       spare_those_with_rows(shards, shard, leases, catalog, tombstones);
-      if (tombstones.empty()) {
-        return 0;
+      Purged purged = {0, tombstones.size() == locked};
+      if (!tombstones.empty()) {
+        purged.removed = remove(shard, *lease, tombstones, before);
+        const Step step(steps::purge_commit, shard);
+        transaction.commit();
       }
-      const std::uint64_t removed = remove(shard, *lease, tombstones);
-      const Step step(steps::purge_commit, shard);
-      transaction.commit();
-      return removed;
+      return purged;
     });
   });
 }

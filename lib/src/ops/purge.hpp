@@ -20,17 +20,23 @@ struct Tombstones {
   std::optional<store::StampPlace> next;  // where to look for more; absent if there are no more
 };
 
-// Those among the next entities of a shard behind a place, some thousand, that have stamps below `before`. So it takes
-// milliseconds, however large the store is and however few they are.
+// Those among the next `entities` of a shard behind a place that have stamps below `before`. Of any kind: to find
+// tombstones each is looked at, and a store has many more entities than it has those.
 [[nodiscard]] Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const store::StampPlace& behind,
-                                         base::Stamp before);
+                                         base::Stamp before, std::size_t entities);
 
 constexpr std::size_t purge_batch = 200;  // ids
 
-// Removes those of some ids of one shard, purge_batch at most, that are tombstones and of which no index row is left,
-// each under its row lock: nobody can put the entity while its rows are looked for. `between` is called before each few
-// ids; if it throws, nothing is removed. Returns how many were removed.
-std::uint64_t purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids,
-                    const std::function<void()>& between);
+struct Purged {
+  std::uint64_t removed = 0;
+  bool all_settled = true;  // false: of some an index row is left
+};
+
+// Removes those of some ids of one shard, purge_batch at most, that are tombstones with stamps below `before` and of
+// which no index row is left, each under its row lock: nobody can put the entity while its rows are looked for, and
+// one that was put and deleted since it was found is not old. `between` is called before each few ids; if it throws,
+// nothing is removed.
+Purged purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
+             const std::function<void()>& between);
 
 }  // namespace looseleaf::ops
