@@ -261,6 +261,24 @@ TEST_CASE("a job lets go of its lock when it ends, however late its server learn
   fixture.check_nothing_missing();
 }
 
+TEST_CASE("a job is not refused by its own session that got the lock and could not say so") {
+  LateFixture fixture;
+  fixture.create_index(R"({"table": "late", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  const auto answered = std::make_shared<bool>(false);
+  fixture.route.proxy(0).judge_by([answered](const Packet& packet) {
+    const bool strikes = !*answered && packet.direction == Direction::to_client &&
+                         packet.statement.starts_with("SELECT GET_LOCK('") &&
+                         packet.statement.find("looseleaf.own.") == std::string_view::npos;
+    *answered = *answered || strikes;
+    return strikes ? Verdict{Kind::stall, 600s} : Verdict{};
+  });
+  const cli::ProcessResult result = fixture.start({"clean", "--timeout", "20"}).wait();
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(fixture.route.proxy(0).struck().starts_with("SELECT GET_LOCK('"));
+  fixture.route.heal();
+  fixture.check_nothing_missing();
+}
+
 TEST_CASE("a job that lost its lock's connection is not refused by the session that its server still keeps") {
   LateFixture fixture;
   for (std::uint64_t i = 0; i < 80; ++i) {

@@ -165,18 +165,26 @@ JobLock::~JobLock() {
   }
 }
 
-// Takes a second lock too, whose name nobody else knows: by that a later session of ours recognises this one.
+// Before it another one, whose name nobody else knows: whoever holds that is a former session of ours.
 bool JobLock::take(sql::Connection& connection) const {
-  return connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", name_)).cell(0, 0) == "1" &&
-         connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", own_name_)).cell(0, 0) == "1";
+  const auto get = [&](const std::string& name) {
+    return connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", name)).cell(0, 0) == "1";
+  };
+  if (!get(own_name_)) {
+    end_former_session(connection);
+    if (!get(own_name_)) {
+      return false;
+    }
+  }
+  return get(name_);
 }
 
-// A server that has not noticed that a connection was lost keeps its session, and with it the lock, until the session
-// has been idle for its wait_timeout. False if it is not ours that is in the way.
-bool JobLock::end_former_session(sql::Connection& connection) const {
+// A server that has not noticed that a connection was lost keeps its session, and with it the locks, until the session
+// has been idle for its wait_timeout.
+void JobLock::end_former_session(sql::Connection& connection) const {
   const auto former = session_with_lock(connection, own_name_);
-  if (!former || former != session_with_lock(connection, name_)) {
-    return false;
+  if (!former) {
+    return;
   }
   try {
     connection.execute("KILL " + *former);
@@ -185,7 +193,6 @@ bool JobLock::end_former_session(sql::Connection& connection) const {
       throw;
     }  // else it has ended meanwhile, or is waited for
   }
-  return true;
 }
 
 void JobLock::acquire() {
@@ -194,7 +201,7 @@ void JobLock::acquire() {
     lease_.reset();
     Lease lease = shards_.connect(0, deadline);
     lease->execute("SET SESSION wait_timeout = 120");
-    if (take(*lease) || (end_former_session(*lease) && take(*lease))) {
+    if (take(*lease)) {
       lease_.emplace(std::move(lease));
       return;
     }

@@ -68,7 +68,7 @@ class JobLock {
  private:
   void acquire();
   [[nodiscard]] bool take(sql::Connection& connection) const;
-  [[nodiscard]] bool end_former_session(sql::Connection& connection) const;
+  void end_former_session(sql::Connection& connection) const;
 
   Shards& shards_;
   std::string job_, table_, name_;
