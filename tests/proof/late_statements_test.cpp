@@ -226,6 +226,32 @@ TEST_CASE("a DROP TABLE that arrives late does not take the table of an index th
   fixture.check_nothing_missing();
 }
 
+TEST_CASE("a sweep of orphans that waits for a silent shard does not hold up the writers of another") {
+  LateFixture fixture;  // the entity is not there
+  fixture.cluster.sql(1, fmt::format("INSERT INTO by_n VALUES (1, x'{}')", fixture.id));
+  fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "DELETE by_n", {Kind::silent}));
+  cli::Process sweep = fixture.start({"clean", "--full", "--timeout", "25"});
+  REQUIRE(fixture.happens([&] { return !fixture.route.proxy(1).struck().empty(); }));
+  const auto is_held = [&] {
+    try {
+      fixture.truth.query(0, "SELECT 1 FROM looseleaf_shard FOR UPDATE NOWAIT");
+      return false;
+    } catch (const sql::ServerError&) {
+      return true;
+    }
+  };
+  REQUIRE(fixture.happens([&] { return !is_held(); }));  // its statement has timed out
+  int held = 0;
+  for (const auto until = Clock::now() + 6s; Clock::now() < until; std::this_thread::sleep_for(50ms)) {
+    held += is_held() ? 1 : 0;
+  }
+  CHECK(held < 10);
+  fixture.route.heal();
+  const cli::ProcessResult result = sweep.wait();
+  CHECK_MESSAGE(result.status == 0, result.err);
+  fixture.check_everything();
+}
+
 TEST_CASE("a job lets go of its lock when it ends, however late its server learns that the connection was closed") {
   LateFixture fixture;
   fixture.put_directly(1, 1);

@@ -357,16 +357,17 @@ std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<sto
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
   const std::vector<Uuid> absent = absent_entities(entity_shard, entity_connection, ids);
   const store::Catalog catalog = store::load_catalog(entity_connection);
-  const std::size_t most = mode == ReconcileMode::repair ? max_orphans : store::no_limit;
-  const std::vector<PlacedRow> rows = read_rows(shards, leases, catalog, absent, most + 1);
-  more = rows.size() > most;
+  const bool repairs = mode == ReconcileMode::repair;
+  const std::vector<PlacedRow> rows =
+      read_rows(shards, leases, catalog, absent, repairs ? max_orphans + 1 : store::no_limit);
+  more = repairs && rows.size() > max_orphans;
   std::vector<Difference> orphans;
   RowsByShard deletes;
-  for (const PlacedRow& row : std::span(rows).first(std::min(rows.size(), most))) {
+  for (const PlacedRow& row : std::span(rows).first(more ? max_orphans : rows.size())) {
     orphans.push_back(difference(FindingKind::orphan, catalog, row));
     add_row(deletes, row);
   }
-  if (mode == ReconcileMode::repair && !deletes.empty()) {
+  if (repairs && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
     static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
     validate(entity_connection, entity_shard);
@@ -424,7 +425,7 @@ ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_
       throw TooManyRows();  // for one time-out; what was done is kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
-    for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline)) {
+    for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline, between)) {
       report.differences.push_back(std::move(orphan));
     }
   });
@@ -432,24 +433,32 @@ ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_
 }
 
 std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline) {
+                                      ReconcileMode mode, const base::Deadline& deadline,
+                                      const std::function<void()>& between) {
   std::vector<Difference> orphans;
   in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    std::vector<store::Lease> leases = connect_all(shards, deadline);  // before the fence, so that it is held briefly
+    std::vector<store::Lease> leases = connect_all(shards, deadline);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
-    bool more = true;
-    for (; more; round_deadline = shards.deadline()) {
+    while (true) {
+      const auto connect_again = [&] {
+        for (store::Lease& lease : leases) {
+          if (lease->broken()) {
+            lease = shards.connect(lease.shard(), round_deadline, store::Purpose::index_writes);
+          }
+        }
+      };
       std::vector<Difference> round;
-      store::with_fence_exclusive(shards, entity_shard, round_deadline,
-                                  [&](sql::Connection& connection, const store::Fence&) {
-                                    for (store::Lease& lease : leases) {
-                                      if (lease->broken()) {
-                                        lease = shards.connect_once(lease.shard(), store::Purpose::index_writes);
-                                      }
-                                    }
-                                    round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
-                                  });
+      bool more = false;
+      const auto sweep = [&](sql::Connection& connection, const store::Fence&) {
+        round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
+      };
+      store::with_fence_exclusive(shards, entity_shard, round_deadline, sweep, connect_again);
       std::move(round.begin(), round.end(), std::back_inserter(orphans));
+      if (!more) {
+        return;
+      }
+      between();
+      round_deadline = shards.deadline();
     }
   });
   return orphans;

@@ -45,9 +45,11 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
                           ReconcileMode mode, const base::Deadline& deadline);
 
 // For ids whose entities seem not to exist: with their shard's fence held exclusively looks again, and in mode repair
-// deletes the index rows of those that really do not. Returns the orphans found.
-std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline);
+// deletes the index rows of those that really do not, a thousand at a time: in between calls `between`, which may throw
+// to stop. Returns the orphans found.
+std::vector<Difference> sweep_orphans(
+    store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
+    const base::Deadline& deadline, const std::function<void()>& between = [] {});
 
 // Those of the ids that reconcile may have something to do for, by plain reads that lock nothing. Whatever is passed
 // over was right when it was read, or has changed since its entity was.

@@ -74,10 +74,10 @@ void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
   }
 }
 
-// The rows of these entities in every maintained index on every shard, sorted; if there is one entity only, at most
-// `most_of_one` of each index table. Throws TooManyRows.
+// The rows of these entities in every maintained index on every shard, sorted; at most `most` of each index table, or
+// all: then throws TooManyRows if these are several entities.
 [[nodiscard]] std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
                                                const store::Catalog& catalog, std::span<const Uuid> ids,
-                                               std::size_t most_of_one = store::no_limit);
+                                               std::size_t most = store::no_limit);
 
 }  // namespace looseleaf::ops

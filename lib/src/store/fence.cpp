@@ -95,9 +95,11 @@ Fence lock_fence_shared(sql::Connection& connection) {
 }
 
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
-                          const std::function<void(sql::Connection&, const Fence&)>& work) {
+                          const std::function<void(sql::Connection&, const Fence&)>& work,
+                          const std::function<void()>& prepare) {
   on_shard(shards, shard, [&] {
     sql::with_retries(deadline, [&] {
+      prepare();
       const Lease lease = shards.connect(shard, deadline);
       if (!work_exclusively(*lease, shard, work)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,

@@ -28,9 +28,11 @@ struct Fence {
 
 // Runs `work` in a transaction of shard's that holds the fence exclusively, and commits. Steps aside, and tries again
 // until the deadline, rather than hold up writers for more than a second; replays everything after transient errors,
-// so `work` must be repeatable, also after a COMMIT whose outcome is unknown.
-void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
-                          const std::function<void(sql::Connection&, const Fence&)>& work);
+// so `work` must be repeatable, also after a COMMIT whose outcome is unknown. Before each try, when nothing is locked,
+// calls `prepare`: for what may take its time.
+void with_fence_exclusive(
+    Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
+    const std::function<void(sql::Connection&, const Fence&)>& work, const std::function<void()>& prepare = [] {});
 
 // Waits for every transaction in flight on a shard and returns H: every entity row with a stamp below H is visible
 // now, and no later commit can have a smaller one, whatever the clocks do.
