@@ -47,7 +47,7 @@ struct Totals {
   int rounds = 0, counted = 0;
   std::map<Victim, int> victims;  // of rounds that count
   std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
-  std::uint64_t lost = 0, missing = 0, wrong_answers = 0;
+  std::uint64_t purged = 0, lost = 0, missing = 0, wrong_answers = 0;
 
   void add(const CrashRound& round) {
     ++rounds;
@@ -57,6 +57,7 @@ struct Totals {
     least_acknowledged = std::min(least_acknowledged, round.acknowledged);
     queries += round.queries;
     answers += round.answers_checked;
+    purged += round.purged;
     lost += round.lost.size();
     missing += round.missing.size();
     wrong_answers += round.wrong_answers.size();
@@ -130,6 +131,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
   CHECK(all_kinds());
   CHECK(totals.acknowledged > 0);
   CHECK(totals.answers > 0);
+  CHECK(totals.purged > 0);
   log_proof(
       "crash-rounds",
       {{"seed", std::to_string(options.seed)},
@@ -138,6 +140,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
        {"writes acknowledged",
         fmt::format("{}, {} a round, at least {}", totals.acknowledged,
                     totals.acknowledged / static_cast<std::uint64_t>(totals.rounds), totals.least_acknowledged)},
+       {"tombstones purged meanwhile", fmt::format("at least {}", totals.purged)},
        {"acknowledged writes lost or reverted", std::to_string(totals.lost)},
        {"rows of ready indexes missing before cleaning", std::to_string(totals.missing)},
        {"wrong answers of queries meanwhile", fmt::format("{}, of {} queries with {} entities that nobody touched",

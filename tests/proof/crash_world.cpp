@@ -213,6 +213,8 @@ class CrashWorld::Load {
   [[nodiscard]] const CrashWrites& writes() const { return writes_; }
   [[nodiscard]] const std::vector<CrashQuery>& answers() const { return answers_; }
   [[nodiscard]] const std::vector<std::string>& troubles() const { return troubles_; }
+  // Tombstones, by cleaners that told.
+  [[nodiscard]] std::uint64_t purged() const { return purged_; }
 
  private:
   [[nodiscard]] std::string trace_of(std::size_t recorder) const {
@@ -329,6 +331,14 @@ class CrashWorld::Load {
     const cli::ProcessResult result = cleaner_->wait();
     cleaner_.reset();
     expect_status("clean --follow", result, {0, 128 + SIGTERM}, true);
+    count_purged(result.err);
+  }
+
+  // The last summary counts.
+  void count_purged(std::string notes) {
+    std::erase(notes, ',');  // of thousands
+    const std::size_t at = notes.rfind("purged ");
+    purged_ += at == std::string::npos ? 0 : std::stoull(notes.substr(at + std::string_view("purged ").size()));
   }
 
   static cli::ProcessResult kill_now(cli::Process& process) {
@@ -407,6 +417,7 @@ class CrashWorld::Load {
   std::vector<CrashQuery> answers_;          // the thread's until it has ended
   std::vector<std::string> query_troubles_;  // likewise
   std::vector<std::string> troubles_;
+  std::uint64_t purged_ = 0;
   std::jthread queries_;
 };
 
@@ -435,6 +446,7 @@ CrashWorld::~CrashWorld() = default;
 CrashRound CrashWorld::run_round() {
   CrashRound round;
   round.victim = options_.victims[static_cast<std::size_t>(rounds_) % options_.victims.size()];
+  let_days_pass();
   Load load(*this, round.victim);
   load.get_going();
   load.go_on(shortest_round + std::chrono::milliseconds(below(longest_round)));
@@ -442,9 +454,19 @@ CrashRound CrashWorld::run_round() {
   load.go_on(after_kill);
   load.end();
   round.troubles = load.troubles();
+  round.purged = load.purged();
   wait_until_alone();
   judge(load.writes(), load.answers(), round);
   return round;
+}
+
+// Nobody is at work. So what was deleted is old enough to be purged, and what jobs that died have looked at stays
+// before or behind it.
+void CrashWorld::let_days_pass() {
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    observer_.connection(shard).execute("UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL");
+    observer_.connection(shard).execute("UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY");
+  }
 }
 
 void CrashWorld::kill(Load& load, CrashRound& round) {

@@ -31,6 +31,7 @@ struct CrashRound {
   bool counts = false;  // the kill came while a transaction of the victim was under way
   std::uint64_t acknowledged = 0;
   std::uint64_t queries = 0, answers_checked = 0;
+  std::uint64_t purged = 0;  // tombstones, at least
   std::vector<std::string> lost, missing, wrong_answers;
   std::vector<std::string> troubles;  // anything else that should not have happened
 };
@@ -50,6 +51,7 @@ class CrashWorld {
   class Load;
 
   [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
+  void let_days_pass();
   void kill(Load& load, CrashRound& round);
   [[nodiscard]] bool kill_server();
   [[nodiscard]] bool has_open_write(std::uint32_t server);
