@@ -43,14 +43,19 @@ proctype Backfill(byte b) {                  /* b is its token, too */
      :: atomic { backfills < BACKFILLS && backfill_lock == 0 -> backfills++; backfill_lock = b }
      :: atomic { backfills >= BACKFILLS -> goto give_up }
      fi;
-     atomic { resumes = (job[0] != 0 && job_generation[0] == g); scanned = resumes && job_scanned;
+#ifdef RESUME_ANY_GENERATION
+#define is_resumable(g) (job[0] != 0)
+#else
+#define is_resumable(g) (job[0] != 0 && job_generation[0] == g)
+#endif
+     atomic { resumes = is_resumable(g); scanned = resumes && job_scanned;
        barrier = (resumes -> job_barrier : 0) }
      if /* barrier.take */
      :: atomic { resumes }
 #ifdef NO_BARRIER
-     :: atomic { !resumes -> barrier = (floor + 1 > stamp -> floor + 1 : stamp + 1) }
+     :: atomic { !resumes -> barrier = next_barrier }
 #else
-     :: atomic { !resumes && fence_free -> floor++; barrier = floor; write_entity_log() }
+     :: atomic { !resumes && fence_free -> floor = next_barrier; barrier = floor; write_entity_log() }
 #endif
      fi;
      atomic { job[0] = b; job_generation[0] = g; job_barrier = barrier; job_scanned = scanned; /* backfill.claim */
@@ -111,7 +116,7 @@ proctype Backfill(byte b) {                  /* b is its token, too */
 #ifndef NO_RECONCILE_SINCE
 #if RECONCILERS == 0
      if /* backfill.reconcile */
-     :: atomic { fence_free && can_reconcile -> floor++; if :: stamp >= barrier -> reconcile_at_once() :: else fi }
+     :: atomic { fence_free && can_reconcile -> floor = next_barrier; if :: stamp >= barrier -> reconcile_at_once() :: else fi }
      :: atomic { may_die -> goto give_up }
      fi;
 #else

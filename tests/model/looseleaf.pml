@@ -159,6 +159,7 @@ byte xfence = 0, sfence = 0;          /* who holds the fence exclusively; the se
 byte xrow = 0, srow = 0;              /* likewise E's row; an uncommitted insert or delete of it counts as exclusive */
 byte cut = 0, demoted = 0;            /* sessions whose locks are gone without their clients knowing */
 byte watermark = 0;
+#define next_barrier ((floor > stamp -> floor : stamp) + 1)   /* beyond what was written while the clock was ahead */
 
 #define is_cut(p) (cut & bit(p))
 #define lost(p) ((cut | demoted) & bit(p))

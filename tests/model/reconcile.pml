@@ -77,7 +77,7 @@ idle:
     :: quiet && (r != R1 || last == DONE) -> goto stopped
     fi }
 clean:
-  atomic { fence_free -> floor = (floor > 0 -> floor + 1 : 1); until = floor; write_entity_log() } /* barrier.take */
+  atomic { fence_free -> floor = next_barrier; until = floor; write_entity_log() } /* barrier.take */
   atomic {
 #ifdef WATERMARK_FIRST
     watermark = until;
@@ -105,7 +105,12 @@ sweep:
     fence_free ->
 #endif
     learn_catalog; cur = body; connect(r);
+#ifndef SWEEP_WITHOUT_LOOK
     if :: cur != ABSENT || known == 0 -> goto end :: else fi;
+#else
+    cur = ABSENT;
+    if :: known == 0 -> goto end :: else fi;
+#endif
 #ifdef SHARED_SWEEP
     sfence = sfence | bit(r) }
 #else
@@ -235,7 +240,7 @@ proctype Cleaner() {
   do
   :: atomic { cleans < CLEANS && fence_free && can_reconcile -> cleans++;
        if :: stamp >= watermark -> reconcile_at_once() :: else fi;
-       floor++; watermark = floor }
+       floor = next_barrier; watermark = floor }
 #if BACKFILLERS > 0
   :: atomic { !quiet && cleans < CLEANS -> if :: s = 0 :: s = 1 fi;          /* forget the cursors of ended backfills */
        g = job_generation[s];

@@ -26,7 +26,9 @@ crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                        
 fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                    | -DFIRST=1
 fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY           | -DFIRST=1
 fill_purge    | -DADMINS=1 -DBODY=TOMB -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                 | -DFIRST=1
-fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                                                  | -DCLEANS=1
+fill_two      | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DSTEADY                                                  | -DCLEANS=1 -DCUTS=1
+fill_failover | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DFAILOVERS=1                                             | -DSTEADY -DCLEANS=1
+fill_unknown  | $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DUNKNOWNS=1 -DSTEADY                                     | -DCLEANS=1
 fill_unique_2 | -DUNIQUE $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DCLEANS=1                                       | -DZOMBIES=1
 fill_unique_n | -DUNIQUE $index_is_built -DBODY=ABSENT -DBACKFILLERS=1 -DBACKFILLS=1 -DCLEANS=1                                  | -DUNKNOWNS=1
 fill_unique_r | -DUNIQUE $index_is_built -DBODY=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DRECONCILERS=1 -DPURGES=0 -DSWEEPS=0 -DCUTS=1   | -DPURGES=1
@@ -67,6 +69,7 @@ VALIDATE_CONNECTION_ONLY      | unknown
 RECONCILE_WITHOUT_LOCK        | write
 RECONCILE_WITHOUT_DURABLE     | crash
 SHARED_SWEEP                  | write
+SWEEP_WITHOUT_LOOK            | write
 NO_SWEEP                      | write
 WATERMARK_FIRST               | clean
 PURGE_UNRECONCILED+PURGE_BLIND | clean
@@ -107,6 +110,8 @@ ADVANCE_WITHOUT_TOKEN         | takeover
 ADVANCE_WITHOUT_TOKEN+NO_PROVE | takeover
 CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
+CHANGED_ROWS_ONLY             | write
+RESUME_ANY_GENERATION         | drop
 PURGE_UNRECONCILED            | clean
 PURGE_BLIND                   | clean
 PURGE_WITHOUT_FENCE           | recreate_cut
@@ -114,6 +119,8 @@ DROP_BEFORE_WRITERS_STOP      | recreate
 CLAIM_NOT_LOOKED_AT           | admins
 FIRST_INTENT_FIRST            | admins
 INSERT_BEHIND_UNREAD_ROW      | unique
+'
+redundant_in_full='
 INSERT_BEHIND_UNREAD_ROW      | fill_unique_r
 '
 
@@ -205,7 +212,7 @@ case ${1:-} in
   --search) shift; search "$@"; exit ;;
 esac
 memory=1900  # MiB for each search
-[ -z "$full" ] || memory=8000
+[ -z "$full" ] || { memory=8000; redundant+=$redundant_in_full; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 case ${1:-} in

@@ -131,7 +131,7 @@ again:
           row_free;
 #endif
           xrow = w;                                                  /* put.write_entities: an update */
-#if !defined(NAIVE) && CRASHES == 0
+#if !defined(NAIVE) && !defined(CHANGED_ROWS_ONLY) && CRASHES == 0
           old = 0;
 #endif
           goto written
@@ -150,6 +150,9 @@ again:
 written:
 #ifndef INDEX_AFTER_COMMIT
      if /* put.insert_index_rows */
+#ifdef CHANGED_ROWS_ONLY
+     :: atomic { v != TOMB && old == v -> skip }
+#endif
      :: atomic { v == TOMB || known == 0 -> skip }
      :: atomic { v != TOMB && known != 0 && can_insert(v) ->
           if :: is_broken(v, w) -> release(w); goto again :: else fi;
