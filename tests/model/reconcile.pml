@@ -86,6 +86,20 @@ clean:
     :: body != ABSENT && stamp >= watermark && stamp < until -> cleaning = true
     :: else -> watermark = until; end_of_pass(); goto idle
     fi }
+  /* The first look, without locks: the entity, then its rows. */
+#ifndef LOOK_AT_ROWS_FIRST
+  atomic { learn_catalog; cur = body };
+#endif
+  seen1 = row[1];
+  seen2 = row[2];
+#ifdef LOOK_AT_ROWS_FIRST
+  atomic { learn_catalog; cur = body };
+#endif
+  atomic {
+    if
+    :: known == 0 || (cur != ABSENT && seen1 == (cur == 1) && seen2 == (cur == 2)) -> goto looked
+    :: else -> seen1 = false; seen2 = false
+    fi }
 reconcile:
   atomic { /* reconcile.fence */ /* reconcile.lock_entities */
     xfence == 0 && xrow == 0 -> learn_catalog; cur = body; connect(r);
@@ -201,6 +215,7 @@ end:
     :: !cleaning && until != 0 -> goto purge
     :: else -> serve(2, 0); end_of_pass(); goto idle
     fi }
+looked:
   atomic { watermark = until; write_entity_log(); end_of_pass(); goto idle } /* clean.watermark */
 purge:
   connect(r);                                          /* so that others come in between */

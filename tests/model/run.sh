@@ -111,6 +111,7 @@ ADVANCE_WITHOUT_TOKEN+NO_PROVE | takeover
 CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
 CHANGED_ROWS_ONLY             | write
+LOOK_AT_ROWS_FIRST            | clean
 RESUME_ANY_GENERATION         | drop
 PURGE_UNRECONCILED            | clean
 PURGE_BLIND                   | clean
