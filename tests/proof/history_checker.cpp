@@ -240,8 +240,8 @@ class Search {
       const Event* const event = open_[place];
       if (event != nullptr && event->writes() && (state.done & bit(place)) == 0 && can_follow(*event, state.value)) {
         next.push_back(after(state, place));
-        if (rules_.connections_break) {
-          add_overtaken(next);
+        if (rules_.connections_break && event->kind == Event::Kind::remove) {
+          add_other_removes(next);
         }
       }
     }
@@ -264,11 +264,13 @@ class Search {
     return next;
   }
 
-  // Adds to the last state those in which other writes under way were overtaken by the write that led there.
-  void add_overtaken(std::vector<State>& states) const {
+  // Adds to the last state, to which a remove led, those in which other removes under way find that done which they
+  // were to do. A put that was overtaken could have come just before, or it is not said to be done.
+  void add_other_removes(std::vector<State>& states) const {
     const std::size_t first = states.size() - 1;
     for (std::size_t place = 0; place < open_.size(); ++place) {
-      if (open_[place] == nullptr || !open_[place]->writes() || (states[first].done & bit(place)) != 0) {
+      if (open_[place] == nullptr || open_[place]->kind != Event::Kind::remove ||
+          (states[first].done & bit(place)) != 0) {
         continue;
       }
       const std::size_t last = states.size();

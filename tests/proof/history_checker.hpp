@@ -42,9 +42,8 @@ struct Operation {
 };
 
 struct HistoryRules {
-  // A write whose connection broke in the middle of its COMMIT may be acknowledged because another writer came later.
-  // So it may count as done at the same moment as that one, without effect. (It makes a difference if nothing was left
-  // to remove, or if the other one would have been rejected after it.)
+  // A remove whose connection broke in the middle of its COMMIT, and which then finds the entity removed, is
+  // acknowledged: it may count as done at the same moment as another remove, without effect.
   bool connections_break = false;
 };
 

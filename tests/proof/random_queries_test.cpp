@@ -147,20 +147,33 @@ class World {
     }
   }
 
-  // Stale, orphaned and misplaced ones, as crashes and worse leave them.
+  // Stale, orphaned and misplaced ones, as crashes and worse leave them: up to three of one entity next to each other,
+  // on one shard or on all.
   void plant_extra_rows() {
     for (const auto& [table, index] : reference_.indexes()) {
       std::vector<ReferenceRow> rows;
       for (const auto& of_shard : reference_.table(index.definition)) {
         rows.insert(rows.end(), of_shard.begin(), of_shard.end());
       }
+      std::sort(rows.begin(), rows.end());
       for (std::size_t i = 0; i < extra_rows && !rows.empty(); ++i) {
-        ReferenceRow row = random_.pick(rows);
-        if (!random_.one_in(3)) {
-          row.entity_id = random_.one_in(3) ? Uuid::make_v7() : random_.pick(ids(0, still));
+        const std::size_t first = random_.below(rows.size());
+        const std::size_t end = std::min(rows.size(), first + 1 + random_.below(3));
+        const Uuid id = random_.one_in(3)   ? rows[first].entity_id
+                        : random_.one_in(3) ? Uuid::make_v7()
+                                            : random_.pick(ids(0, still));
+        std::string values;
+        for (std::size_t place = first; place < end; ++place) {
+          ReferenceRow row = rows[place];
+          row.entity_id = id;
+          values += (values.empty() ? "" : ", ") + sql_literal(row);
         }
-        fixture_.cluster.sql(static_cast<std::uint32_t>(random_.below(shards_)),
-                             fmt::format("INSERT IGNORE INTO {} VALUES {}", table, sql_literal(row)));
+        const std::uint64_t only = random_.below(2 * shards_);  // shards_ or more: all
+        for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+          if (only >= shards_ || only == shard) {
+            fixture_.cluster.sql(shard, fmt::format("INSERT IGNORE INTO {} VALUES {}", table, values));
+          }
+        }
       }
     }
   }
