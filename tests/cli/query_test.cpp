@@ -187,6 +187,21 @@ TEST_CASE("rows of one entity that stand next to each other cost no statement ea
             0, ids);
 }
 
+TEST_CASE("an entity with many outdated rows is read once a batch") {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  put_all(cluster, entity(1, "\"tags\":[900]") + entity(2, "\"tags\":[901]"));
+  std::string rows;
+  for (int tag = 0; tag < 600; ++tag) {
+    rows += fmt::format("{}({}, UNHEX('{}')), ({}, UNHEX('{}'))", tag == 0 ? "" : ", ", tag, id_of(1), tag, id_of(2));
+  }
+  cluster.sql(0, "INSERT INTO i VALUES " + rows);
+  // 1,202 rows: 100, 200, 400 and 800 at a time.
+  const cli::ProcessResult result = cluster.looseleaf({"query", "i", "--explain"});
+  CHECK_MESSAGE(contains(result.out, "\nentities read: 8\noutdated rows: 1200\n"), result.out);
+  check_run(cluster.looseleaf({"query", "i", "--ids"}), 0, id_of(1) + "\n" + id_of(2) + "\n");
+}
+
 TEST_CASE("rows too many of an entity, next to each other and on two shards, hide nothing that follows") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");

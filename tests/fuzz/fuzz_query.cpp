@@ -372,10 +372,10 @@ void check_given(const Input& input, const ops::QueryPlan& plan, Where& where, c
 
 void check_entity(const Input& input, const ops::QueryPlan& plan, Where& where, const model::ParsedEntity& entity) {
   std::size_t given = 0;
-  const model::StoredEntity stored(entity.text);
+  const std::vector<model::Row> matching = plan.matching_rows(model::StoredEntity(entity.text));
   for (const model::Row& row : model::expected_rows(*input.definition, entity.json)) {
     const store::IndexEntry entry{row, entity.id};
-    if (plan.judge(entry, stored) == ops::QueryPlan::Verdict::given) {
+    if (plan.judge(entry, matching) == ops::QueryPlan::Verdict::given) {
       ++given;
       check_given(input, plan, where, entry);
     }

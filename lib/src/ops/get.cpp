@@ -88,10 +88,6 @@ class Batch {
       result.entity = Entity{id, *found->second.text};
       return result;
     }
-    if (large_ && large_->id == id) {
-      result.entity = large_;
-      return result;
-    }
     if (found != bodies_.at(shard).end()) {
       store::EntityBody large;
       const store::EntityBody* body = &found->second.body;
@@ -101,9 +97,8 @@ class Batch {
       }
       if (body->body) {
         decode(shard, *body, result);
-        large_ = result.entity;
-        if (large_ && hooks_.text) {
-          hooks_.text(id, large_->json);
+        if (result.entity && hooks_.text) {
+          hooks_.text(id, result.entity->json);
         }
         return result;
       }
@@ -154,7 +149,6 @@ class Batch {
   const bool partial_;
   const GetHooks& hooks_;
   std::map<std::uint32_t, Bodies> bodies_;
-  std::optional<Entity> large_;  // the last that was read by itself
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ class Unavailable {
 // cannot be asked are passed over if a part will do, else each comes with the error.
 enum class Wanted { all, part };
 struct GetHooks {
-  // Is given each text once, when it is read, before the first result that holds it; by several threads at once.
+  // Is given each text when it is read, before the first result that holds it; by several threads at once.
   std::function<void(const Uuid& id, const std::string& text)> text;
   // Asked for each of `ids` in turn, by its place: whether to pass over it after all.
   std::function<bool(std::size_t at)> skip;

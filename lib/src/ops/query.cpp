@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
@@ -85,6 +87,30 @@ class Run {
     }
   }
 
+  // Judges the entries of one entity. Throws Error if its text cannot be read.
+  class Judge {
+   public:
+    Judge(const Run& run, const std::string& text)
+        : run_(run), entity_(text), matching_(run.plan_.matching_rows(entity_)) {}
+
+    Judgement operator()(const store::IndexEntry& entry) const {
+      switch (run_.plan_.judge(entry, matching_)) {
+        case QueryPlan::Verdict::stale:
+          return Judgement::stale;
+        case QueryPlan::Verdict::repeat:
+          return Judgement::repeat;
+        case QueryPlan::Verdict::given:
+          break;
+      }
+      return run_.filter_.matches(entity_) ? Judgement::wanted : Judgement::unlike_where;
+    }
+
+   private:
+    const Run& run_;
+    const model::StoredEntity entity_;
+    const std::vector<model::Row> matching_;
+  };
+
   // Of the entries of a batch: by the threads that read the entities, as far as they have decoded them.
   class Judgements {
    public:
@@ -98,15 +124,25 @@ class Run {
 
     // As the entity is now; what was found out about it before is out of date.
     void add(const Uuid& id, const std::string& text) {
-      std::optional<model::StoredEntity> entity;
+      const auto of_entity = entries_of(id);
+      for (const auto& [_, entry] : of_entity) {
+        judged_[entry].reset();
+      }
       try {
-        entity.emplace(text);
+        const Judge judge(run_, text);
+        for (const auto& [_, entry] : of_entity) {
+          judged_[entry] = judge(entries_[entry]);
+        }
       } catch (const Error&) {  // of() will meet it again
       }
-      for (auto at = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
-           at != by_id_.end() && at->first == id; ++at) {
-        judged_[at->second] = entity ? std::optional(run_.judge(entries_[at->second], *entity)) : std::nullopt;
-      }
+    }
+
+    // Was an earlier entry's entity read, which told that this one is stale?
+    [[nodiscard]] bool is_known_to_be_stale(std::size_t entry) const {
+      return !is_first(entry) && judged_[entry] == Judgement::stale;
+    }
+    [[nodiscard]] bool is_first(std::size_t entry) const {
+      return entries_of(entries_[entry].entity_id).front().second == entry;
     }
 
     [[nodiscard]] Judgement of(std::size_t entry, const GetResult& result) const {
@@ -117,10 +153,16 @@ class Run {
         return Judgement::stale;
       }
       const auto& judged = judged_[entry];
-      return judged ? *judged : run_.judge(entries_[entry], model::StoredEntity(result.entity->json));
+      return judged ? *judged : Judge(run_, result.entity->json)(entries_[entry]);
     }
 
    private:
+    [[nodiscard]] std::span<const std::pair<Uuid, std::size_t>> entries_of(const Uuid& id) const {
+      const auto [first, last] = std::equal_range(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}),
+                                                  [](const auto& a, const auto& b) { return a.first < b.first; });
+      return {first, last};
+    }
+
     const std::vector<store::IndexEntry>& entries_;
     const Run& run_;
     std::vector<std::pair<Uuid, std::size_t>> by_id_;  // where its entries are, sorted
@@ -200,6 +242,7 @@ class Run {
     bool more = true;
     get_each(shards_, ids,
              [&](const GetResult& result) {
+               report_.entities_read += judgements.is_first(at) ? 1 : 0;
                more = give(entries[at], result, judgements.of(at, result), on_entity);
                return more;
              },
@@ -208,16 +251,26 @@ class Run {
               .skip =
                   [&](std::size_t entry) {
                     at = entry;
-                    const bool repeat = judged_.contains(ids[entry]);  // since this batch was put together
-                    report_.filtered_repeats += repeat ? 1 : 0;
-                    return repeat;
+                    return skips(entry, entries[entry], judgements);
                   }});
     return more;
   }
 
+  // Without another look at its entity. `number`: of the entry in its batch.
+  bool skips(std::size_t number, const store::IndexEntry& entry, const Judgements& judgements) {
+    if (judged_.contains(entry.entity_id)) {  // since this batch was put together
+      ++report_.filtered_repeats;
+      return true;
+    }
+    if (judgements.is_known_to_be_stale(number)) {
+      ++report_.filtered_stale;
+      return true;
+    }
+    return false;
+  }
+
   bool give(const store::IndexEntry& entry, const GetResult& result, Judgement judgement,
             const std::function<bool(const Entity&)>& on_entity) {
-    ++report_.entities_read;
     if (several_rows_ && judgement != Judgement::stale) {
       remember(entry.entity_id);
     }
@@ -253,18 +306,6 @@ class Run {
       judged_.clear();
     }
     judged_.insert(id);
-  }
-
-  [[nodiscard]] Judgement judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {
-    switch (plan_.judge(entry, entity)) {
-      case QueryPlan::Verdict::stale:
-        return Judgement::stale;
-      case QueryPlan::Verdict::repeat:
-        return Judgement::repeat;
-      case QueryPlan::Verdict::given:
-        break;
-    }
-    return filter_.matches(entity) ? Judgement::wanted : Judgement::unlike_where;
   }
 
   store::Shards& shards_;

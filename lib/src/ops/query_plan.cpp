@@ -300,13 +300,17 @@ bool QueryPlan::is_point() const {
                      [&, i = std::size_t{0}](const Property&) mutable { return is_fixed(i++); });
 }
 
-QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const {
+std::vector<model::Row> QueryPlan::matching_rows(const model::StoredEntity& entity) const {
   std::vector<model::Row> rows = entity.expected_rows(definition_);
   std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
-  if (std::find(rows.begin(), rows.end(), entry.values) == rows.end()) {
+  return rows;
+}
+
+QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const std::vector<model::Row>& matching) const {
+  if (!std::binary_search(matching.begin(), matching.end(), entry.values)) {
     return Verdict::stale;
   }
-  return entry.values == (descending_ ? rows.back() : rows.front()) ? Verdict::given : Verdict::repeat;
+  return entry.values == (descending_ ? matching.back() : matching.front()) ? Verdict::given : Verdict::repeat;
 }
 
 bool QueryPlan::before(const store::IndexEntry& a, const store::IndexEntry& b) const {

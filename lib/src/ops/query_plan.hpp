@@ -34,11 +34,12 @@ class QueryPlan {
   // Of what was found, if that is anything.
   [[nodiscard]] bool was_ready(const sql::Result& found) const;
 
-  // stale: the entity does not call for this row, or its whole values do not meet the conditions. repeat: it does, but
-  // another matching row of it comes first in the order of the query. So an entity with several is given once, without
-  // any memory of what was given.
+  // Of the rows that the entity calls for those whose whole values meet the conditions, sorted.
+  [[nodiscard]] std::vector<model::Row> matching_rows(const model::StoredEntity& entity) const;
+  // By its entity's matching rows. stale: it is none of these. repeat: it is, but another one comes first in the order
+  // of the query. So an entity with several is given once, without any memory of what was given.
   enum class Verdict { given, stale, repeat };
-  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const model::StoredEntity& entity) const;
+  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const std::vector<model::Row>& matching) const;
 
   // Do the conditions tell the values of all properties?
   [[nodiscard]] bool is_point() const;
