@@ -122,6 +122,8 @@ FIRST_INTENT_FIRST            | admins
 INSERT_BEHIND_UNREAD_ROW      | unique
 '
 redundant_in_full='
+CHANGED_ROWS_ONLY             | fill
+CHANGED_ROWS_ONLY             | resume
 INSERT_BEHIND_UNREAD_ROW      | fill_unique_r
 '
 

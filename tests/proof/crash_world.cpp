@@ -464,7 +464,7 @@ CrashRound CrashWorld::run_round() {
 // before or behind it.
 void CrashWorld::let_days_pass() {
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    observer_.connection(shard).execute("UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL");
+    observer_.connection(shard).execute("UPDATE entities SET updated = updated - INTERVAL 2 DAY");
     observer_.connection(shard).execute("UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY");
   }
 }

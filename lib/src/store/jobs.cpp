@@ -173,7 +173,9 @@ bool JobLock::take(sql::Connection& connection) const {
   if (!get(own_name_)) {
     end_former_session(connection);
     if (!get(own_name_)) {
-      return false;
+      throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                             "the server has not ended a session that was lost", {{"job", job_}},
+                             "try again, or with a greater --timeout");
     }
   }
   return get(name_);
@@ -195,33 +197,44 @@ void JobLock::end_former_session(sql::Connection& connection) const {
   }
 }
 
+// A session that asked for a lock is never given back: it may have it, or get it yet.
 void JobLock::acquire() {
   const base::Deadline deadline = shards_.deadline();
   sql::with_retries(deadline, [&] {
-    lease_.reset();
+    if (lease_) {
+      lease_->discard();
+      lease_.reset();
+    }
     Lease lease = shards_.connect(0, deadline);
-    lease->execute("SET SESSION wait_timeout = 120");
-    if (take(*lease)) {
-      lease_.emplace(std::move(lease));
-      return;
+    try {
+      lease->execute("SET SESSION wait_timeout = 120");
+      if (!take(*lease)) {
+        throw held_by_another(*lease);
+      }
+    } catch (...) {
+      lease.discard();
+      throw;
     }
-    const auto row = holder_row(*lease, job_, table_);
-    const auto session = session_with_lock(*lease, name_);
-    lease.discard();
-    Error::Context context = {{"job", job_}};
-    if (!table_.empty()) {
-      context.emplace_back("index", table_);
-    }
-    if (row) {
-      context.emplace_back("holder", row->holder);
-      context.emplace_back("since", row->since + " UTC");
-      context.emplace_back("heartbeat", row->heartbeat + " UTC");
-    } else if (session) {  // it has only begun
-      context.emplace_back("connection", *session + " on shard 0's server");
-    }
-    throw Error(ErrorCode::busy, "another process runs this job", context,
-                "wait for it, or stop it and run the command again: it goes on from where the other stopped");
+    lease_.emplace(std::move(lease));
   });
+}
+
+Error JobLock::held_by_another(sql::Connection& connection) const {
+  const auto row = holder_row(connection, job_, table_);
+  const auto session = session_with_lock(connection, name_);
+  Error::Context context = {{"job", job_}};
+  if (!table_.empty()) {
+    context.emplace_back("index", table_);
+  }
+  if (row) {
+    context.emplace_back("holder", row->holder);
+    context.emplace_back("since", row->since + " UTC");
+    context.emplace_back("heartbeat", row->heartbeat + " UTC");
+  } else if (session) {  // it has only begun
+    context.emplace_back("connection", *session + " on shard 0's server");
+  }
+  return {ErrorCode::busy, "another process runs this job", context,
+          "wait for it, or stop it and run the command again: it goes on from where the other stopped"};
 }
 
 void JobLock::keep_alive() {

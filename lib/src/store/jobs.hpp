@@ -67,8 +67,10 @@ class JobLock {
 
  private:
   void acquire();
+  // Returns false if another process has the lock.
   [[nodiscard]] bool take(sql::Connection& connection) const;
   void end_former_session(sql::Connection& connection) const;
+  [[nodiscard]] Error held_by_another(sql::Connection& connection) const;
 
   Shards& shards_;
   std::string job_, table_, name_;
