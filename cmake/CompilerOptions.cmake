@@ -22,6 +22,6 @@ endif()
 if(LOOSELEAF_SANITIZE)
   target_compile_options(looseleaf_options INTERFACE -fsanitize=${LOOSELEAF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(looseleaf_options INTERFACE -fsanitize=${LOOSELEAF_SANITIZE})
-  # GCC's manual: sanitizers make for false ones.
+  # With a sanitizer GCC warns of values that are initialised, as its manual says.
   target_compile_options(looseleaf_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()

@@ -318,8 +318,8 @@ TEST_CASE("a purge looks at no more entities a second than it may, and at none w
   age(cluster);
   const std::string pause = cluster.directory().write("pause", "");
   const auto started = Clock::now();
-  cli::Process job = start({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--pause-file",
-                            pause, "--output", "json"});
+  cli::Process job =
+      start({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--pause-file", pause});
   wait_until("it cleans",
              [&] { return cluster.sql(0, "SELECT holder FROM looseleaf_progress WHERE job = 'clean'") != "\n"; });
   std::this_thread::sleep_for(500ms);

@@ -90,7 +90,7 @@ std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadlin
 
 std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
                                  const store::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
-  const bool too_many = most == store::no_limit && ids.size() > 1;  // may be too many to be held
+  const bool all_of_several = most == store::no_limit && ids.size() > 1;  // may be too many to be held
   std::vector<std::vector<PlacedRow>> found(leases.size());
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
@@ -99,8 +99,8 @@ std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store:
         for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
           if (catalog.indexes[index].maintained()) {
             auto entries = store::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
-                                               too_many ? most_rows + 1 : most);
-            if (too_many && entries.size() > most_rows) {
+                                               all_of_several ? most_rows + 1 : most);
+            if (all_of_several && entries.size() > most_rows) {
               throw TooManyRows();
             }
             for (auto& entry : entries) {
