@@ -81,7 +81,7 @@ proctype Backfill(byte b) {                  /* b is its token, too */
              skip }
         :: atomic { may_die -> goto give_up }
         fi;
-        if /* backfill.insert_index_rows */
+        if /* backfill.insert_index_rows */ /* backfill.commit_index_rows */
         :: atomic { !has_value(seen) }
         :: atomic { has_value(seen) && can_insert(seen) ->
 #if CRASHES > 0

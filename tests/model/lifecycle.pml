@@ -31,7 +31,7 @@
 #define SOONER SECOND
 #endif
 #define LATER (1 - SOONER)
-inline claim(s, kind) { /* create.intent */ /* drop.intent */
+inline claim(s, kind) { /* create.intent */ /* drop.intent */ /* intent.commit */
   if
   :: atomic { s == 0 || ddl_lock == 0 -> token[s] = a;
        if :: s == FIRST -> intent = kind; intent_generation = g :: else fi }

@@ -136,7 +136,7 @@ look:
     if :: seen1 == (cur == 1) && seen2 == (cur == 2) -> goto end :: else fi }
 #endif
 #if CRASHES > 0 && !defined(RECONCILE_WITHOUT_DURABLE)
-  atomic { /* reconcile.make_durable */
+  atomic { /* reconcile.make_durable */ /* durable.commit */
     if
     :: cur != ABSENT && ((seen1 && cur != 1) || (seen2 && cur != 2)) ->
        if :: is_cut(r) -> goto abandon :: else -> write_entity_log() fi

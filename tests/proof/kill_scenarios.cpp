@@ -157,7 +157,7 @@ std::vector<Scenario> put_scenarios() {
     bench.sql(1, "INSERT INTO by_n VALUES " + row(21, 11));
   };
   there.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
-  there.only = {"put.insert_index_rows", "put.make_durable"};
+  there.only = {"put.insert_index_rows", "put.make_durable", "durable."};
   std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown, unknown_too, there};
   for (Scenario& scenario : scenarios) {
     for (const KillWrite& write : scenario.writes) {
@@ -214,7 +214,11 @@ std::vector<Scenario> create_scenarios() {
   resumed.name = "backfill that goes on";
   resumed.prepare = begin_backfill;
   resumed.command = [](Bench&) { return std::vector<std::string>{"backfill"}; };
-  return {create, empty, then_other, restored, demoting, filled, resumed};
+  Scenario paced = resumed;
+  paced.name = "backfill --max-rate";
+  paced.command = [](Bench&) { return std::vector<std::string>{"backfill", "--max-rate", "1000"}; };
+  paced.only = {"backfill.insert_index_rows", "backfill.commit_index_rows"};
+  return {create, empty, then_other, restored, demoting, filled, resumed, paced};
 }
 
 std::vector<Scenario> drop_scenarios() {

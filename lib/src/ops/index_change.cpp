@@ -66,6 +66,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
           fmt::format("DELETE FROM looseleaf_progress WHERE job IN ('create', 'drop') AND table_name = {}",
                       sql::text_literal(table_)));
       store::write_job(connection, intent);
+      const store::Step commit(store::steps::intent_commit, shard);
       transaction.commit();
     });
   }

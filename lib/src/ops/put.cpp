@@ -446,7 +446,7 @@ class BatchWriter {
             if (!all_new && new_on.contains(shard)) {
               const Step step(steps::put_make_durable, shard);
               if (!step.left_out()) {
-                store::make_durable(*leases.at(shard));
+                store::make_durable(*leases.at(shard), shard);
               }
             }
           });
@@ -538,7 +538,7 @@ class BatchWriter {
         const store::Lease lease = shards_.connect(entity_shard_, deadline_);
         const Step step(steps::put_resolve, entity_shard_);
         const auto rows = read_locked(*lease, ids);
-        store::make_durable(*lease);
+        store::make_durable(*lease, entity_shard_);
         settle(catalog, items, rows);
         return;
       } catch (const Error& error) {

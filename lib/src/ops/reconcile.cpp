@@ -275,7 +275,7 @@ class Reconciliation {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
       if (!step.left_out()) {
-        store::make_durable(*leases[entity_shard_]);  // the bodies that no longer call for these rows
+        store::make_durable(*leases[entity_shard_], entity_shard_);  // the bodies that no longer call for these rows
       }
     }
     IndexTransactions transactions(shards_, leases, catalog);

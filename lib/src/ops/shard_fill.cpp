@@ -305,7 +305,7 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
       store::on_shard(shards_, to, [&] {
         for (const auto& [index, entries] : parts) {
           const Step step(steps::backfill_insert_index_rows, to);
-          blocked[n].merge(insert_rows(*leases.at(to), targets_[index].definition, entries));
+          blocked[n].merge(insert_rows(*leases.at(to), to, targets_[index].definition, entries));
         }
       });
     });
@@ -326,7 +326,7 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
 
 // With a limited rate in short statements, so that the server gets to what others ask of it in between; and in one
 // transaction, since each commit keeps those of others from the disk.
-std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, const IndexDefinition& definition,
+std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t to, const IndexDefinition& definition,
                                       std::span<const store::IndexEntry> entries) const {
   if (!throttling_.paces()) {
     return insert_or_report(connection, definition, entries).blocked;
@@ -338,6 +338,7 @@ std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, const IndexDe
     blocked.merge(insert_or_report(connection, definition, part).blocked);
     entries = entries.subspan(part.size());
   }
+  const Step step(steps::backfill_commit_index_rows, to);
   transaction.commit();
   return blocked;
 }

@@ -86,7 +86,8 @@ class ShardFill {
   void advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice);
   // Returns in whose way another row stands.
-  [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, const IndexDefinition& definition,
+  [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, std::uint32_t to,
+                                           const IndexDefinition& definition,
                                            std::span<const store::IndexEntry> entries) const;
   void check_generations(sql::Connection& connection, const store::Fence& fence);
   std::optional<model::StoredEntity> read(store::EntityBody& entity);

@@ -5,10 +5,11 @@
 
 #include "base/random.hpp"
 #include "sql/transaction.hpp"
+#include "store/steps.hpp"
 
 namespace looseleaf::store {
 
-void make_durable(sql::Connection& connection) {
+void make_durable(sql::Connection& connection, std::uint32_t shard) {
   const std::string key = fmt::format("{:016x}", base::random_u64());
   sql::Transaction transaction(connection);
   connection.execute(
@@ -16,6 +17,7 @@ void make_durable(sql::Connection& connection) {
                   "VALUES ('flush', '{}', 0, 0, '', NOW(6), NOW(6))",
                   key));
   connection.execute(fmt::format("DELETE FROM looseleaf_progress WHERE job = 'flush' AND table_name = '{}'", key));
+  const Step step(steps::durable_commit, shard);
   transaction.commit();
 }
 
@@ -30,18 +32,18 @@ void Witness::stay() {
   constexpr auto often_enough = std::chrono::seconds(10);  // for a wait_timeout of 30 s
   if (std::chrono::steady_clock::now() - stayed_ >= often_enough) {
     stayed_ = std::chrono::steady_clock::now();
-    lost_ = !on_each([](sql::Connection& session) { static_cast<void>(session.query("SELECT 1")); });
+    lost_ = !on_each([](sql::Connection& session, std::uint32_t) { static_cast<void>(session.query("SELECT 1")); });
   }
 }
 
 bool Witness::make_durable() {
-  return on_each([](sql::Connection& session) { store::make_durable(session); });
+  return on_each(store::make_durable);
 }
 
-bool Witness::on_each(const std::function<void(sql::Connection&)>& work) {
+bool Witness::on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work) {
   try {
-    for (auto session = sessions_.begin(); !lost_ && session != sessions_.end(); ++session) {
-      work(**session);
+    for (std::uint32_t shard = 0; !lost_ && shard < sessions_.size(); ++shard) {
+      work(*sessions_[shard], shard);
     }
   } catch (const sql::ServerError& error) {
     if (!error.retryable()) {

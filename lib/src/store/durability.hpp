@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace looseleaf::store {
 // Returns when everything that this session could see before the call is on the server's disk. That does not follow
 // from having seen it, nor from having locked it: a server shows a commit, and lets go of its locks, before its log is
 // written, and if the server dies in between, there was no such commit. Not for use in a transaction.
-void make_durable(sql::Connection& connection);
+void make_durable(sql::Connection& connection, std::uint32_t shard);
 
 // For whoever reads for a long time from all shards, by whatever connections, and relies on it then. It holds a session
 // on each shard: while that lives, its server has not died.
@@ -29,9 +30,9 @@ class Witness {
   [[nodiscard]] bool make_durable();
 
  private:
-  bool on_each(const std::function<void(sql::Connection&)>& work);
+  bool on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work);
 
-  std::vector<Lease> sessions_;
+  std::vector<Lease> sessions_;  // of each shard
   bool lost_ = false;
   std::chrono::steady_clock::time_point stayed_ = std::chrono::steady_clock::now();
 };

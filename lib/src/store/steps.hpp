@@ -29,7 +29,9 @@ inline constexpr std::string_view
     reconcile_end = "reconcile.end",
     sweep_look = "sweep.look",
     fence_commit = "fence.commit",  // ends whatever was done with the fence held exclusively
+    durable_commit = "durable.commit",  // in each step that makes something durable
     barrier_take = "barrier.take",
+    intent_commit = "intent.commit",  // in create.intent and drop.intent
     create_intent = "create.intent",
     create_demote = "create.demote",
     create_table = "create.table",
@@ -40,6 +42,7 @@ inline constexpr std::string_view
     backfill_read = "backfill.read",
     backfill_fence = "backfill.fence",
     backfill_insert_index_rows = "backfill.insert_index_rows",  // of each index on each index shard
+    backfill_commit_index_rows = "backfill.commit_index_rows",  // within the former, with a limited rate
     backfill_advance = "backfill.advance",
     backfill_commit = "backfill.commit",
     backfill_reconcile = "backfill.reconcile",
