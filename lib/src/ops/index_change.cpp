@@ -13,9 +13,6 @@
 namespace looseleaf::ops {
 namespace {
 
-// A connection made with less time left than this cuts off a statement that waits for a second.
-constexpr auto no_time_to_wait = std::chrono::seconds(2);
-
 // Locks are named server-wide and 64 characters long at most.
 std::string name_of_lock(const store::Shards& shards, std::uint32_t shard, const std::string& table) {
   return fmt::format("looseleaf.ddl.{:016x}",
@@ -139,8 +136,7 @@ void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(
     sql::with_retries(deadline_, [&] {
       store::Lease lease = shards_.connect(shard, deadline_);
       const Closing closing(lease);
-      const int wait = deadline_.left() > no_time_to_wait ? 1 : 0;
-      if (lease->query(fmt::format("SELECT GET_LOCK('{}', {})", name, wait)).cell(0, 0) != "1") {
+      if (!store::get_named_lock(*lease, name, deadline_)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                                "another process changes this index's table all the time", {{"index", table_}},
                                "`looseleaf status` names it");

@@ -17,6 +17,9 @@ namespace {
 constexpr const char* columns =
     "job, table_name, generation, position, barrier, detail, token, holder, since, heartbeat, done, estimate";
 
+// A connection made with less time left than this cuts off a statement that waits for a second.
+constexpr auto no_time_to_wait = std::chrono::seconds(2);
+
 std::string optional_integer(const std::optional<std::uint64_t>& value) {
   return value ? fmt::format("{}", *value) : std::string("NULL");
 }
@@ -131,6 +134,11 @@ bool is_under_way(const Shards& shards, sql::Connection& connection, const std::
   return session_with_lock(connection, name_of_lock(shards, locked_as(job), table)).has_value();
 }
 
+bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline) {
+  const int wait = deadline.left() > no_time_to_wait ? 1 : 0;
+  return connection.query(fmt::format("SELECT GET_LOCK('{}', {})", name, wait)).cell(0, 0) == "1";
+}
+
 std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) {
@@ -166,19 +174,16 @@ JobLock::~JobLock() {
 }
 
 // Before it another one, whose name nobody else knows: whoever holds that is a former session of ours.
-bool JobLock::take(sql::Connection& connection) const {
-  const auto get = [&](const std::string& name) {
-    return connection.query(fmt::format("SELECT GET_LOCK('{}', 1)", name)).cell(0, 0) == "1";
-  };
-  if (!get(own_name_)) {
+bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) const {
+  if (!get_named_lock(connection, own_name_, deadline)) {
     end_former_session(connection);
-    if (!get(own_name_)) {
+    if (!get_named_lock(connection, own_name_, deadline)) {
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                              "the server has not ended a session that was lost", {{"job", job_}},
                              "try again, or with a greater --timeout");
     }
   }
-  return get(name_);
+  return get_named_lock(connection, name_, deadline);
 }
 
 // A server that has not noticed that a connection was lost keeps its session, and with it the locks, until the session
@@ -208,7 +213,7 @@ void JobLock::acquire() {
     Lease lease = shards_.connect(0, deadline);
     try {
       lease->execute("SET SESSION wait_timeout = 120");
-      if (!take(*lease)) {
+      if (!take(*lease, deadline)) {
         throw held_by_another(*lease);
       }
     } catch (...) {

@@ -45,6 +45,10 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
 [[nodiscard]] bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job,
                                 const std::string& table);
 
+// Gets a named lock for the connection's session, which may wait a second for it; not near the deadline, where the
+// connection would be cut off meanwhile. False if another session has it.
+[[nodiscard]] bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline);
+
 // "host pid 123", for people.
 [[nodiscard]] std::string this_process();
 
@@ -68,7 +72,7 @@ class JobLock {
  private:
   void acquire();
   // Returns false if another process has the lock.
-  [[nodiscard]] bool take(sql::Connection& connection) const;
+  [[nodiscard]] bool take(sql::Connection& connection, const base::Deadline& deadline) const;
   void end_former_session(sql::Connection& connection) const;
   [[nodiscard]] Error held_by_another(sql::Connection& connection) const;
 

@@ -1,0 +1,114 @@
+// The named lock of a job: what becomes of sessions that asked for it, and of a lock whose session is lost.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "store/jobs.hpp"
+#include "tests/integration/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The shards as an account sees them that may end its own sessions only.
+store::Shards shards_of_account(const StoreFixture& fixture, std::chrono::milliseconds timeout) {
+  const TestCluster& cluster = fixture.cluster;
+  const std::string secret = cluster.directory().write("job.cnf", "[client]\nuser=job\npassword=secret\n");
+  ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
+  std::string shards;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    cluster.sql(shard, "CREATE USER IF NOT EXISTS job@localhost IDENTIFIED BY 'secret'");
+    cluster.sql(shard, fmt::format("GRANT ALL ON {}.* TO job@localhost", cluster.database(shard)));
+    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
+                          cluster.database(shard));
+  }
+  const std::string file = cluster.directory().write(
+      "job.json", fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
+  return {Cluster::load(file), StoreFixture::options(timeout)};
+}
+
+// The lock by which a job knows a former session of its own.
+std::string own_lock(const store::JobLock& lock) {
+  return fmt::format("looseleaf.own.{:016x}", lock.token());
+}
+
+// The session that holds a lock on shard 0's server; empty: none.
+std::string holder(sql::Connection& connection, const std::string& lock) {
+  return connection.query(fmt::format("SELECT IS_USED_LOCK('{}')", lock)).cell(0, 0).value_or("");
+}
+
+void wait_until_free(sql::Connection& connection, const std::string& lock) {
+  const auto limit = std::chrono::steady_clock::now() + 20s;
+  while (!holder(connection, lock).empty()) {
+    REQUIRE(std::chrono::steady_clock::now() < limit);
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+TEST_CASE("a session that asked for a job's lock is not used for anything else") {
+  const StoreFixture fixture;
+  store::Shards shards = fixture.shards(), others = fixture.shards();
+  std::uint64_t asked = 0;
+  {
+    const store::Lease lease = others.connect(0, others.deadline());
+    asked = lease->id();
+  }
+  {
+    const store::JobLock lock(shards, "clean", "");
+    CHECK_THROWS_AS(store::JobLock(others, "clean", ""), Error);
+    const store::Lease lease = others.connect(0, others.deadline());
+    CHECK(lease->id() != asked);
+    asked = std::stoull(holder(*lease, own_lock(lock)));
+  }
+  const store::Lease lease = shards.connect(0, shards.deadline());
+  CHECK(lease->id() != asked);
+}
+
+TEST_CASE("a job whose session is lost takes its lock anew, also from a session that the server has kept") {
+  const StoreFixture fixture;
+  store::Shards shards = fixture.shards(), others = fixture.shards();
+  const store::Lease admin = others.connect(0, others.deadline());
+  store::JobLock lock(shards, "clean", "");
+  const std::string first = holder(*admin, own_lock(lock));
+  REQUIRE(!first.empty());
+  admin->execute("KILL " + first);
+  wait_until_free(*admin, own_lock(lock));
+  {
+    const store::Lease kept = others.connect(0, others.deadline());  // as the server keeps one whose client is gone
+    REQUIRE(kept->query(fmt::format("SELECT GET_LOCK('{}', 0)", own_lock(lock))).cell(0, 0) == "1");
+    lock.keep_alive();
+    CHECK(holder(*admin, own_lock(lock)) != std::to_string(kept->id()));
+  }
+  CHECK(!holder(*admin, own_lock(lock)).empty());
+  CHECK_THROWS_AS(store::JobLock(others, "clean", ""), Error);
+}
+
+TEST_CASE("a job that cannot end its former session says so, and goes on when that has ended") {
+  const StoreFixture fixture;
+  store::Shards shards = shards_of_account(fixture, 3s), others = fixture.shards();
+  const store::Lease admin = others.connect(0, others.deadline());
+  store::JobLock lock(shards, "clean", "");
+  admin->execute("KILL " + holder(*admin, own_lock(lock)));
+  wait_until_free(*admin, own_lock(lock));
+  REQUIRE(admin->query(fmt::format("SELECT GET_LOCK('{}', 0)", own_lock(lock))).cell(0, 0) == "1");
+  try {
+    lock.keep_alive();
+    FAIL("the lock was taken while another session held it");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) == "the server has not ended a session that was lost");
+    CHECK(error.code() == ErrorCode::unavailable);
+    CHECK(error.hint() == "try again, or with a greater --timeout");
+  }
+  static_cast<void>(admin->query(fmt::format("SELECT RELEASE_LOCK('{}')", own_lock(lock))));
+  std::this_thread::sleep_for(1100ms);  // it asks once a second
+  lock.keep_alive();
+  CHECK(!holder(*admin, own_lock(lock)).empty());
+}
+
+}  // namespace
+}  // namespace looseleaf::test
