@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "tests/support/hint_wording.hpp"
@@ -86,13 +84,6 @@ std::size_t times(std::string_view part, std::string_view text) {
     ++count;
   }
   return count;
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 std::string id_of(std::uint64_t number) {

@@ -27,7 +27,6 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
 void wait_until(const std::string& what, const std::function<bool()>& condition);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
-[[nodiscard]] std::string read_text(const std::string& path);
 
 // The id whose last digits are `number` in hexadecimal; number % shards is its shard.
 [[nodiscard]] std::string id_of(std::uint64_t number);

@@ -3,18 +3,14 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "tests/proof/crash_history.hpp"
+#include "tests/proof/crash_load.hpp"
 #include "tests/proof/observed_store.hpp"
 
 namespace looseleaf::test {
-
-enum class Victim { recorder, putter, job, cleaner, server };
 
 struct CrashOptions {
   std::uint64_t seed = 0;
@@ -39,7 +35,6 @@ struct CrashRound {
 class CrashWorld {
  public:
   explicit CrashWorld(const CrashOptions& options);
-  ~CrashWorld();
   CrashWorld(const CrashWorld&) = delete;
   CrashWorld& operator=(const CrashWorld&) = delete;
 
@@ -48,11 +43,8 @@ class CrashWorld {
   [[nodiscard]] std::vector<std::string> clean_all();
 
  private:
-  class Load;
-
   [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
   void let_days_pass();
-  void kill(Load& load, CrashRound& round);
   [[nodiscard]] bool kill_server();
   [[nodiscard]] bool has_open_write(std::uint32_t server);
   void wait_until_alone();

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,11 +13,6 @@
 
 namespace looseleaf::test {
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void make_user(const TestCluster& cluster, const std::string& user) {
   for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
@@ -113,7 +106,7 @@ void Worker::wait_until_stopped() const {
     if (has_ended()) {
       throw std::runtime_error(options_.name + " ended instead of being stopped");
     }
-    const std::string stat = read_file(fmt::format("/proc/{}/stat", process_.pid()));
+    const std::string stat = read_text(fmt::format("/proc/{}/stat", process_.pid()));
     return stat.at(stat.rfind(") ") + 2) == 'T';
   });
 }

@@ -11,8 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <looseleaf/datastore.hpp>
 #include <mutex>
 #include <regex>
@@ -55,14 +53,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The names in lib/src/store/steps.hpp.
 std::set<std::string> all_steps() {
-  const std::string source = read_file(LOOSELEAF_STEPS);
+  const std::string source = read_text(LOOSELEAF_STEPS);
   const std::regex quoted("\"([a-z]+\\.[a-z_]+)\"");
   std::set<std::string> steps;
   for (std::sregex_iterator match(source.begin(), source.end(), quoted), end; match != end; ++match) {
@@ -147,7 +140,7 @@ class Kills {
     end_ = describe(bench_.observer().observe());
     std::map<std::string, int> passages;
     std::vector<Point> points;
-    for (const std::string& place : lines_of(read_file(trace))) {
+    for (const std::string& place : lines_of(read_text(trace))) {
       if (++passages[place] == 1 && is_wanted(place)) {
         points.push_back({place, 1});
       }

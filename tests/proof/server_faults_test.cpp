@@ -2,136 +2,21 @@
 // everything works again when the fault ends.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
 
-#include "sql/connection.hpp"
-#include "sql/option_files.hpp"
 #include "tests/cli/expectations.hpp"
-#include "tests/support/fault_proxy.hpp"
-#include "tests/support/replication.hpp"
+#include "tests/proof/faulty_servers.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
-
-bool on_mysql() {
-  return looseleaf_flavour() == "mysql";
-}
-
-// An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks
-// for.
-class Store {
- public:
-  explicit Store(TestCluster on = TestCluster::shared()) : cluster(std::move(on)) {
-    REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-    create_index(cluster, by_n);
-    const std::string secret = cluster.directory().write("app.cnf", "[client]\nuser=app\npassword=secret\n");
-    ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
-    std::string shards;
-    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      cluster.server_sql(cluster.server_of(shard),
-                         fmt::format("CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'secret'; "
-                                     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON {}.* TO "
-                                     "app@localhost",
-                                     cluster.database(shard)));
-      shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
-                            cluster.database(shard));
-    }
-    file_ = cluster.directory().write("app.json",
-                                      fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
-  }
-
-  // Without rights to do what a fault forbids.
-  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const {
-    return start(std::move(arguments), input).wait();
-  }
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const {
-    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
-    return looseleaf::test::start(std::move(arguments), input);
-  }
-
-  // Sessions of our own on a shard's server: as root, and as the account.
-  [[nodiscard]] std::unique_ptr<sql::Connection> admin(std::uint32_t shard) const {
-    return connect(shard, cluster.defaults_file());
-  }
-  [[nodiscard]] std::unique_ptr<sql::Connection> app(std::uint32_t shard) const {
-    return connect(shard, cluster.directory().path() + "/app.cnf");
-  }
-
-  // What was acknowledged is there, no row is missing, and in the end all is well.
-  void check_all_is_well(std::string_view acknowledged) const {
-    const cli::ProcessResult got = looseleaf({"get", "-", "--quiet"}, acknowledged);
-    CHECK_MESSAGE(got.status == 0, got.err);
-    const cli::ProcessResult before = looseleaf({"verify", "--grace", "0", "--all"});
-    CHECK_MESSAGE(times("missing ", before.out) == times("missing  stale", before.out), before.out);
-    check_status(looseleaf({"clean", "--full", "--quiet"}), 0);
-    check_status(looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
-  }
-
-  TestCluster cluster;
-
- private:
-  [[nodiscard]] std::unique_ptr<sql::Connection> connect(std::uint32_t shard, const std::string& option_file) const {
-    ShardConfig config;
-    config.address.socket = cluster.socket(shard);
-    config.database = cluster.database(shard);
-    sql::ConnectOptions options = sql::resolve_connection({}, config, {option_file, SslMode::disabled});
-    options.require_writable = false;
-    return std::make_unique<sql::Connection>(options);
-  }
-
-  std::string file_;
-};
-
-// Undoes on destruction, whatever happens.
-class Finally {
- public:
-  explicit Finally(std::function<void()> action) : action_(std::move(action)) {}
-  Finally(const Finally&) = delete;
-  Finally& operator=(const Finally&) = delete;
-  ~Finally() { action_(); }
-
- private:
-  std::function<void()> action_;
-};
-
-// A transient setting of every server of a cluster.
-class Setting {
- public:
-  Setting(const TestCluster& cluster, std::string name, const std::string& value)
-      : cluster_(cluster), name_(std::move(name)) {
-    before_ = cluster.server_sql(0, "SELECT @@global." + name_);
-    before_.pop_back();
-    set(value);
-  }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-  ~Setting() { restore(); }
-
-  void set(const std::string& value) const {
-    for (std::uint32_t server = 0; server < cluster_.sandbox().servers(); ++server) {
-      cluster_.server_sql(server, fmt::format("SET GLOBAL {} = {}", name_, value));
-    }
-  }
-  void restore() const { set(before_); }
-
- private:
-  const TestCluster& cluster_;
-  std::string name_, before_;
-};
 
 std::string entities(std::uint64_t count, std::uint64_t added) {
   std::string text;
@@ -552,38 +437,6 @@ TEST_CASE("a tablespace that is full fails at once what needs room, and what was
   store.check_all_is_well(full.out);
 }
 
-// A file system of its own, as small as a disk that is full soon.
-class SmallDisk {
- public:
-  SmallDisk() : mounted_(::mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, "size=400m") == 0) {}
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() {
-    if (mounted_) {
-      ::umount2(directory_.path().c_str(), MNT_DETACH);
-    }
-  }
-
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] const std::string& path() const { return directory_.path(); }
-  // Leaves this much room.
-  void fill(std::uintmax_t left) const {
-    const std::uintmax_t free = std::filesystem::space(path()).available;
-    std::ofstream file(ballast(), std::ios::binary);
-    const std::string block(65536, 'x');
-    for (std::uintmax_t written = 0; written + left < free; written += block.size()) {
-      file << block;
-    }
-  }
-  void make_room() const { std::filesystem::remove(ballast()); }
-
- private:
-  [[nodiscard]] std::string ballast() const { return path() + "/ballast"; }
-
-  TemporaryDirectory directory_;
-  bool mounted_;
-};
-
 TEST_CASE("a disk that is full fails what needs room, and what was acknowledged is there") {
   const SmallDisk disk;
   if (!disk.mounted()) {
@@ -609,59 +462,6 @@ TEST_CASE("a disk that is full fails what needs room, and what was acknowledged 
   check_run(store.looseleaf({"put"}, input), 0, ids(60));
   store.check_all_is_well(ids(60));
 }
-
-// Shard 0 is on a server that has a replica, shard 1 on another. Both the program and the replica reach the first
-// server through proxies: sandbox servers have no ports of their own, and where a proxy leads can be changed.
-class Replicated {
- public:
-  Replicated()
-      : servers_({.shards = 3, .servers = 0, .extra_args = replication_arguments()}),
-        to_source_(servers_.socket(0)),
-        to_shard_(servers_.socket(0)) {
-    start_replica(servers_, 1, to_source_.port());
-    for (const std::uint32_t server : {0U, 2U}) {
-      servers_.server_sql(server,
-                          "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
-                          "looseleaf.* TO app@localhost");
-    }
-    file_ = servers_.directory().write(
-        "app.json",
-        fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
-                        "defaults_file": "{}"}})",
-                    to_shard_.port(), servers_.socket(2), servers_.directory().write("empty.cnf", "")));
-  }
-
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const {
-    arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
-    return looseleaf::test::start(std::move(arguments), input);
-  }
-  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const {
-    return start(std::move(arguments), input).wait();
-  }
-  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
-    return servers_.directory().write(name, text);
-  }
-
-  void demote() const {
-    servers_.server_sql(0, on_mysql() ? "SET GLOBAL super_read_only = 1" : "SET GLOBAL read_only = 1");
-  }
-  // The replica takes over, once it has everything.
-  void promote() {
-    const std::string state = servers_.server_sql(0, on_mysql() ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS");
-    const std::size_t tab = state.find('\t');
-    const std::string position = state.substr(tab + 1, state.find('\t', tab + 1) - tab - 1);
-    REQUIRE(servers_.server_sql(
-                1, fmt::format("SELECT {}('{}', {}, 30) >= 0", on_mysql() ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT",
-                               state.substr(0, tab), position)) == "1\n");
-    servers_.server_sql(1, on_mysql() ? "STOP REPLICA" : "STOP SLAVE");
-    to_shard_.lead_to(servers_.socket(1));
-  }
-
- private:
-  TestCluster servers_;
-  FaultProxy to_source_, to_shard_;
-  std::string file_;
-};
 
 TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
   Replicated replicated;

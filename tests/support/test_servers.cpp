@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <looseleaf/error.hpp>
 #include <stdexcept>
 #include <thread>
@@ -110,6 +111,11 @@ std::string TemporaryDirectory::write(const std::string& name, std::string_view 
     fail("a file cannot be written: " + path);
   }
   return path;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 Watchdog::Watchdog(const std::string& directory) : alive_(-1) {

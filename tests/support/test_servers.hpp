@@ -30,6 +30,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// The contents of a file; empty if it cannot be read.
+[[nodiscard]] std::string read_text(const std::string& path);
+
 // Lets no server outlive the test program: when that ends, in whatever way, what runs of the sandbox `directory`/box is
 // killed and the directory is removed.
 class Watchdog {

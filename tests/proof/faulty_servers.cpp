@@ -1,0 +1,151 @@
+// Fixtures of proof_server_faults.
+#include "tests/proof/faulty_servers.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sql/option_files.hpp"
+#include "tests/cli/expectations.hpp"
+#include "tests/support/replication.hpp"
+
+namespace looseleaf::test {
+
+bool on_mysql() {
+  return looseleaf_flavour() == "mysql";
+}
+
+Store::Store(TestCluster on) : cluster(std::move(on)) {
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  create_index(cluster, by_n);
+  const std::string secret = cluster.directory().write("app.cnf", "[client]\nuser=app\npassword=secret\n");
+  ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
+  std::string shards;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    cluster.server_sql(cluster.server_of(shard),
+                       fmt::format("CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'secret'; "
+                                   "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON {}.* TO "
+                                   "app@localhost",
+                                   cluster.database(shard)));
+    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
+                          cluster.database(shard));
+  }
+  file_ = cluster.directory().write("app.json",
+                                    fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
+}
+
+cli::ProcessResult Store::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
+  return start(std::move(arguments), input).wait();
+}
+
+cli::Process Store::start(std::vector<std::string> arguments, std::string_view input) const {
+  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+  return looseleaf::test::start(std::move(arguments), input);
+}
+
+std::unique_ptr<sql::Connection> Store::admin(std::uint32_t shard) const {
+  return connect(shard, cluster.defaults_file());
+}
+
+std::unique_ptr<sql::Connection> Store::app(std::uint32_t shard) const {
+  return connect(shard, cluster.directory().path() + "/app.cnf");
+}
+
+void Store::check_all_is_well(std::string_view acknowledged) const {
+  const cli::ProcessResult got = looseleaf({"get", "-", "--quiet"}, acknowledged);
+  CHECK_MESSAGE(got.status == 0, got.err);
+  const cli::ProcessResult before = looseleaf({"verify", "--grace", "0", "--all"});
+  CHECK_MESSAGE(times("missing ", before.out) == times("missing  stale", before.out), before.out);
+  check_status(looseleaf({"clean", "--full", "--quiet"}), 0);
+  check_status(looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+}
+
+std::unique_ptr<sql::Connection> Store::connect(std::uint32_t shard, const std::string& option_file) const {
+  ShardConfig config;
+  config.address.socket = cluster.socket(shard);
+  config.database = cluster.database(shard);
+  sql::ConnectOptions options = sql::resolve_connection({}, config, {option_file, SslMode::disabled});
+  options.require_writable = false;
+  return std::make_unique<sql::Connection>(options);
+}
+
+Setting::Setting(const TestCluster& cluster, std::string name, const std::string& value)
+    : cluster_(cluster), name_(std::move(name)) {
+  before_ = cluster.server_sql(0, "SELECT @@global." + name_);
+  before_.pop_back();
+  set(value);
+}
+
+void Setting::set(const std::string& value) const {
+  for (std::uint32_t server = 0; server < cluster_.sandbox().servers(); ++server) {
+    cluster_.server_sql(server, fmt::format("SET GLOBAL {} = {}", name_, value));
+  }
+}
+
+SmallDisk::SmallDisk() : mounted_(::mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, "size=400m") == 0) {}
+
+SmallDisk::~SmallDisk() {
+  if (mounted_) {
+    ::umount2(directory_.path().c_str(), MNT_DETACH);
+  }
+}
+
+void SmallDisk::fill(std::uintmax_t left) const {
+  const std::uintmax_t free = std::filesystem::space(path()).available;
+  std::ofstream file(ballast(), std::ios::binary);
+  const std::string block(65536, 'x');
+  for (std::uintmax_t written = 0; written + left < free; written += block.size()) {
+    file << block;
+  }
+}
+
+void SmallDisk::make_room() const {
+  std::filesystem::remove(ballast());
+}
+
+Replicated::Replicated()
+    : servers_({.shards = 3, .servers = 0, .extra_args = replication_arguments()}),
+      to_source_(servers_.socket(0)),
+      to_shard_(servers_.socket(0)) {
+  start_replica(servers_, 1, to_source_.port());
+  for (const std::uint32_t server : {0U, 2U}) {
+    servers_.server_sql(server,
+                        "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
+                        "looseleaf.* TO app@localhost");
+  }
+  file_ = servers_.directory().write(
+      "app.json",
+      fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
+                        "defaults_file": "{}"}})",
+                  to_shard_.port(), servers_.socket(2), servers_.directory().write("empty.cnf", "")));
+}
+
+cli::Process Replicated::start(std::vector<std::string> arguments, std::string_view input) const {
+  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+  return looseleaf::test::start(std::move(arguments), input);
+}
+
+cli::ProcessResult Replicated::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
+  return start(std::move(arguments), input).wait();
+}
+
+void Replicated::demote() const {
+  servers_.server_sql(0, on_mysql() ? "SET GLOBAL super_read_only = 1" : "SET GLOBAL read_only = 1");
+}
+
+void Replicated::promote() {
+  const std::string state = servers_.server_sql(0, on_mysql() ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS");
+  const std::size_t tab = state.find('\t');
+  const std::string position = state.substr(tab + 1, state.find('\t', tab + 1) - tab - 1);
+  REQUIRE(servers_.server_sql(
+              1, fmt::format("SELECT {}('{}', {}, 30) >= 0", on_mysql() ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT",
+                             state.substr(0, tab), position)) == "1\n");
+  servers_.server_sql(1, on_mysql() ? "STOP REPLICA" : "STOP SLAVE");
+  to_shard_.lead_to(servers_.socket(1));
+}
+
+}  // namespace looseleaf::test

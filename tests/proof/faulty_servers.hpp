@@ -1,0 +1,119 @@
+// What server faults are provoked in: a store whose account has no more rights than it needs, and servers that are
+// set otherwise, have a small disk, or fail over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sql/connection.hpp"
+#include "tests/support/fault_proxy.hpp"
+#include "tests/support/test_servers.hpp"
+
+namespace looseleaf::test {
+
+constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+[[nodiscard]] bool on_mysql();
+
+// An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks
+// for.
+class Store {
+ public:
+  explicit Store(TestCluster on = TestCluster::shared());
+
+  // Without rights to do what a fault forbids.
+  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const;
+
+  // Sessions of our own on a shard's server: as root, and as the account.
+  [[nodiscard]] std::unique_ptr<sql::Connection> admin(std::uint32_t shard) const;
+  [[nodiscard]] std::unique_ptr<sql::Connection> app(std::uint32_t shard) const;
+
+  // What was acknowledged is there, no row is missing, and in the end all is well.
+  void check_all_is_well(std::string_view acknowledged) const;
+
+  TestCluster cluster;
+
+ private:
+  [[nodiscard]] std::unique_ptr<sql::Connection> connect(std::uint32_t shard, const std::string& option_file) const;
+
+  std::string file_;
+};
+
+// Undoes on destruction, whatever happens.
+class Finally {
+ public:
+  explicit Finally(std::function<void()> action) : action_(std::move(action)) {}
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+  ~Finally() { action_(); }
+
+ private:
+  std::function<void()> action_;
+};
+
+// A transient setting of every server of a cluster.
+class Setting {
+ public:
+  Setting(const TestCluster& cluster, std::string name, const std::string& value);
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() { restore(); }
+
+  void set(const std::string& value) const;
+  void restore() const { set(before_); }
+
+ private:
+  const TestCluster& cluster_;
+  std::string name_, before_;
+};
+
+// A file system of its own, as small as a disk that is full soon.
+class SmallDisk {
+ public:
+  SmallDisk();
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk();
+
+  // False where that is not permitted.
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] const std::string& path() const { return directory_.path(); }
+  // Leaves this much room, in bytes.
+  void fill(std::uintmax_t left) const;
+  void make_room() const;
+
+ private:
+  [[nodiscard]] std::string ballast() const { return path() + "/ballast"; }
+
+  TemporaryDirectory directory_;
+  bool mounted_;
+};
+
+// Shard 0 is on a server that has a replica, shard 1 on another. Both the program and the replica reach the first
+// server through proxies: sandbox servers have no ports of their own, and where a proxy leads can be changed.
+class Replicated {
+ public:
+  Replicated();
+
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const;
+  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
+  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
+    return servers_.directory().write(name, text);
+  }
+
+  void demote() const;
+  // The replica takes over, once it has everything.
+  void promote();
+
+ private:
+  TestCluster servers_;
+  FaultProxy to_source_, to_shard_;
+  std::string file_;
+};
+
+}  // namespace looseleaf::test
