@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <limits>
 #include <thread>
 
@@ -18,14 +19,17 @@ using Clock = std::chrono::steady_clock;
 
 void Sweeper::run() {
   const std::vector<Fault> plan = choose(count_packets());
+  fmt::print("{}: {} faults at {} boundaries\n", sweep_.name, plan.size(), boundaries_);
+  std::fflush(stdout);
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> workers;
   for (unsigned worker = 0; worker < sweep_.workers; ++worker) {
     workers.emplace_back([&, worker] {
-      const Route route(fixture_.cluster, fmt::format("{}{}", sweep_.name, worker));
-      Truth truth(fixture_);
+      const Stage& stage = stages_[worker % stages_.size()];
+      const Route route(stage.store.cluster, fmt::format("{}{}", sweep_.name, worker));
+      Truth truth(stage.store);
       for (std::size_t i = next++; i < plan.size(); i = next++) {
-        strike(route, truth, plan[i], i + 1);
+        strike(stage.make_trial(i + 1), route, truth, plan[i]);
       }
     });
   }
@@ -36,7 +40,8 @@ void Sweeper::run() {
   CHECK(complaints_.empty());
   CHECK(struck_ >= plan.size() * 9 / 10);
   log_proof("network-" + sweep_.name, {{"seed", fmt::format("{}", seed_)},
-                                       {"boundaries", fmt::format("{} of {}", plan.size(), boundaries_)},
+                                       {"packet boundaries", fmt::format("{}", boundaries_)},
+                                       {"faults planned", fmt::format("{}", plan.size())},
                                        {"faults that struck", fmt::format("{}", struck_)},
                                        {"status 0", fmt::format("{}", by_status_[0])},
                                        {"status 3", fmt::format("{}", by_status_[3])},
@@ -51,9 +56,10 @@ std::vector<Boundary> Sweeper::count_packets() {
   constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
   std::map<std::pair<std::uint32_t, Direction>, std::uint64_t> fewest;
   for (int i = 0; i < runs; ++i) {
-    const Route route(fixture_.cluster, sweep_.name);
-    Truth truth(fixture_);
-    const Trial trial = make_trial_(0);
+    const Stage& stage = stages_.front();
+    const Route route(stage.store.cluster, sweep_.name);
+    Truth truth(stage.store);
+    const Trial trial = stage.make_trial(0);
     trial.prepare();
     const cli::ProcessResult result = looseleaf::test::run(route.command(trial.arguments), trial.input);
     INFO(result.err);
@@ -106,9 +112,8 @@ std::vector<Sweeper::Fault> Sweeper::sample(const std::vector<Fault>& plan, std:
   return chosen;
 }
 
-void Sweeper::strike(const Route& route, Truth& truth, const Fault& fault, std::uint64_t round) {
+void Sweeper::strike(const Trial& trial, const Route& route, Truth& truth, const Fault& fault) {
   const auto& [boundary, kind] = fault;
-  const Trial trial = make_trial_(round);
   trial.prepare();
   std::vector<std::string> command = route.command(trial.arguments);
   command.insert(command.end(), {"--timeout", sweep_.timeout});

@@ -52,10 +52,16 @@ struct Sweep {
   unsigned workers = 1;
 };
 
+// A store, and what makes a trial on it. Rounds have different numbers.
+struct Stage {
+  StoreFixture& store;
+  std::function<Trial(std::uint64_t round)> make_trial;
+};
+
 class Sweeper {
  public:
-  Sweeper(StoreFixture& fixture, Sweep sweep, std::function<Trial(std::uint64_t)> make_trial)
-      : fixture_(fixture), sweep_(std::move(sweep)), make_trial_(std::move(make_trial)) {}
+  // The workers share the stages.
+  Sweeper(std::vector<Stage> stages, Sweep sweep) : stages_(std::move(stages)), sweep_(std::move(sweep)) {}
 
   // Counts the packets of undisturbed runs, then runs once for each boundary, and says how it went.
   void run();
@@ -67,16 +73,15 @@ class Sweeper {
   [[nodiscard]] std::vector<Fault> choose(const std::vector<Boundary>& all) const;
   // Every request that there is room for, and replies evenly spread over the rest.
   [[nodiscard]] std::vector<Fault> sample(const std::vector<Fault>& plan, std::size_t most) const;
-  void strike(const Route& route, Truth& truth, const Fault& fault, std::uint64_t round);
+  void strike(const Trial& trial, const Route& route, Truth& truth, const Fault& fault);
   // What is wrong with a run that ended so.
   std::string complaint(const cli::ProcessResult& result, const Trial& trial, Truth& truth,
                         std::chrono::milliseconds took) const;
   // Once the network is well again the same command gets there.
   std::string complaint_of_repetition(const Route& route, const Trial& trial, Truth& truth) const;
 
-  StoreFixture& fixture_;
+  const std::vector<Stage> stages_;
   const Sweep sweep_;
-  const std::function<Trial(std::uint64_t)> make_trial_;
   const std::uint64_t seed_ = print_run_seed();
   std::size_t boundaries_ = 0;
 

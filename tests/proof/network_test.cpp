@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ Trial trial_of_put(NetworkFixture& fixture, const std::map<std::string, std::opt
 }
 
 // Three entities: a new one, one whose value moves to the other index shard, one that stays.
-Trial put_trial(NetworkFixture& fixture, std::uint64_t) {
+Trial put_trial(NetworkFixture& fixture) {
   const std::uint64_t base = 8 * ++fixture.trials;
   const std::string fresh = id_of(base), moves = id_of(base + 2), stays = id_of(base + 4);
   return trial_of_put(fixture, {{fresh, std::nullopt}, {moves, entity(moves, 1, 1)}, {stays, entity(stays, 4, 4)}},
@@ -76,14 +77,14 @@ Trial put_trial(NetworkFixture& fixture, std::uint64_t) {
 }
 
 // One operation only: an entity whose value moves to the other index shard.
-Trial single_put_trial(NetworkFixture& fixture, std::uint64_t) {
+Trial single_put_trial(NetworkFixture& fixture) {
   const std::string id = id_of(8 * ++fixture.trials);
   return trial_of_put(fixture, {{id, entity(id, 1, 1)}}, {{id, entity(id, 2, 1)}});
 }
 
 // One entity with more rows of one index on each shard than one statement inserts: a tag for each number from `first`
 // on.
-Trial long_put_trial(NetworkFixture& fixture, std::uint64_t) {
+Trial long_put_trial(NetworkFixture& fixture) {
   const std::string id = id_of(8 * ++fixture.trials);
   const auto with_tags = [&](int first) {
     std::vector<int> tags(10'100);
@@ -93,7 +94,7 @@ Trial long_put_trial(NetworkFixture& fixture, std::uint64_t) {
   return trial_of_put(fixture, {{id, with_tags(0)}}, {{id, with_tags(5000)}});
 }
 
-Trial delete_trial(NetworkFixture& fixture, std::uint64_t) {
+Trial delete_trial(NetworkFixture& fixture) {
   const std::uint64_t base = 8 * ++fixture.trials;
   const std::vector<std::string> ids = {id_of(base), id_of(base + 2)};
   const std::map<std::string, std::optional<std::string>> before = {{ids[0], entity(ids[0], 1, 2)},
@@ -124,7 +125,7 @@ Trial delete_trial(NetworkFixture& fixture, std::uint64_t) {
 }
 
 // A clean that has stale rows of changed entities to delete, beside right ones that must stay.
-Trial clean_trial(NetworkFixture& fixture, std::uint64_t) {
+Trial clean_trial(NetworkFixture& fixture) {
   const std::string id = id_of(8 * ++fixture.trials);
   Trial trial;
   trial.arguments = {"clean"};
@@ -226,12 +227,17 @@ class IndexTrials {
   std::string last_;
 };
 
+struct JobStore {
+  NetworkFixture fixture;
+  IndexTrials indexes{fixture};
+};
+
 // An init that takes an empty shard 1 in place of one that held an index row.
 class InitTrials {
  public:
   explicit InitTrials(NetworkFixture& fixture) : fixture_(fixture) {}
 
-  Trial accept(std::uint64_t) {
+  Trial accept() {
     Trial trial;
     trial.arguments = {"init", "--accept-empty-shard", "1"};
     trial.prepare = [this] {
@@ -297,11 +303,39 @@ Sweep of_job(Sweep sweep) {
   return sweep;
 }
 
+// Trials on one store, which may be made side by side.
+void sweep(NetworkFixture& fixture, const Sweep& sweep, Trial (*make_trial)(NetworkFixture&)) {
+  Sweeper({{fixture, [&](std::uint64_t) { return make_trial(fixture); }}}, sweep).run();
+}
+
+// Trials of jobs, of which a store has one at a time: in a full run on several stores.
+void sweep_jobs(Sweep sweep, const std::function<Trial(JobStore&, std::uint64_t round)>& make_trial) {
+  sweep.workers = full_run() ? 4 : 1;
+  std::vector<std::unique_ptr<JobStore>> stores;
+  std::vector<Stage> stages;
+  for (unsigned i = 0; i < sweep.workers; ++i) {
+    JobStore& store = *stores.emplace_back(std::make_unique<JobStore>());
+    stages.push_back({store.fixture, [&](std::uint64_t round) { return make_trial(store, round); }});
+  }
+  Sweeper(stages, sweep).run();
+  for (const auto& store : stores) {
+    store->fixture.check_everything();
+  }
+}
+
+Trial clean_on(JobStore& store, std::uint64_t) {
+  return clean_trial(store.fixture);
+}
+Trial create_on(JobStore& store, std::uint64_t round) {
+  return store.indexes.create(round);
+}
+Trial drop_on(JobStore& store, std::uint64_t round) {
+  return store.indexes.drop(round);
+}
+
 TEST_CASE("a put survives one cut of the network at any packet") {
   NetworkFixture fixture;
-  Sweeper(fixture, {.name = "put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 120, .workers = 4},
-          [&](std::uint64_t round) { return put_trial(fixture, round); })
-      .run();
+  sweep(fixture, {.name = "put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 120, .workers = 4}, put_trial);
   fixture.check_everything();
 }
 
@@ -313,100 +347,73 @@ TEST_CASE(
   Sweep gone = down("long-put-down");
   gone.most = 8;
   gone.most_full = 60;
-  for (const Sweep& sweep : {cut, gone}) {
-    Sweeper(fixture, sweep, [&](std::uint64_t round) { return long_put_trial(fixture, round); }).run();
-  }
+  sweep(fixture, cut, long_put_trial);
+  sweep(fixture, gone, long_put_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("a delete survives one cut of the network at any packet") {
   NetworkFixture fixture;
-  Sweeper(fixture, {.name = "delete-cut", .kinds = {Kind::cut, Kind::reset}, .most = 20, .workers = 4},
-          [&](std::uint64_t round) { return delete_trial(fixture, round); })
-      .run();
+  sweep(fixture, {.name = "delete-cut", .kinds = {Kind::cut, Kind::reset}, .most = 20, .workers = 4}, delete_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("clean survives one cut of the network at any packet and deletes nothing that is right") {
-  NetworkFixture fixture;
-  Sweeper(fixture, {.name = "clean-cut", .kinds = {Kind::cut, Kind::reset}, .most = 8}, [&](std::uint64_t round) {
-    return clean_trial(fixture, round);
-  }).run();
-  fixture.check_everything();
+  sweep_jobs({.name = "clean-cut", .kinds = {Kind::cut, Kind::reset}, .most = 8}, clean_on);
 }
 
 TEST_CASE("create-index and its backfill survive one cut of the network at any packet") {
-  NetworkFixture fixture;
-  IndexTrials trials(fixture);
-  Sweeper(fixture, {.name = "create-cut", .kinds = {Kind::cut, Kind::reset}, .most = 6}, [&](std::uint64_t round) {
-    return trials.create(round);
-  }).run();
-  fixture.check_everything();
+  sweep_jobs({.name = "create-cut", .kinds = {Kind::cut, Kind::reset}, .most = 6}, create_on);
 }
 
 TEST_CASE("drop-index survives one cut of the network at any packet") {
-  NetworkFixture fixture;
-  IndexTrials trials(fixture);
-  Sweeper(fixture, {.name = "drop-cut", .kinds = {Kind::cut, Kind::reset}, .most = 4}, [&](std::uint64_t round) {
-    return trials.drop(round);
-  }).run();
-  fixture.check_everything();
+  sweep_jobs({.name = "drop-cut", .kinds = {Kind::cut, Kind::reset}, .most = 4}, drop_on);
 }
 
 TEST_CASE("a put through a network that goes down at any packet ends in time and says truly what became of it") {
   NetworkFixture fixture;
-  Sweeper(fixture,
-          {.name = "put-down",
-           .kinds = {Kind::down},
-           .recovers = false,
-           .timeout = "1",
-           .longest = 4s,
-           .most = 12,
-           .workers = 4},
-          [&](std::uint64_t round) { return put_trial(fixture, round); })
-      .run();
+  sweep(fixture,
+        {.name = "put-down",
+         .kinds = {Kind::down},
+         .recovers = false,
+         .timeout = "1",
+         .longest = 4s,
+         .most = 12,
+         .workers = 4},
+        put_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("a put through a network that falls silent at any packet ends in time and says truly what became of it") {
   NetworkFixture fixture;
-  Sweeper(fixture,
-          {.name = "put-silent",
-           .kinds = {Kind::silent},
-           .recovers = false,
-           .timeout = "6",
-           .longest = 10s,
-           .most = 8,
-           .most_full = 200,
-           .workers = 8},
-          [&](std::uint64_t round) { return single_put_trial(fixture, round); })
-      .run();
+  sweep(fixture,
+        {.name = "put-silent",
+         .kinds = {Kind::silent},
+         .recovers = false,
+         .timeout = "6",
+         .longest = 10s,
+         .most = 8,
+         .most_full = 200,
+         .workers = 8},
+        single_put_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("a delete through a network that goes down or falls silent ends in time and says truly what became of it") {
   NetworkFixture fixture;
-  for (const Sweep& sweep : {down("delete-down"), silent("delete-silent")}) {
-    Sweeper(fixture, sweep, [&](std::uint64_t round) { return delete_trial(fixture, round); }).run();
-  }
+  sweep(fixture, down("delete-down"), delete_trial);
+  sweep(fixture, silent("delete-silent"), delete_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("a clean through a network that goes down or falls silent ends in time and deletes nothing that is right") {
-  NetworkFixture fixture;
-  for (const Sweep& sweep : {of_job(down("clean-down")), of_job(silent("clean-silent"))}) {
-    Sweeper(fixture, sweep, [&](std::uint64_t round) { return clean_trial(fixture, round); }).run();
-  }
-  fixture.check_everything();
+  sweep_jobs(of_job(down("clean-down")), clean_on);
+  sweep_jobs(of_job(silent("clean-silent")), clean_on);
 }
 
 TEST_CASE("a create-index through a network that goes down or falls silent ends in time, and again it gets there") {
-  NetworkFixture fixture;
-  IndexTrials trials(fixture);
-  for (const Sweep& sweep : {of_job(down("create-down")), of_job(silent("create-silent"))}) {
-    Sweeper(fixture, sweep, [&](std::uint64_t round) { return trials.create(round); }).run();
-  }
-  fixture.check_everything();
+  sweep_jobs(of_job(down("create-down")), create_on);
+  sweep_jobs(of_job(silent("create-silent")), create_on);
 }
 
 TEST_CASE(
@@ -416,7 +423,7 @@ TEST_CASE(
   InitTrials trials(fixture);
   Sweep sweep = of_job(down("init-down"));
   sweep.most = 8;
-  Sweeper(fixture, sweep, [&](std::uint64_t round) { return trials.accept(round); }).run();
+  Sweeper({{fixture, [&](std::uint64_t) { return trials.accept(); }}}, sweep).run();
   trials.complete();
   fixture.check_everything();
 }
