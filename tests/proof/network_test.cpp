@@ -94,14 +94,16 @@ Trial long_put_trial(NetworkFixture& fixture) {
   return trial_of_put(fixture, {{id, with_tags(0)}}, {{id, with_tags(5000)}});
 }
 
-Trial delete_trial(NetworkFixture& fixture) {
-  const std::uint64_t base = 8 * ++fixture.trials;
-  const std::vector<std::string> ids = {id_of(base), id_of(base + 2)};
-  const std::map<std::string, std::optional<std::string>> before = {{ids[0], entity(ids[0], 1, 2)},
-                                                                    {ids[1], entity(ids[1], 2, 3)}};
-  const std::map<std::string, std::optional<std::string>> after = {{ids[0], std::nullopt}, {ids[1], std::nullopt}};
+Trial trial_of_delete(NetworkFixture& fixture, const std::map<std::string, std::optional<std::string>>& before) {
+  std::vector<std::string> ids;
+  std::map<std::string, std::optional<std::string>> after;
   Trial trial;
-  trial.arguments = {"delete", ids[0], ids[1]};
+  trial.arguments = {"delete"};
+  for (const auto& [id, body] : before) {
+    ids.push_back(id);
+    after[id] = std::nullopt;
+    trial.arguments.push_back(id);
+  }
   trial.ids = ids;
   trial.prepare = [&fixture, before] {
     for (const auto& [id, text] : before) {
@@ -122,6 +124,18 @@ Trial delete_trial(NetworkFixture& fixture) {
     return wrong + (contains(result.err, "not found") == (result.status == 1) ? "" : "status and messages disagree; ");
   };
   return trial;
+}
+
+Trial delete_trial(NetworkFixture& fixture) {
+  const std::uint64_t base = 8 * ++fixture.trials;
+  const std::string one = id_of(base), other = id_of(base + 2);
+  return trial_of_delete(fixture, {{one, entity(one, 1, 2)}, {other, entity(other, 2, 3)}});
+}
+
+// One operation only: of two ids the second may be in a batch of its own, which has its own time.
+Trial single_delete_trial(NetworkFixture& fixture) {
+  const std::string id = id_of(8 * ++fixture.trials);
+  return trial_of_delete(fixture, {{id, entity(id, 1, 2)}});
 }
 
 // A clean that has stale rows of changed entities to delete, beside right ones that must stay.
@@ -402,7 +416,7 @@ TEST_CASE("a put through a network that falls silent at any packet ends in time 
 TEST_CASE("a delete through a network that goes down or falls silent ends in time and says truly what became of it") {
   NetworkFixture fixture;
   sweep(fixture, down("delete-down"), delete_trial);
-  sweep(fixture, silent("delete-silent"), delete_trial);
+  sweep(fixture, silent("delete-silent"), single_delete_trial);
   fixture.check_everything();
 }
 
