@@ -13,7 +13,8 @@ namespace looseleaf::store {
 
 // Returns when everything that this session could see before the call is on the server's disk. That does not follow
 // from having seen it, nor from having locked it: a server shows a commit, and lets go of its locks, before its log is
-// written, and if the server dies in between, there was no such commit. Not for use in a transaction.
+// written, and if the server dies in between, there was no such commit. Not for use in a transaction. `shard`
+// is the connection's; the step is named after it.
 void make_durable(sql::Connection& connection, std::uint32_t shard);
 
 // For whoever reads for a long time from all shards, by whatever connections, and relies on it then. It holds a session

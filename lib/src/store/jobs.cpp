@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -17,8 +18,10 @@ namespace {
 constexpr const char* columns =
     "job, table_name, generation, position, barrier, detail, token, holder, since, heartbeat, done, estimate";
 
-// A connection made with less time left than this cuts off a statement that waits for a second.
-constexpr auto no_time_to_wait = std::chrono::seconds(2);
+// The client library counts whole seconds, rounded up: a connection made with no more than this left cuts off a
+// statement that waits for a second.
+constexpr auto no_time_to_wait = std::chrono::seconds(1);
+constexpr auto short_wait = std::chrono::milliseconds(100);
 
 std::string optional_integer(const std::optional<std::uint64_t>& value) {
   return value ? fmt::format("{}", *value) : std::string("NULL");
@@ -135,8 +138,17 @@ bool is_under_way(const Shards& shards, sql::Connection& connection, const std::
 }
 
 bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline) {
-  const int wait = deadline.left() > no_time_to_wait ? 1 : 0;
-  return connection.query(fmt::format("SELECT GET_LOCK('{}', {})", name, wait)).cell(0, 0) == "1";
+  const auto ask = [&](int seconds) {
+    return connection.query(fmt::format("SELECT GET_LOCK('{}', {})", name, seconds)).cell(0, 0) == "1";
+  };
+  if (deadline.left() > no_time_to_wait) {
+    return ask(1);
+  }
+  if (ask(0)) {
+    return true;
+  }
+  std::this_thread::sleep_for(short_wait);
+  return ask(0);
 }
 
 std::string this_process() {
@@ -173,7 +185,8 @@ JobLock::~JobLock() {
   }
 }
 
-// Before it another one, whose name nobody else knows: whoever holds that is a former session of ours.
+// Before it another one, which nobody else asks for: whoever holds that is a former session of ours. Its server may
+// take a moment to free one lock after the other.
 bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) const {
   if (!get_named_lock(connection, own_name_, deadline)) {
     end_former_session(connection);

@@ -45,8 +45,8 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
 [[nodiscard]] bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job,
                                 const std::string& table);
 
-// Gets a named lock for the connection's session, which may wait a second for it; not near the deadline, where the
-// connection would be cut off meanwhile. False if another session has it.
+// Gets a named lock for the connection's session, for which it waits a second; near the deadline, where a connection
+// may be cut off by then, a tenth of one. False if another session has it.
 [[nodiscard]] bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline);
 
 // "host pid 123", for people.
