@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <looseleaf/error.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 
@@ -50,13 +49,6 @@ class Fixture {
   test::TemporaryDirectory directory_;
   test::Watchdog watchdog_;
 };
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string refusal(const SandboxOptions& options) {
   try {
@@ -104,8 +96,8 @@ TEST_CASE("deleting leaves what the sandbox did not make, and then its directory
   std::ofstream(dir / "s1" / "precious") << "data";
   std::ofstream(dir / "looseleaf.json.orig") << "data";
   CHECK(sandbox.remove().left == 2);
-  CHECK(read(dir / "s1" / "precious") == "data");
-  CHECK(read(dir / "looseleaf.json.orig") == "data");
+  CHECK(test::read_text(dir / "s1" / "precious") == "data");
+  CHECK(test::read_text(dir / "looseleaf.json.orig") == "data");
   CHECK(std::distance(fs::directory_iterator(dir), fs::directory_iterator()) == 2);
 }
 
@@ -165,7 +157,7 @@ TEST_CASE("several shards may share a server and then have databases of their ow
   fixture.options.shards = 3;
   fixture.options.servers = 1;
   const Sandbox sandbox = Sandbox::start(fixture.options);
-  const std::string cluster = read(sandbox.cluster_file());
+  const std::string cluster = test::read_text(sandbox.cluster_file());
   CHECK(cluster.find("\"looseleaf_0\"") != std::string::npos);
   CHECK(cluster.find("\"looseleaf_2\"") != std::string::npos);
   CHECK(sandbox.status().servers.size() == 1);

@@ -1,14 +1,16 @@
-// Processes that are started anew when they end, and are killed while they write.
+// The processes of a round, the thread that queries, and how one of them is killed while it writes.
 #include "tests/proof/crash_load.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <looseleaf/datastore.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
-
-#include "tests/proof/observed_store.hpp"
+#include <utility>
 
 namespace looseleaf::test {
 namespace {
@@ -34,7 +36,6 @@ struct Span {
 constexpr Span spans[] = {
     {"put.write_entities:after", "put.commit:after", "put.fence:before"},
     {"intent.commit:before", "intent.commit:after", "intent.commit:before"},
-    {"durable.commit:before", "durable.commit:after", "durable.commit:before"},
     {"backfill.insert_index_rows:before", "backfill.commit:after", "backfill.fence:before", false},
     {"reconcile.change_index_rows:before", "reconcile.end:after", "reconcile.fence:before", false},
     {"purge.delete:after", "purge.commit:after", "purge.fence:before"},
@@ -122,45 +123,42 @@ void CrashLoad::go_on(Clock::duration time) {
 }
 
 bool CrashLoad::kill(Victim victim) {
-  bool in_transaction = false;
   switch (victim) {
     case Victim::recorder:
       return kill_recorder();
-    case Victim::putter:
-      take_put_results(kill_in_transaction(putter_, trace_of("put"), in_transaction));
-      break;
+    case Victim::putter: {
+      const Killed killed = kill_process(putter_, trace_of("put"));
+      take_put_results(killed.result);
+      return killed.in_transaction;
+    }
     case Victim::job:
-      static_cast<void>(kill_in_transaction(job_, trace_of("job"), in_transaction));
-      break;
+      return kill_process(job_, trace_of("job")).in_transaction;
     case Victim::cleaner:
-      static_cast<void>(kill_in_transaction(cleaner_, trace_of("cleaner"), in_transaction));
-      break;
+      return kill_process(cleaner_, trace_of("cleaner")).in_transaction;
     case Victim::server:
-      throw std::logic_error("the server is not of the load");
+      break;
   }
-  return in_transaction;
+  throw std::logic_error("the server is not of the load");
 }
 
 bool CrashLoad::kill_recorder() {
   const std::size_t number = random_() % recorders;
-  bool in_transaction = false;
-  static_cast<void>(kill_in_transaction(recorders_[number], trace_of(number), in_transaction));
+  const Killed killed = kill_process(recorders_[number], trace_of(number));
   const int unended = read_log(number);
-  return in_transaction && unended > 0;
+  return killed.in_transaction && unended > 0;
 }
 
 // While it waits, processes that end are followed by others: the victim is the one that is there then.
-cli::ProcessResult CrashLoad::kill_in_transaction(std::unique_ptr<cli::Process>& process, const std::string& trace,
-                                                  bool& in_transaction) {
+CrashLoad::Killed CrashLoad::kill_process(std::unique_ptr<cli::Process>& process, const std::string& trace) {
   constexpr int looks = 600;
   for (int i = 0; i < looks && !is_in_transaction(read_text(trace)); ++i) {
     go_on(std::chrono::milliseconds(1 + below(3)));
   }
   process->signal(SIGKILL);
-  cli::ProcessResult result = process->wait();
+  Killed killed = {process->wait()};
   process.reset();
-  in_transaction = result.status == killed_status && is_in_transaction(read_text(trace));
-  return result;
+  killed.in_transaction = killed.result.status == killed_status && is_in_transaction(read_text(trace));
+  return killed;
 }
 
 void CrashLoad::end() {

@@ -31,13 +31,15 @@ class CrashLoad {
  public:
   // Starts all of them. Both references must outlive the object.
   CrashLoad(const TestCluster& cluster, std::mt19937_64& random, CrashLoadOptions options);
+  CrashLoad(const CrashLoad&) = delete;
+  CrashLoad& operator=(const CrashLoad&) = delete;
 
   // Until each recorder has had an acknowledgement.
   void get_going();
-  // For some time; jobs that end are followed by others.
+  // For some time; put, job and cleaner are followed by others when they end.
   void go_on(std::chrono::steady_clock::duration time);
   // Waits a little for the victim, which is not the server, to be in a transaction, and kills it. False if it was in
-  // none when it died.
+  // none when it died, or, of a recorder, if no write was under way.
   bool kill(Victim victim);
   // Everybody ends what they are at.
   void end();
@@ -51,6 +53,11 @@ class CrashLoad {
   [[nodiscard]] std::uint64_t purged() const { return purged_; }
 
  private:
+  struct Killed {
+    cli::ProcessResult result;
+    bool in_transaction = false;
+  };
+
   [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
   [[nodiscard]] std::string trace_of(const std::string& who) const;
   [[nodiscard]] std::string trace_of(std::size_t recorder) const { return trace_of(std::to_string(recorder)); }
@@ -69,8 +76,7 @@ class CrashLoad {
   void start_cleaner();
   void end_cleaner();
   void count_purged(std::string notes);
-  [[nodiscard]] cli::ProcessResult kill_in_transaction(std::unique_ptr<cli::Process>& process, const std::string& trace,
-                                                       bool& in_transaction);
+  [[nodiscard]] Killed kill_process(std::unique_ptr<cli::Process>& process, const std::string& trace);
   [[nodiscard]] bool kill_recorder();
   void expect_status(const std::string& who, const cli::ProcessResult& result, const std::set<int>& statuses,
                      bool may_give_up);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sql/connection.hpp"
@@ -15,7 +16,8 @@
 
 namespace looseleaf::test {
 
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+inline constexpr const char* by_n =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 
 [[nodiscard]] bool on_mysql();
 
@@ -56,7 +58,7 @@ class Finally {
   std::function<void()> action_;
 };
 
-// A transient setting of every server of a cluster.
+// A transient setting of every server of a cluster, which must outlive it.
 class Setting {
  public:
   Setting(const TestCluster& cluster, std::string name, const std::string& value);

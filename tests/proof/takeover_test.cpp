@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,8 +48,7 @@ struct Lifecycle {
   }
 
   static char state_of(pid_t pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text = read_text(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = text.rfind(')');
     return name_end == std::string::npos ? '?' : text.at(name_end + 2);
   }

@@ -296,8 +296,7 @@ cli::Process start(std::vector<std::string> command, std::string_view input) {
 bool wait_until_stopped(const cli::Process& process) {
   const std::string file = fmt::format("/proc/{}/stat", process.pid());
   while (!cli::is_gone(process.pid())) {
-    std::ifstream stream(file);
-    const std::string stat{std::istreambuf_iterator<char>(stream), {}};
+    const std::string stat = read_text(file);
     const std::size_t name_end = stat.rfind(") ");
     if (name_end != std::string::npos && stat[name_end + 2] == 'T') {
       return true;

@@ -1,4 +1,5 @@
-// Servers for tests: clusters on private servers, the program under test, and SQL that does not pass through our code.
+// Servers for tests: clusters on private servers, the program under test, SQL that does not pass through our code, and
+// files.
 #pragma once
 
 #include <cstdint>
