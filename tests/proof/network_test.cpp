@@ -241,6 +241,7 @@ class IndexTrials {
   std::string last_;
 };
 
+// A store for trials of jobs, with the few entities that an index is made of.
 struct JobStore {
   NetworkFixture fixture;
   IndexTrials indexes{fixture};
