@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares the schemas of cluster files and index definitions with what the program takes: every file of the test suite,
 good or bad, and thousands that are made of these by small changes.
-usage: schemas_test.py VERDICTS UNIT_MODEL"""
+usage: schemas_test.py VERDICTS UNIT_TESTS"""
 import copy
 import json
 import os
@@ -15,7 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 import schema_files
 
-VERDICTS, UNIT_MODEL = (os.path.realpath(path) for path in sys.argv[1:3])
+VERDICTS, UNIT_TESTS = (os.path.realpath(path) for path in sys.argv[1:3])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = ("cluster", "index")
 CHANGED_FILES = 4000
@@ -74,7 +74,7 @@ def from_lines(lines):
 def test_suite_files():
     """What the unit tests parse, what tests/cli has refused, the definitions in the project, and the fuzz seeds."""
     with tempfile.NamedTemporaryFile("r") as parsed_files:
-        subprocess.run([UNIT_MODEL], env={**os.environ, "LOOSELEAF_PARSED_FILES": parsed_files.name}, check=True,
+        subprocess.run([UNIT_TESTS], env={**os.environ, "LOOSELEAF_PARSED_FILES": parsed_files.name}, check=True,
                        stdout=subprocess.DEVNULL)
         files = from_lines(parsed_files.read().splitlines())
     assert len(files) > 2000, "the unit tests remember nothing any more"
