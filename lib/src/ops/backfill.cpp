@@ -12,7 +12,7 @@
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
-#include "ops/index_tables.hpp"
+#include "ops/index_everywhere.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/shard_fill.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
-#include "ops/index_tables.hpp"
+#include "ops/index_everywhere.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
 #include "sql/errors.hpp"

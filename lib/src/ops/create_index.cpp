@@ -33,7 +33,7 @@ Error other_definition(const store::Shards& shards, std::uint32_t shard, const I
 }
 
 // Whoever claimed the index last may have overwritten the intent of a drop that died half-way: the catalogs tell.
-bool is_being_dropped(const IndexEverywhere& everywhere) {
+bool is_being_dropped(const KnownIndex& everywhere) {
   return everywhere.drop_intent ||
          std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
            return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
@@ -41,7 +41,7 @@ bool is_being_dropped(const IndexEverywhere& everywhere) {
 }
 
 // Refuses what a definition cannot be created beside.
-void check(store::Shards& shards, const IndexDefinition& definition, const IndexEverywhere& everywhere,
+void check(store::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
            const base::Deadline& deadline) {
   if (is_being_dropped(everywhere)) {
     throw Error(ErrorCode::bad_index, "an index of this name is being dropped", {{"index", definition.table}},
@@ -66,13 +66,13 @@ void check(store::Shards& shards, const IndexDefinition& definition, const Index
   }
 }
 
-bool in_force_everywhere(const IndexEverywhere& everywhere) {
+bool in_force_everywhere(const KnownIndex& everywhere) {
   return std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                      [](const auto& index) { return index.has_value(); });
 }
 
 // The least complete state of all shards.
-IndexState state_of(const IndexEverywhere& everywhere) {
+IndexState state_of(const KnownIndex& everywhere) {
   for (const auto& index : everywhere.on_shard) {
     if (index->state != IndexState::ready) {
       return index->state;
@@ -90,7 +90,7 @@ class Creation {
         change_(shards, "create", definition.table, deadline_) {}
 
   CreateReport run() {
-    IndexEverywhere everywhere = look_up();
+    KnownIndex everywhere = look_up();
     if (in_force_everywhere(everywhere) && !everywhere.create_intent) {
       return {definition_.table, false, state_of(everywhere)};
     }
@@ -115,15 +115,15 @@ class Creation {
   }
 
  private:
-  IndexEverywhere look_up() {
-    IndexEverywhere everywhere = look_up_index(shards_, definition_.table, deadline_);
+  KnownIndex look_up() {
+    KnownIndex everywhere = look_up_with_intents(shards_, definition_.table, deadline_);
     check(shards_, definition_, everywhere, deadline_);
     return everywhere;
   }
 
   // A crashed create of the same definition goes on under its generation; one of another definition is undone first,
   // under its own intent, so that a crash meanwhile leaves nothing that nobody knows of.
-  IndexEverywhere claim(const IndexEverywhere& before) {
+  KnownIndex claim(const KnownIndex& before) {
     const std::optional<store::JobRow> left = before.create_intent;
     generation_ = before.generation().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
@@ -136,7 +136,7 @@ class Creation {
       generation_ = base::random_u64();
     }
     change_.claim(generation_, definition_.canonical_json(), steps::create_intent);
-    IndexEverywhere now = look_up();  // again, now that nobody else can change it
+    KnownIndex now = look_up();  // again, now that nobody else can change it
     if (now.generation() != generation_) {
       throw Error(ErrorCode::busy, "another process created this index just now", {{"index", definition_.table}},
                   "run the command again");
@@ -209,7 +209,7 @@ namespace {
 
 // What create_indexes() would do on one shard.
 CreatePlan::Step plan_shard(store::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
-                            const IndexEverywhere& everywhere, const base::Deadline& deadline) {
+                            const KnownIndex& everywhere, const base::Deadline& deadline) {
   CreatePlan::Step step;
   step.shards = {shard};
   if (everywhere.on_shard[shard]) {
@@ -235,7 +235,7 @@ std::vector<CreatePlan> plan_indexes(store::Shards& shards, const std::vector<In
   const base::Deadline deadline = shards.deadline();
   std::vector<CreatePlan> plans;
   for (const IndexDefinition& definition : definitions) {
-    const IndexEverywhere everywhere = look_up_index(shards, definition.table, deadline);
+    const KnownIndex everywhere = look_up_with_intents(shards, definition.table, deadline);
     check(shards, definition, everywhere, deadline);
     CreatePlan plan;
     plan.table = definition.table;

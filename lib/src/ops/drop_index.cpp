@@ -17,8 +17,8 @@ namespace steps = store::steps;
 
 constexpr int er_table_access_denied = 1142;
 
-IndexEverywhere look_up_known_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
-  IndexEverywhere everywhere = look_up_index(shards, table, deadline);
+KnownIndex look_up_known_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+  KnownIndex everywhere = look_up_with_intents(shards, table, deadline);
   if (!everywhere.generation()) {
     throw no_such_index(shards, table);
   }
@@ -32,10 +32,10 @@ class Drop {
 
   DropReport run() {
     IndexChange change(shards_, "drop", table_, deadline_);
-    IndexEverywhere everywhere = look_up_known_index(shards_, table_, deadline_);
+    KnownIndex everywhere = look_up_known_index(shards_, table_, deadline_);
     require_privileges(*everywhere.generation());
     // Shards that a restore or a wrong cluster file made disagree may have several generations.
-    for (; everywhere.generation(); everywhere = look_up_index(shards_, table_, deadline_)) {
+    for (; everywhere.generation(); everywhere = look_up_with_intents(shards_, table_, deadline_)) {
       drop(change, everywhere);
     }
     return std::move(report_);
@@ -68,7 +68,7 @@ class Drop {
     }
   }
 
-  void drop(IndexChange& change, const IndexEverywhere& before) {
+  void drop(IndexChange& change, const KnownIndex& before) {
     // A drop that was interrupted ends as it began.
     keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;
     generation_ = *before.generation();

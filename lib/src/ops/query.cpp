@@ -14,7 +14,7 @@
 #include "model/entity.hpp"
 #include "model/filter.hpp"
 #include "ops/get.hpp"
-#include "ops/index_tables.hpp"
+#include "ops/index_everywhere.hpp"
 #include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
 #include "ops/shard_rows.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "ops/definition_differences.hpp"
-#include "ops/index_tables.hpp"
+#include "ops/index_everywhere.hpp"
 #include "store/table_check.hpp"
 
 namespace looseleaf::ops {
