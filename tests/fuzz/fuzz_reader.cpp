@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 #include "tests/fuzz/oracle.hpp"
 
 namespace {

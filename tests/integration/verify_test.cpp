@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "model/expected_rows.hpp"
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 #include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/walk.hpp"

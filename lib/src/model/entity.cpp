@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "model/fast_json.hpp"
-#include "model/strict_json.hpp"
+#include "model/json/fast_json.hpp"
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {

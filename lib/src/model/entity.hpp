@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/json/strict_json.hpp"
 #include "model/stored_entity.hpp"
-#include "model/strict_json.hpp"
 
 namespace looseleaf::model {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "model/entity.hpp"
-#include "model/strict_json.hpp"
-#include "model/value_scanner.hpp"
+#include "model/json/strict_json.hpp"
+#include "model/json/value_scanner.hpp"
 
 namespace looseleaf {
 namespace {

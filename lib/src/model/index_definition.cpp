@@ -10,7 +10,7 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "model/json_document.hpp"
+#include "model/json/json_document.hpp"
 
 namespace looseleaf {
 namespace {

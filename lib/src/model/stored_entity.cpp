@@ -9,9 +9,9 @@
 
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
-#include "model/fast_parser.hpp"
+#include "model/json/fast_parser.hpp"
+#include "model/json/strict_json.hpp"
 #include "model/row_rules.hpp"
-#include "model/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {

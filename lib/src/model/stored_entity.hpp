@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/json.hpp"
+#include "model/json/json.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
 

@@ -1,5 +1,5 @@
 // A handler of nlohmann's parser events that builds the value and refuses what the library would let pass.
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "model/fast_json.hpp"
+#include "model/json/fast_json.hpp"
 
 namespace looseleaf::model {
 namespace {

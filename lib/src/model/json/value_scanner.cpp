@@ -1,5 +1,5 @@
 // Brackets, strings, and what shows that an object was cut off.
-#include "model/value_scanner.hpp"
+#include "model/json/value_scanner.hpp"
 
 namespace looseleaf::model {
 

@@ -1,11 +1,11 @@
 // From simdjson's document to nlohmann's.
-#include "model/fast_json.hpp"
+#include "model/json/fast_json.hpp"
 
 #include <cmath>
 #include <string>
 
-#include "model/fast_parser.hpp"
-#include "model/strict_json.hpp"
+#include "model/json/fast_parser.hpp"
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/json.hpp"
+#include "model/json/json.hpp"
 
 namespace looseleaf::model {
 

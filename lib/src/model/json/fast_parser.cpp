@@ -1,5 +1,5 @@
 // A parser's memory, and which texts it is given.
-#include "model/fast_parser.hpp"
+#include "model/json/fast_parser.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {

@@ -1,5 +1,5 @@
 // Configuration files in JSON, and complaints about them.
-#include "model/json_document.hpp"
+#include "model/json/json_document.hpp"
 
 #include <fmt/format.h>
 

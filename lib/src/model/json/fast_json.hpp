@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "model/json.hpp"
+#include "model/json/json.hpp"
 
 namespace looseleaf::model {
 

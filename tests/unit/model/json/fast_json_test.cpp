@@ -1,12 +1,12 @@
 // What the quick parser takes, and what it leaves to the strict one.
-#include "model/fast_json.hpp"
+#include "model/json/fast_json.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 
 using namespace looseleaf::model;
 using nlohmann::json;

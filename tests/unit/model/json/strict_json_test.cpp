@@ -1,5 +1,5 @@
 // Strict JSON and the places of its faults.
-#include "model/strict_json.hpp"
+#include "model/json/strict_json.hpp"
 
 #include <doctest/doctest.h>
 
