@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "sql/option_files.hpp"
+#include "config/option_files.hpp"
 #include "tests/fuzz/oracle.hpp"
 
 namespace {

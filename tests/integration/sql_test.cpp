@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "config/option_files.hpp"
 #include "sql/connection.hpp"
 #include "sql/literals.hpp"
-#include "sql/option_files.hpp"
 #include "sql/statement.hpp"
 #include "sql/transaction.hpp"
 #include "tests/support/test_servers.hpp"

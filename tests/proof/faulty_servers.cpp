@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sql/option_files.hpp"
+#include "config/option_files.hpp"
 #include "tests/cli/expectations.hpp"
 #include "tests/support/replication.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "config/option_files.hpp"
 #include "sql/connection.hpp"
-#include "sql/option_files.hpp"
 #include "tests/cli/expectations.hpp"
 
 namespace looseleaf::test {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/option_files.hpp"
 #include "sql/connection.hpp"
-#include "sql/option_files.hpp"
 #include "tests/support/relay.hpp"
 #include "tests/support/test_servers.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/parallel.hpp"
-#include "sql/option_files.hpp"
+#include "config/option_files.hpp"
 #include "store/schema.hpp"
 
 namespace looseleaf::store {

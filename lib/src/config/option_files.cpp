@@ -1,5 +1,5 @@
 // Reads option files as the servers' own clients do (mysys/my_default.c), and merges them with the cluster file.
-#include "sql/option_files.hpp"
+#include "config/option_files.hpp"
 
 #include <pwd.h>
 #include <sys/stat.h>

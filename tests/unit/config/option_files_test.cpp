@@ -1,5 +1,5 @@
 // Option files: syntax, order, permissions, and how they are merged with the cluster file.
-#include "sql/option_files.hpp"
+#include "config/option_files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
