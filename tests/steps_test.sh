@@ -10,7 +10,7 @@ files='\.(cpp|hpp|sh|md|pml)$'
 # Prints what is wrong in the source tree $1.
 complaints() (
   cd "$1"
-  steps=lib/src/store/steps.hpp
+  steps=lib/src/shard/steps.hpp
   in_code=$(grep -oE '"[a-z]+\.[a-z_]+"' $steps | tr -d '"' | sort -u)
   in_docs=$(grep -oE '`[a-z]+\.[a-z_]+`' docs/protocol.md | tr -d '`' | grep -vE "$files" | sort -u)
   # A comment of the model holds the name of a step, or several, or says that it is not modelled.
@@ -35,9 +35,9 @@ self_test() {
   trap 'rm -rf "$tree"' EXIT
   fresh() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree"/lib/src/store "$tree"/docs "$tree"/tests/model
-    cp lib/src/store/steps.hpp "$tree"/lib/src/store/
-    cp -r lib/src/ops lib/src/store "$tree"/lib/src/
+    mkdir -p "$tree"/lib/src/shard "$tree"/docs "$tree"/tests/model
+    cp lib/src/shard/steps.hpp "$tree"/lib/src/shard/
+    cp -r lib/src/ops lib/src/shard "$tree"/lib/src/
     cp docs/protocol.md "$tree"/docs/
     cp tests/model/*.pml "$tree"/tests/model/
   }

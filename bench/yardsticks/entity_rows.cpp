@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bench/yardsticks/plain.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf::bench {
 namespace {

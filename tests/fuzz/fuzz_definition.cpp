@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 #include "model/expected_rows.hpp"
-#include "store/schema.hpp"
+#include "shard/schema.hpp"
 #include "tests/fuzz/oracle.hpp"
 
 namespace {

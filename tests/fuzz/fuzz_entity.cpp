@@ -16,7 +16,7 @@
 #include "model/expected_rows.hpp"
 #include "model/json/strict_json.hpp"
 #include "model/stored_entity.hpp"
-#include "store/index_rows.hpp"
+#include "shard/index_rows.hpp"
 #include "tests/fuzz/oracle.hpp"
 #include "tests/fuzz/samples.hpp"
 

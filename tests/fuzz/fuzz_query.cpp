@@ -24,10 +24,10 @@
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
 #include "ops/query_plan.hpp"
+#include "shard/index_rows.hpp"
+#include "shard/placement.hpp"
 #include "sql/literals.hpp"
 #include "sql/statement.hpp"
-#include "store/index_rows.hpp"
-#include "store/placement.hpp"
 #include "tests/fuzz/oracle.hpp"
 #include "tests/fuzz/samples.hpp"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/text.hpp"
-#include "store/jobs.hpp"
+#include "shard/jobs.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

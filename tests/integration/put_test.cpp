@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "base/stamp.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
 #include "sql/transaction.hpp"
-#include "store/entity_rows.hpp"
-#include "store/fence.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

@@ -10,8 +10,8 @@
 
 #include "base/failpoint.hpp"
 #include "ops/purge.hpp"
-#include "store/fence.hpp"
-#include "store/index_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/index_rows.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

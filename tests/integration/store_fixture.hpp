@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {

@@ -15,7 +15,7 @@
 #include "ops/digest_grid.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/walk.hpp"
-#include "store/row_digest.hpp"
+#include "shard/row_digest.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

@@ -1,5 +1,5 @@
-/* A model of the protocol of docs/protocol.md, for Spin (https://spinroot.com), written from lib/src/ops and lib/src/store.
- * run.sh checks it; every comment of the form / * put.commit * / names a step of the code (lib/src/store/steps.hpp).
+/* A model of the protocol of docs/protocol.md, for Spin (https://spinroot.com), written from lib/src/ops and lib/src/shard.
+ * run.sh checks it; every comment of the form / * put.commit * / names a step of the code (lib/src/shard/steps.hpp).
  * This file has the state of the servers and the parameters; write.pml, reconcile.pml, lifecycle.pml, backfill.pml and
  * faults.pml have the processes.
  *

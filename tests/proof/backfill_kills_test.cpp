@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "store/jobs.hpp"
+#include "shard/jobs.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

@@ -10,7 +10,7 @@
 
 #include "base/failpoint.hpp"
 #include "ops/reconcile.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/proof.hpp"

@@ -53,7 +53,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The names in lib/src/store/steps.hpp.
+// The names in lib/src/shard/steps.hpp.
 std::set<std::string> all_steps() {
   const std::string source = read_text(LOOSELEAF_STEPS);
   const std::regex quoted("\"([a-z]+\\.[a-z_]+)\"");

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/hex.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 #include "tests/integration/store_fixture.hpp"
 #include "tests/support/proof.hpp"
 

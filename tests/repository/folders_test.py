@@ -127,13 +127,13 @@ BAD = [
     ("lib/include/looseleaf", '"base/hex.hpp"'), ("lib/src/base", '"model/entity.hpp"'),
     ("lib/src/codec", '"sql/connection.hpp"'), ("lib/src/codec", '"model/entity.hpp"'),
     ("lib/src/model", '"codec/body.hpp"'), ("lib/src/model", "<libdeflate.h>"), ("lib/src/codec", "<zlib.h>"),
-    ("lib/src/sql", '"model/entity.hpp"'), ("lib/src/store", "<cppconn/driver.h>"),
-    ("lib/src/store", '"ops/put.hpp"'), ("lib/src/ops", "<CLI/CLI.hpp>"), ("lib/src/ops", "<mysql/jdbc.h>"),
-    ("cli", '"store/catalog.hpp"'), ("cli", '"base/hex.hpp"'), ("cli", "<mysql.h>"),
+    ("lib/src/sql", '"model/entity.hpp"'), ("lib/src/shard", "<cppconn/driver.h>"),
+    ("lib/src/shard", '"ops/put.hpp"'), ("lib/src/ops", "<CLI/CLI.hpp>"), ("lib/src/ops", "<mysql/jdbc.h>"),
+    ("cli", '"shard/catalog.hpp"'), ("cli", '"base/hex.hpp"'), ("cli", "<mysql.h>"),
 ]
 GOOD = [
     ("lib/include/looseleaf", "<looseleaf/uuid.hpp>"), ("lib/include/looseleaf", "<string>"),
-    ("lib/src/sql", "<cppconn/driver.h>"), ("lib/src/ops", '"store/catalog.hpp"'), ("lib/src/base", "<sys/types.h>"),
+    ("lib/src/sql", "<cppconn/driver.h>"), ("lib/src/ops", '"shard/catalog.hpp"'), ("lib/src/base", "<sys/types.h>"),
     ("cli", "<CLI/CLI.hpp>"), ("cli", '"base/nearest.hpp"'),
 ]
 

@@ -19,11 +19,11 @@
 #include "ops/throttling.hpp"
 #include "ops/verify.hpp"
 #include "ops/walk.hpp"
-#include "store/durability.hpp"
-#include "store/entity_rows.hpp"
-#include "store/fence.hpp"
-#include "store/jobs.hpp"
-#include "store/steps.hpp"
+#include "shard/durability.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/jobs.hpp"
+#include "shard/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

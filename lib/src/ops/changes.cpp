@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "shard/entity_rows.hpp"
 #include "sql/literals.hpp"
-#include "store/entity_rows.hpp"
 
 namespace looseleaf::ops {
 

@@ -7,7 +7,7 @@
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -11,10 +11,10 @@
 #include "ops/index_everywhere.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
+#include "shard/fence.hpp"
+#include "shard/steps.hpp"
 #include "sql/errors.hpp"
 #include "sql/literals.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -13,8 +13,8 @@
 #include "base/stamp.hpp"
 #include "ops/purge.hpp"
 #include "ops/throttling.hpp"
-#include "store/jobs.hpp"
-#include "store/shards.hpp"
+#include "shard/jobs.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -11,9 +11,9 @@
 #include "ops/definition_differences.hpp"
 #include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
+#include "shard/schema.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
-#include "store/schema.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

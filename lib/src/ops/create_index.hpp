@@ -4,7 +4,7 @@
 #include <looseleaf/jobs.hpp>
 #include <vector>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -12,8 +12,8 @@
 #include "ops/query.hpp"
 #include "ops/status.hpp"
 #include "ops/verify.hpp"
-#include "store/placement.hpp"
-#include "store/shards.hpp"
+#include "shard/placement.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf {
 namespace {

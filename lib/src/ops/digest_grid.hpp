@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "store/row_digest.hpp"
-#include "store/statements.hpp"
+#include "shard/row_digest.hpp"
+#include "shard/statements.hpp"
 
 namespace looseleaf::ops {
 

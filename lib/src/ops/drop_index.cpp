@@ -5,9 +5,9 @@
 
 #include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
+#include "shard/schema.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
-#include "store/schema.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -4,7 +4,7 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "ops/rows.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf::ops {
 

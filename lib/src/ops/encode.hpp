@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "ops/put.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -6,8 +6,8 @@
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
+#include "shard/placement.hpp"
 #include "sql/transaction.hpp"
-#include "store/placement.hpp"
 
 namespace looseleaf::ops {
 namespace {

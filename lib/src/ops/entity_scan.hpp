@@ -9,8 +9,8 @@
 
 #include "model/stored_entity.hpp"
 #include "ops/throttling.hpp"
-#include "store/entity_rows.hpp"
-#include "store/shards.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

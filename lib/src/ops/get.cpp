@@ -8,8 +8,8 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "store/entity_rows.hpp"
-#include "store/placement.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <span>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "shard/catalog.hpp"
+#include "shard/fence.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
-#include "store/catalog.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

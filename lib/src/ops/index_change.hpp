@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "store/jobs.hpp"
-#include "store/shards.hpp"
+#include "shard/jobs.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 
@@ -25,7 +25,7 @@ class IndexChange {
 
   // Writes the intent on every shard, in place of what an earlier run left there, to create or to drop. Once this has
   // returned no earlier run can change anything. Throws Error(busy) if another run did the same meanwhile; each begins
-  // at shard 0, so the one whose intent stands there goes on. `step` is a name of store/steps.hpp.
+  // at shard 0, so the one whose intent stands there goes on. `step` is a name of shard/steps.hpp.
   void claim(std::uint64_t generation, const std::string& detail, std::string_view step);
 
   // Runs `work`, which changes a shard's catalog and can be repeated, with the fence held exclusively. Throws

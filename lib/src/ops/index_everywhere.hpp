@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "store/catalog.hpp"
-#include "store/shards.hpp"
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -7,8 +7,8 @@
 
 #include "base/deadline.hpp"
 #include "ops/index_everywhere.hpp"
-#include "store/jobs.hpp"
-#include "store/shards.hpp"
+#include "shard/jobs.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

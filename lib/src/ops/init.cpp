@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "shard/catalog.hpp"
+#include "shard/fence.hpp"
+#include "shard/jobs.hpp"
+#include "shard/schema.hpp"
+#include "shard/statements.hpp"
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
-#include "store/catalog.hpp"
-#include "store/fence.hpp"
-#include "store/jobs.hpp"
-#include "store/schema.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::ops {
 namespace {

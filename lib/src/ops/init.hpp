@@ -5,7 +5,7 @@
 #include <looseleaf/datastore.hpp>
 #include <optional>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

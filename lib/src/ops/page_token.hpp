@@ -5,7 +5,7 @@
 #include <looseleaf/query.hpp>
 #include <string>
 
-#include "store/index_rows.hpp"
+#include "shard/index_rows.hpp"
 
 namespace looseleaf::ops {
 

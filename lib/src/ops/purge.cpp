@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "ops/reconcile.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/statements.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
-#include "store/entity_rows.hpp"
-#include "store/fence.hpp"
-#include "store/statements.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/stamp.hpp"
-#include "store/entity_rows.hpp"
-#include "store/shards.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

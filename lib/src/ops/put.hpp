@@ -10,7 +10,7 @@
 
 #include "base/deadline.hpp"
 #include "ops/rows.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -18,8 +18,8 @@
 #include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
 #include "ops/shard_rows.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
+#include "shard/fence.hpp"
+#include "shard/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

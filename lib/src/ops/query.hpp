@@ -4,7 +4,7 @@
 #include <functional>
 #include <looseleaf/datastore.hpp>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -12,9 +12,9 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "shard/placement.hpp"
+#include "shard/statements.hpp"
 #include "sql/literals.hpp"
-#include "store/placement.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::ops {
 namespace {

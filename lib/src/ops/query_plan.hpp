@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/stored_entity.hpp"
-#include "store/index_rows.hpp"
+#include "shard/index_rows.hpp"
 
 namespace looseleaf::ops {
 

@@ -12,12 +12,12 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "model/stored_entity.hpp"
+#include "shard/durability.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/steps.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
-#include "store/durability.hpp"
-#include "store/entity_rows.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
 #include "ops/rows.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -7,7 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "model/expected_rows.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf::ops {
 namespace {

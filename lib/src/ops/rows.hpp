@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "model/stored_entity.hpp"
-#include "store/catalog.hpp"
-#include "store/index_rows.hpp"
-#include "store/shards.hpp"
+#include "shard/catalog.hpp"
+#include "shard/index_rows.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 
@@ -43,7 +43,7 @@ void add_row(RowsByShard& rows, const PlacedRow& row);
 // What became of rows that were to be inserted.
 struct Inserted {
   std::set<Uuid> blocked;  // entities in whose way another row stands, in a table with UNIQUE (entity_id)
-  bool all_new = true;     // false: some were there, though perhaps not on disk; see store/durability.hpp
+  bool all_new = true;     // false: some were there, though perhaps not on disk; see shard/durability.hpp
 };
 
 // Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/digest_grid.hpp"
-#include "store/row_digest.hpp"
+#include "shard/row_digest.hpp"
 
 namespace looseleaf::ops {
 

@@ -8,11 +8,11 @@
 #include "model/entity.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/reconcile.hpp"
+#include "shard/placement.hpp"
+#include "shard/statements.hpp"
+#include "shard/steps.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
-#include "store/placement.hpp"
-#include "store/statements.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -19,10 +19,10 @@
 #include "ops/rows.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/throttling.hpp"
-#include "store/entity_rows.hpp"
-#include "store/fence.hpp"
-#include "store/jobs.hpp"
-#include "store/row_digest.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/jobs.hpp"
+#include "shard/row_digest.hpp"
 
 namespace looseleaf::ops {
 

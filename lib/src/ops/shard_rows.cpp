@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "shard/fence.hpp"
+#include "shard/steps.hpp"
 #include "sql/errors.hpp"
-#include "store/fence.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::ops {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "ops/query_plan.hpp"
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
 #include "sql/connection.hpp"
-#include "store/catalog.hpp"
-#include "store/shards.hpp"
 
 namespace looseleaf::ops {
 

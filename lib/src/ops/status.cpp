@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "store/jobs.hpp"
-#include "store/schema.hpp"
-#include "store/statements.hpp"
+#include "shard/jobs.hpp"
+#include "shard/schema.hpp"
+#include "shard/statements.hpp"
 
 namespace looseleaf {
 

@@ -3,7 +3,7 @@
 
 #include <looseleaf/status.hpp>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -10,7 +10,7 @@
 
 #include "ops/definition_differences.hpp"
 #include "ops/index_everywhere.hpp"
-#include "store/table_check.hpp"
+#include "shard/table_check.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "ops/findings.hpp"
 #include "ops/verify.hpp"
-#include "store/catalog.hpp"
-#include "store/shards.hpp"
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

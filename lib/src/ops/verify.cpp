@@ -19,7 +19,7 @@
 #include "ops/throttling.hpp"
 #include "ops/verifiable_indexes.hpp"
 #include "ops/walk.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include <looseleaf/jobs.hpp>
 
 #include "ops/digest_grid.hpp"
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

@@ -11,10 +11,10 @@
 #include "base/parallel.hpp"
 #include "ops/entity_scan.hpp"
 #include "ops/rows.hpp"
-#include "store/entity_rows.hpp"
-#include "store/index_rows.hpp"
-#include "store/placement.hpp"
-#include "store/row_digest.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/index_rows.hpp"
+#include "shard/placement.hpp"
+#include "shard/row_digest.hpp"
 
 namespace looseleaf::ops {
 namespace {

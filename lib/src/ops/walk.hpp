@@ -23,8 +23,8 @@
 
 #include "ops/digest_grid.hpp"
 #include "ops/throttling.hpp"
-#include "store/catalog.hpp"
-#include "store/shards.hpp"
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
 
 namespace looseleaf::ops {
 

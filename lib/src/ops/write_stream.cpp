@@ -11,7 +11,7 @@
 
 #include "ops/encode.hpp"
 #include "ops/put.hpp"
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 namespace looseleaf {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "shard/catalog.hpp"
 #include "sql/connection.hpp"
 #include "sql/retry.hpp"
-#include "store/catalog.hpp"
 
 namespace looseleaf::store {
 

@@ -1,11 +1,11 @@
 // A commit of something later: the log is written in order. What is inserted is never seen, as it is deleted again.
-#include "store/durability.hpp"
+#include "shard/durability.hpp"
 
 #include <fmt/format.h>
 
 #include "base/random.hpp"
+#include "shard/steps.hpp"
 #include "sql/transaction.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::store {
 

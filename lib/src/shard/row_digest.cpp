@@ -1,5 +1,5 @@
 // A digest of index rows that the client and the servers compute alike.
-#include "store/row_digest.hpp"
+#include "shard/row_digest.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "codec/crc32.hpp"
+#include "shard/statements.hpp"
 #include "sql/literals.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::store {
 namespace {

@@ -1,5 +1,5 @@
 // Compares an index table with its definition by way of information_schema.
-#include "store/table_check.hpp"
+#include "shard/table_check.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

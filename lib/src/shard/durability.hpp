@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "shard/shards.hpp"
 #include "sql/connection.hpp"
-#include "store/shards.hpp"
 
 namespace looseleaf::store {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "shard/statements.hpp"
 #include "sql/connection.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::store {
 

@@ -1,5 +1,5 @@
 // Rows of the `entities` table.
-#include "store/entity_rows.hpp"
+#include "shard/entity_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <bit>
 #include <iterator>
 
+#include "shard/fence.hpp"
+#include "shard/statements.hpp"
 #include "sql/literals.hpp"
-#include "store/fence.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::store {
 namespace {

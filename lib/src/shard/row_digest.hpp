@@ -5,8 +5,8 @@
 #include <looseleaf/index_definition.hpp>
 #include <string>
 
+#include "shard/index_rows.hpp"
 #include "sql/connection.hpp"
-#include "store/index_rows.hpp"
 
 namespace looseleaf::store {
 

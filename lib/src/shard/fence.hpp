@@ -9,8 +9,8 @@
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
+#include "shard/shards.hpp"
 #include "sql/connection.hpp"
-#include "store/shards.hpp"
 
 namespace looseleaf::store {
 

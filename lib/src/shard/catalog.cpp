@@ -1,13 +1,13 @@
 // The catalog table.
-#include "store/catalog.hpp"
+#include "shard/catalog.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "shard/schema.hpp"
 #include "sql/literals.hpp"
-#include "store/schema.hpp"
 
 namespace looseleaf {
 

@@ -1,5 +1,5 @@
 // Pieces that the SQL of entity rows and of index rows share.
-#include "store/statements.hpp"
+#include "shard/statements.hpp"
 
 #include <fmt/format.h>
 

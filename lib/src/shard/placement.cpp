@@ -1,5 +1,5 @@
 // Placement functions; docs/format.md has worked examples.
-#include "store/placement.hpp"
+#include "shard/placement.hpp"
 
 #include "codec/crc32.hpp"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/value.hpp"
+#include "shard/statements.hpp"
 #include "sql/connection.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::store {
 

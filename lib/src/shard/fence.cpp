@@ -1,5 +1,5 @@
 // The fence row and the barrier.
-#include "store/fence.hpp"
+#include "shard/fence.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "base/random.hpp"
+#include "shard/schema.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
-#include "store/schema.hpp"
-#include "store/steps.hpp"
 
 namespace looseleaf::store {
 namespace {

@@ -1,5 +1,5 @@
 // The progress table and the named locks of jobs.
-#include "store/jobs.hpp"
+#include "shard/jobs.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Connection pools, identity checks and catalog caches of a cluster's shards.
-#include "store/shards.hpp"
+#include "shard/shards.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "config/option_files.hpp"
-#include "store/schema.hpp"
+#include "shard/schema.hpp"
 
 namespace looseleaf::store {
 namespace {

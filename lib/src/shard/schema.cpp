@@ -1,5 +1,5 @@
 // The tables on every shard, as SQL; docs/format.md explains them.
-#include "store/schema.hpp"
+#include "shard/schema.hpp"
 
 #include <fmt/format.h>
 

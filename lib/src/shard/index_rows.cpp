@@ -1,5 +1,5 @@
 // Rows of index tables.
-#include "store/index_rows.hpp"
+#include "shard/index_rows.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "shard/statements.hpp"
 #include "sql/literals.hpp"
-#include "store/statements.hpp"
 
 namespace looseleaf::store {
 namespace {
