@@ -12,7 +12,6 @@
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
-#include "ops/index_everywhere.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/shard_fill.hpp"
@@ -22,6 +21,7 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/jobs.hpp"
 #include "shard/steps.hpp"
 

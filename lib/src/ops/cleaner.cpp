@@ -8,10 +8,10 @@
 
 #include "base/parallel.hpp"
 #include "ops/changes.hpp"
-#include "ops/index_everywhere.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
 #include "shard/fence.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
 #include "sql/errors.hpp"
 #include "sql/literals.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "ops/definition_differences.hpp"
+#include "model/definition_differences.hpp"
 #include "ops/index_change.hpp"
 #include "ops/index_tables.hpp"
 #include "shard/schema.hpp"

@@ -3,7 +3,7 @@
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "ops/rows.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
 
 namespace looseleaf::ops {

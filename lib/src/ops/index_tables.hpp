@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/deadline.hpp"
-#include "ops/index_everywhere.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/jobs.hpp"
 #include "shard/shards.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "ops/rows.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

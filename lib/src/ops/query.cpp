@@ -14,11 +14,11 @@
 #include "model/entity.hpp"
 #include "model/filter.hpp"
 #include "ops/get.hpp"
-#include "ops/index_everywhere.hpp"
 #include "ops/page_token.hpp"
 #include "ops/query_plan.hpp"
 #include "ops/shard_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
 
 namespace looseleaf::ops {

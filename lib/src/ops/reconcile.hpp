@@ -12,7 +12,7 @@
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
-#include "ops/rows.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

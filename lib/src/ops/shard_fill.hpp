@@ -16,12 +16,12 @@
 
 #include "base/stamp.hpp"
 #include "model/stored_entity.hpp"
-#include "ops/rows.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/throttling.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/jobs.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/row_digest.hpp"
 
 namespace looseleaf::ops {

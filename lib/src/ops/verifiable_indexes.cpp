@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "ops/definition_differences.hpp"
-#include "ops/index_everywhere.hpp"
+#include "model/definition_differences.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/table_check.hpp"
 
 namespace looseleaf::ops {

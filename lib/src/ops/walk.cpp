@@ -10,9 +10,9 @@
 
 #include "base/parallel.hpp"
 #include "ops/entity_scan.hpp"
-#include "ops/rows.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/index_rows.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
 #include "shard/row_digest.hpp"
 

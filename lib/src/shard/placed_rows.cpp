@@ -1,5 +1,5 @@
 // The index rows that one entity calls for, with their places.
-#include "ops/rows.hpp"
+#include "shard/placed_rows.hpp"
 
 #include <algorithm>
 #include <functional>

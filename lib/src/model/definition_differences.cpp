@@ -1,5 +1,5 @@
 // Where two definitions of one index differ.
-#include "ops/definition_differences.hpp"
+#include "model/definition_differences.hpp"
 
 #include <fmt/format.h>
 

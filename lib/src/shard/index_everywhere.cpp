@@ -1,5 +1,5 @@
 // One index in the catalogs of all shards.
-#include "ops/index_everywhere.hpp"
+#include "shard/index_everywhere.hpp"
 
 #include <fmt/format.h>
 
