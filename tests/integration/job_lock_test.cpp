@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/text.hpp"
-#include "shard/jobs.hpp"
+#include "job/jobs.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

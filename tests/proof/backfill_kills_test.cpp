@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "shard/jobs.hpp"
+#include "job/jobs.hpp"
 #include "tests/integration/store_fixture.hpp"
 
 namespace looseleaf::test {

@@ -11,18 +11,18 @@
 #include <optional>
 
 #include "base/parallel.hpp"
+#include "job/jobs.hpp"
+#include "job/throttling.hpp"
 #include "ops/changes.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/shard_fill.hpp"
-#include "ops/throttling.hpp"
 #include "ops/verify.hpp"
 #include "ops/walk.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
-#include "shard/jobs.hpp"
 #include "shard/steps.hpp"
 
 namespace looseleaf::ops {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "job/jobs.hpp"
+#include "job/throttling.hpp"
 #include "ops/purge.hpp"
-#include "ops/throttling.hpp"
-#include "shard/jobs.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

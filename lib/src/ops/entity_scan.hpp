@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "job/throttling.hpp"
 #include "model/stored_entity.hpp"
-#include "ops/throttling.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "shard/jobs.hpp"
+#include "job/jobs.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/deadline.hpp"
+#include "job/jobs.hpp"
 #include "shard/index_everywhere.hpp"
-#include "shard/jobs.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

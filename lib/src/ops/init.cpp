@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "job/jobs.hpp"
 #include "shard/catalog.hpp"
 #include "shard/fence.hpp"
-#include "shard/jobs.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"

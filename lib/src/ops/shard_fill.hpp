@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "job/jobs.hpp"
+#include "job/throttling.hpp"
 #include "model/stored_entity.hpp"
 #include "ops/scan_record.hpp"
-#include "ops/throttling.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
-#include "shard/jobs.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/row_digest.hpp"
 

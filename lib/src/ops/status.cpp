@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "shard/jobs.hpp"
+#include "job/jobs.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 

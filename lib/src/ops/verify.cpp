@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "job/throttling.hpp"
 #include "model/value.hpp"
 #include "ops/findings.hpp"
 #include "ops/reconcile.hpp"
-#include "ops/throttling.hpp"
 #include "ops/verifiable_indexes.hpp"
 #include "ops/walk.hpp"
 #include "shard/placement.hpp"

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "job/throttling.hpp"
 #include "ops/digest_grid.hpp"
-#include "ops/throttling.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
 

@@ -1,5 +1,5 @@
 // Rate, load, lag and the file that pauses.
-#include "ops/throttling.hpp"
+#include "job/throttling.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The progress table and the named locks of jobs.
-#include "shard/jobs.hpp"
+#include "job/jobs.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
