@@ -13,8 +13,8 @@
 #include "model/expected_rows.hpp"
 #include "model/json/strict_json.hpp"
 #include "ops/digest_grid.hpp"
-#include "ops/entity_scan.hpp"
 #include "ops/walk.hpp"
+#include "scan/entity_scan.hpp"
 #include "shard/row_digest.hpp"
 #include "tests/integration/store_fixture.hpp"
 

@@ -7,9 +7,9 @@
 #include <atomic>
 
 #include "base/parallel.hpp"
-#include "ops/changes.hpp"
 #include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
+#include "scan/changes.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/parallel.hpp"
-#include "ops/entity_scan.hpp"
+#include "scan/entity_scan.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/placed_rows.hpp"

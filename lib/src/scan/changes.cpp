@@ -1,5 +1,5 @@
 // Walking the entities that changed in a span of stamps.
-#include "ops/changes.hpp"
+#include "scan/changes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Reads all entities of one shard in the order in which they were added.
-#include "ops/entity_scan.hpp"
+#include "scan/entity_scan.hpp"
 
 #include <algorithm>
 #include <chrono>
