@@ -37,7 +37,7 @@ self_test() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree"/lib/src/shard "$tree"/docs "$tree"/tests/model
     cp lib/src/shard/steps.hpp "$tree"/lib/src/shard/
-    cp -r lib/src/ops lib/src/shard "$tree"/lib/src/
+    cp -r lib/src/. "$tree"/lib/src/
     cp docs/protocol.md "$tree"/docs/
     cp tests/model/*.pml "$tree"/tests/model/
   }

@@ -1,5 +1,5 @@
 // Reconcile, orphans, the purge of tombstones, clean's watermark, and drops beside long-running writers.
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

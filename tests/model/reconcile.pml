@@ -1,4 +1,4 @@
-/* reconcile, the sweep of orphans, clean and purge: lib/src/ops/reconcile.cpp, clean.cpp, purge.cpp. */
+/* reconcile, the sweep of orphans, clean and purge: lib/src/reconcile/reconcile.cpp, clean.cpp, purge.cpp. */
 
 #ifdef PURGE_DURING_BACKFILL
 #define before_backfill true

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/failpoint.hpp"
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/support/fault_proxy.hpp"

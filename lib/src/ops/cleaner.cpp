@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "base/parallel.hpp"
-#include "ops/reconcile.hpp"
 #include "ops/verify.hpp"
+#include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"

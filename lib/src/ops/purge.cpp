@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/statements.hpp"

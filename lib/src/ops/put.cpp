@@ -13,7 +13,7 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"

@@ -6,7 +6,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/placement.hpp"
 #include "shard/statements.hpp"

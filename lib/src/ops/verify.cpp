@@ -16,9 +16,9 @@
 #include "job/throttling.hpp"
 #include "model/value.hpp"
 #include "ops/findings.hpp"
-#include "ops/reconcile.hpp"
 #include "ops/verifiable_indexes.hpp"
 #include "ops/walk.hpp"
+#include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
 
 namespace looseleaf::ops {

@@ -1,5 +1,5 @@
 // Reconcile, and the sweep of orphans (docs/protocol.md).
-#include "ops/reconcile.hpp"
+#include "reconcile/reconcile.hpp"
 
 #include <algorithm>
 #include <functional>
