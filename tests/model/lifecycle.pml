@@ -1,4 +1,4 @@
-/* create-index and drop-index: lib/src/ops/create_index.cpp, drop_index.cpp, index_change.cpp. */
+/* create-index and drop-index: lib/src/index/create_index.cpp, drop_index.cpp, index_change.cpp. */
 
 /* fence.commit ends what is done with the fence held exclusively, in the same block. */
 #ifdef NO_FENCE

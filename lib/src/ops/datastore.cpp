@@ -1,10 +1,10 @@
 // The public class Datastore: each member hands over to its operation.
 #include <looseleaf/datastore.hpp>
 
+#include "index/create_index.hpp"
+#include "index/drop_index.hpp"
 #include "ops/backfill.hpp"
 #include "ops/clean.hpp"
-#include "ops/create_index.hpp"
-#include "ops/drop_index.hpp"
 #include "ops/encode.hpp"
 #include "ops/get.hpp"
 #include "ops/init.hpp"

@@ -1,5 +1,5 @@
 // create-index: an intent, the tables, then the catalogs, each step repeatable.
-#include "ops/create_index.hpp"
+#include "index/create_index.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,9 +8,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "index/index_change.hpp"
+#include "index/index_tables.hpp"
 #include "model/definition_differences.hpp"
-#include "ops/index_change.hpp"
-#include "ops/index_tables.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"

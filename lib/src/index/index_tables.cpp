@@ -1,5 +1,5 @@
 // What create-index and drop-index know about an index on all shards.
-#include "ops/index_tables.hpp"
+#include "index/index_tables.hpp"
 
 #include <fmt/format.h>
 

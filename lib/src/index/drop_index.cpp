@@ -1,10 +1,10 @@
 // drop-index: queries stop first, then writers, then the tables go, then the catalog rows.
-#include "ops/drop_index.hpp"
+#include "index/drop_index.hpp"
 
 #include <fmt/format.h>
 
-#include "ops/index_change.hpp"
-#include "ops/index_tables.hpp"
+#include "index/index_change.hpp"
+#include "index/index_tables.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"

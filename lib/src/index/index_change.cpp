@@ -1,5 +1,5 @@
 // Intents on every shard, and DDL under a lock that belongs to the session which runs it.
-#include "ops/index_change.hpp"
+#include "index/index_change.hpp"
 
 #include <fmt/format.h>
 
