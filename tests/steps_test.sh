@@ -63,7 +63,7 @@ self_test() {
   echo '/* drop.forget */' >> "$tree"/tests/model/lifecycle.pml
   expect '^> drop.forget'
   fresh
-  sed -i 's/steps::put_commit\b/steps::put_fence/' "$tree"/lib/src/ops/*.cpp
+  sed -i 's/steps::put_commit\b/steps::put_fence/' "$tree"/lib/src/write/*.cpp
   expect 'no code passes put.commit'
   echo "steps_test: finds every kind of difference and nothing else"
 }

@@ -1,4 +1,4 @@
-/* put and delete: lib/src/ops/put.cpp. */
+/* put and delete: lib/src/write/put.cpp. */
 
 /* Would a body that follows another one change an immutable property? */
 #ifdef UNIQUE

@@ -5,15 +5,15 @@
 #include "index/drop_index.hpp"
 #include "ops/backfill.hpp"
 #include "ops/clean.hpp"
-#include "ops/encode.hpp"
 #include "ops/get.hpp"
 #include "ops/init.hpp"
-#include "ops/put.hpp"
 #include "ops/query.hpp"
 #include "ops/status.hpp"
 #include "ops/verify.hpp"
 #include "shard/placement.hpp"
 #include "shard/shards.hpp"
+#include "write/encode.hpp"
+#include "write/put.hpp"
 
 namespace looseleaf {
 namespace {

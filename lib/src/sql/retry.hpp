@@ -21,7 +21,7 @@ class Backoff {
 
 // Runs `transaction` until it returns; replays it after a retryable() error. Rethrows other errors at once, and the
 // last one, as Error(unavailable), when the deadline has passed. Not for transactions whose COMMIT may be in doubt and
-// matters: see ops/put.cpp.
+// matters: see write/put.cpp.
 template <typename Function>
 auto with_retries(const base::Deadline& deadline, Function&& transaction) -> decltype(transaction()) {
   Backoff backoff;

@@ -9,9 +9,9 @@
 #include <thread>
 #include <tuple>
 
-#include "ops/encode.hpp"
-#include "ops/put.hpp"
 #include "shard/placement.hpp"
+#include "write/encode.hpp"
+#include "write/put.hpp"
 
 namespace looseleaf {
 namespace {

@@ -4,8 +4,8 @@
 #include <looseleaf/datastore.hpp>
 #include <optional>
 
-#include "ops/put.hpp"
 #include "shard/shards.hpp"
+#include "write/put.hpp"
 
 namespace looseleaf::ops {
 

@@ -1,5 +1,5 @@
 // The write protocol: index rows before the commit, the fence around both. Its steps are those of docs/protocol.md.
-#include "ops/put.hpp"
+#include "write/put.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // From an entity's text to its body and its expected rows.
-#include "ops/encode.hpp"
+#include "write/encode.hpp"
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
