@@ -23,7 +23,7 @@
 #include "base/hex.hpp"
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
-#include "ops/query_plan.hpp"
+#include "read/query_plan.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/placement.hpp"
 #include "sql/literals.hpp"

@@ -1,5 +1,5 @@
 // Reads them in chunks, and sees to it that they are those of an index that is ready.
-#include "ops/shard_rows.hpp"
+#include "read/shard_rows.hpp"
 
 #include <fmt/format.h>
 

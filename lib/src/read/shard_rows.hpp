@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/query_plan.hpp"
+#include "read/query_plan.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"

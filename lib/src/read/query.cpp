@@ -1,5 +1,5 @@
 // Queries: index rows of one shard or of all in one order, then the entities, which have the last word.
-#include "ops/query.hpp"
+#include "read/query.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -13,10 +13,10 @@
 #include "base/parallel.hpp"
 #include "model/entity.hpp"
 #include "model/filter.hpp"
-#include "ops/get.hpp"
-#include "ops/page_token.hpp"
-#include "ops/query_plan.hpp"
-#include "ops/shard_rows.hpp"
+#include "read/get.hpp"
+#include "read/page_token.hpp"
+#include "read/query_plan.hpp"
+#include "read/shard_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"

@@ -1,5 +1,5 @@
 // Tokens: what they belong to (8 bytes), the row's values, the entity's id, all of it guarded by a sum of 4 bytes.
-#include "ops/page_token.hpp"
+#include "read/page_token.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Reading entities by id.
-#include "ops/get.hpp"
+#include "read/get.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // From conditions to SQL and to a filter.
-#include "ops/query_plan.hpp"
+#include "read/query_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
