@@ -1,6 +1,6 @@
 // What verify rests on: digests that client and server agree about, ranges that cover all ids, and scans that pass
 // nothing over.
-#include "ops/verify.hpp"
+#include "verify/verify.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,11 +12,11 @@
 
 #include "model/expected_rows.hpp"
 #include "model/json/strict_json.hpp"
-#include "ops/digest_grid.hpp"
-#include "ops/walk.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/row_digest.hpp"
 #include "tests/integration/store_fixture.hpp"
+#include "verify/digest_grid.hpp"
+#include "verify/walk.hpp"
 
 namespace looseleaf::test {
 namespace {

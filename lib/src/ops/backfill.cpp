@@ -15,8 +15,6 @@
 #include "job/throttling.hpp"
 #include "ops/scan_record.hpp"
 #include "ops/shard_fill.hpp"
-#include "ops/verify.hpp"
-#include "ops/walk.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
 #include "shard/durability.hpp"
@@ -24,6 +22,8 @@
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
+#include "verify/verify.hpp"
+#include "verify/walk.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -7,7 +7,6 @@
 #include <atomic>
 
 #include "base/parallel.hpp"
-#include "ops/verify.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
 #include "shard/fence.hpp"
@@ -15,6 +14,7 @@
 #include "shard/steps.hpp"
 #include "sql/errors.hpp"
 #include "sql/literals.hpp"
+#include "verify/verify.hpp"
 
 namespace looseleaf::ops {
 namespace {

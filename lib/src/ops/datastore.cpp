@@ -7,11 +7,11 @@
 #include "ops/clean.hpp"
 #include "ops/init.hpp"
 #include "ops/status.hpp"
-#include "ops/verify.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "shard/placement.hpp"
 #include "shard/shards.hpp"
+#include "verify/verify.hpp"
 #include "write/encode.hpp"
 #include "write/put.hpp"
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/digest_grid.hpp"
 #include "shard/row_digest.hpp"
+#include "verify/digest_grid.hpp"
 
 namespace looseleaf::ops {
 

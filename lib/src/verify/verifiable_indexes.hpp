@@ -5,10 +5,10 @@
 #include <looseleaf/jobs.hpp>
 #include <vector>
 
-#include "ops/findings.hpp"
-#include "ops/verify.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
+#include "verify/findings.hpp"
+#include "verify/verify.hpp"
 
 namespace looseleaf::ops {
 

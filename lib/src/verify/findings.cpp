@@ -1,5 +1,5 @@
 // What a verification finds: counted, sampled, and handed on.
-#include "ops/findings.hpp"
+#include "verify/findings.hpp"
 
 namespace looseleaf {
 

@@ -1,5 +1,5 @@
 // Compares all entities with all rows of some indexes.
-#include "ops/walk.hpp"
+#include "verify/walk.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "job/throttling.hpp"
-#include "ops/digest_grid.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
+#include "verify/digest_grid.hpp"
 
 namespace looseleaf::ops {
 

@@ -1,5 +1,5 @@
 // verify: walks everything, then looks at each suspicion again, under locks.
-#include "ops/verify.hpp"
+#include "verify/verify.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,11 +15,11 @@
 #include "base/parallel.hpp"
 #include "job/throttling.hpp"
 #include "model/value.hpp"
-#include "ops/findings.hpp"
-#include "ops/verifiable_indexes.hpp"
-#include "ops/walk.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
+#include "verify/findings.hpp"
+#include "verify/verifiable_indexes.hpp"
+#include "verify/walk.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <looseleaf/jobs.hpp>
 
-#include "ops/digest_grid.hpp"
 #include "shard/shards.hpp"
+#include "verify/digest_grid.hpp"
 
 namespace looseleaf::ops {
 

@@ -1,5 +1,5 @@
 // Which indexes can be verified: those that all shards agree about, with tables as declared.
-#include "ops/verifiable_indexes.hpp"
+#include "verify/verifiable_indexes.hpp"
 
 #include <fmt/format.h>
 
