@@ -1,4 +1,4 @@
-/* backfill and query: lib/src/ops/backfill.cpp, query.cpp. */
+/* backfill and query: lib/src/backfill/backfill.cpp, query.cpp. */
 
 #define in_force(s, g) (generation[s] == g && (state[s] == BUILDING || state[s] == READY))
 #define session (b == 1 -> BACK : 0)

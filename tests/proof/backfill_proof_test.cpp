@@ -5,8 +5,8 @@
 #include <csignal>
 #include <string>
 
+#include "backfill/scan_record.hpp"
 #include "base/failpoint.hpp"
-#include "ops/scan_record.hpp"
 #include "tests/cli/expectations.hpp"
 
 namespace looseleaf::test {

@@ -1,9 +1,9 @@
 // The public class Datastore: each member hands over to its operation.
 #include <looseleaf/datastore.hpp>
 
+#include "backfill/backfill.hpp"
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
-#include "ops/backfill.hpp"
 #include "ops/clean.hpp"
 #include "ops/init.hpp"
 #include "ops/status.hpp"

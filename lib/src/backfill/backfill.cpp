@@ -1,5 +1,5 @@
 // backfill: newest entities first, one scan for all indexes, a cursor for each index on every entity shard.
-#include "ops/backfill.hpp"
+#include "backfill/backfill.hpp"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <mutex>
 #include <optional>
 
+#include "backfill/scan_record.hpp"
+#include "backfill/shard_fill.hpp"
 #include "base/parallel.hpp"
 #include "job/jobs.hpp"
 #include "job/throttling.hpp"
-#include "ops/scan_record.hpp"
-#include "ops/shard_fill.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
 #include "shard/durability.hpp"

@@ -1,5 +1,5 @@
 // Digests of what was read, and the judgement whether they are enough.
-#include "ops/scan_record.hpp"
+#include "backfill/scan_record.hpp"
 
 #include <algorithm>
 #include <numeric>

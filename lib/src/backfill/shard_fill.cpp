@@ -1,5 +1,5 @@
 // Newest entities first, one scan for all indexes, rows in the order of their tables, a cursor for each index.
-#include "ops/shard_fill.hpp"
+#include "backfill/shard_fill.hpp"
 
 #include <algorithm>
 

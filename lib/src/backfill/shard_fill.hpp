@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "backfill/scan_record.hpp"
 #include "base/stamp.hpp"
 #include "job/jobs.hpp"
 #include "job/throttling.hpp"
 #include "model/stored_entity.hpp"
-#include "ops/scan_record.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
