@@ -9,7 +9,7 @@
 #include <looseleaf/index.hpp>
 
 #include "base/failpoint.hpp"
-#include "ops/purge.hpp"
+#include "clean/purge.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_rows.hpp"
 #include "tests/integration/store_fixture.hpp"

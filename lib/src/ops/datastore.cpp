@@ -2,9 +2,9 @@
 #include <looseleaf/datastore.hpp>
 
 #include "backfill/backfill.hpp"
+#include "clean/clean.hpp"
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
-#include "ops/clean.hpp"
 #include "ops/init.hpp"
 #include "ops/status.hpp"
 #include "read/get.hpp"

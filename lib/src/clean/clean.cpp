@@ -1,5 +1,5 @@
 // clean once, or for good: what changed every second, tombstones every minute, everything every day or so.
-#include "ops/clean.hpp"
+#include "clean/clean.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "ops/cleaner.hpp"
+#include "clean/cleaner.hpp"
 
 namespace looseleaf::ops {
 namespace {

@@ -1,5 +1,5 @@
 // The watermark of each shard moves by the barrier, so that nothing is passed over.
-#include "ops/cleaner.hpp"
+#include "clean/cleaner.hpp"
 
 #include <fmt/format.h>
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "clean/purge.hpp"
 #include "job/jobs.hpp"
 #include "job/throttling.hpp"
-#include "ops/purge.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::ops {

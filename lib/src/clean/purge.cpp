@@ -1,5 +1,5 @@
 // Purging tombstones.
-#include "ops/purge.hpp"
+#include "clean/purge.hpp"
 
 #include <fmt/format.h>
 
