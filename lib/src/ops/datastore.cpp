@@ -3,10 +3,10 @@
 
 #include "backfill/backfill.hpp"
 #include "clean/clean.hpp"
+#include "cluster/init.hpp"
+#include "cluster/status.hpp"
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
-#include "ops/init.hpp"
-#include "ops/status.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "shard/placement.hpp"

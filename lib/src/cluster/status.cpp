@@ -1,5 +1,5 @@
 // What state the cluster is in.
-#include "ops/status.hpp"
+#include "cluster/status.hpp"
 
 #include <functional>
 #include <mutex>

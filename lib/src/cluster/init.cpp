@@ -1,5 +1,5 @@
 // Creating the databases and the tool's tables on every shard.
-#include "ops/init.hpp"
+#include "cluster/init.hpp"
 
 #include <fmt/format.h>
 
