@@ -128,12 +128,12 @@ BAD = [
     ("lib/src/codec", '"sql/connection.hpp"'), ("lib/src/codec", '"model/entity.hpp"'),
     ("lib/src/model", '"codec/body.hpp"'), ("lib/src/model", "<libdeflate.h>"), ("lib/src/codec", "<zlib.h>"),
     ("lib/src/sql", '"model/entity.hpp"'), ("lib/src/shard", "<cppconn/driver.h>"),
-    ("lib/src/shard", '"write/put.hpp"'), ("lib/src/ops", "<CLI/CLI.hpp>"), ("lib/src/ops", "<mysql/jdbc.h>"),
+    ("lib/src/shard", '"write/put.hpp"'), ("lib/src/verify", "<CLI/CLI.hpp>"), ("lib/src/read", "<mysql/jdbc.h>"),
     ("cli", '"shard/catalog.hpp"'), ("cli", '"base/hex.hpp"'), ("cli", "<mysql.h>"),
 ]
 GOOD = [
     ("lib/include/looseleaf", "<looseleaf/uuid.hpp>"), ("lib/include/looseleaf", "<string>"),
-    ("lib/src/sql", "<cppconn/driver.h>"), ("lib/src/ops", '"shard/catalog.hpp"'), ("lib/src/base", "<sys/types.h>"),
+    ("lib/src/sql", "<cppconn/driver.h>"), ("lib/src/read", '"shard/catalog.hpp"'), ("lib/src/base", "<sys/types.h>"),
     ("cli", "<CLI/CLI.hpp>"), ("cli", '"base/nearest.hpp"'),
 ]
 
