@@ -1,8 +1,8 @@
 // The command line: parses it, runs the command, turns failures into messages and exit statuses.
 #pragma once
 
-#include "cli/exit_status.hpp"
-#include "cli/registry.hpp"
+#include "cli/registry/exit_status.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -4,7 +4,7 @@
 #include <looseleaf/datastore.hpp>
 
 #include "cli/json.hpp"
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "cli/connect.hpp"
-#include "cli/numbers.hpp"
+#include "cli/registry/numbers.hpp"
 
 namespace looseleaf::cli {
 namespace {

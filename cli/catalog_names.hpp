@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/completion.hpp"
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -1,7 +1,7 @@
 // All commands of the program; each is registered by its own cmd_*.cpp.
 #pragma once
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

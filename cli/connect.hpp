@@ -3,7 +3,7 @@
 
 #include <looseleaf/datastore.hpp>
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -3,7 +3,7 @@
 
 #include <looseleaf/jobs.hpp>
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/exit_status.hpp"
 #include "cli/failure_digest.hpp"
 #include "cli/files.hpp"
-#include "cli/registry.hpp"
+#include "cli/registry/exit_status.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 

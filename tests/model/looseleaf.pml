@@ -1,4 +1,4 @@
-/* A model of the protocol of docs/protocol.md, for Spin (https://spinroot.com), written from lib/src/ops and lib/src/shard.
+/* A model of the protocol of docs/protocol.md, for Spin (https://spinroot.com), written from lib/src.
  * run.sh checks it; every comment of the form / * put.commit * / names a step of the code (lib/src/shard/steps.hpp).
  * This file has the state of the servers and the parameters; write.pml, reconcile.pml, lifecycle.pml, backfill.pml and
  * faults.pml have the processes.

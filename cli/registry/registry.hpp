@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/exit_status.hpp"
-#include "cli/numbers.hpp"
+#include "cli/registry/exit_status.hpp"
+#include "cli/registry/numbers.hpp"
 
 namespace looseleaf::cli {
 

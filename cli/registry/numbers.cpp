@@ -1,5 +1,5 @@
 // Numbers on the command line.
-#include "cli/numbers.hpp"
+#include "cli/registry/numbers.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The options that every command understands.
-#include "cli/registry.hpp"
+#include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 
