@@ -17,10 +17,10 @@
 #include "base/nearest.hpp"
 #include "cli/completion.hpp"
 #include "cli/help.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/output.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
 namespace {

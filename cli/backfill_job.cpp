@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "cli/job.hpp"
-#include "cli/messages.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 

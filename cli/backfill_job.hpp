@@ -3,8 +3,8 @@
 
 #include <looseleaf/datastore.hpp>
 
-#include "cli/json.hpp"
 #include "cli/registry/registry.hpp"
+#include "cli/terminal/json.hpp"
 
 namespace looseleaf::cli {
 

@@ -10,10 +10,10 @@
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/job.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
 #include "cli/replace_file.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
 #include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {

@@ -8,9 +8,9 @@
 #include "cli/backfill_job.hpp"
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
 #include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {

@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/files.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/signals.hpp"
 #include "cli/write_report.hpp"
 
 namespace looseleaf::cli {

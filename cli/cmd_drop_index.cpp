@@ -8,10 +8,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/signals.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include "cli/connect.hpp"
 #include "cli/failure_digest.hpp"
 #include "cli/files.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/signals.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

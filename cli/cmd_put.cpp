@@ -7,9 +7,9 @@
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/files.hpp"
-#include "cli/messages.hpp"
-#include "cli/progress.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/signals.hpp"
 #include "cli/write_report.hpp"
 
 namespace looseleaf::cli {

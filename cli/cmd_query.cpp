@@ -5,11 +5,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/output.hpp"
-#include "cli/signals.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "cli/commands.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
 #include "cli/sandbox.hpp"
-#include "cli/signals.hpp"
-#include "cli/table.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

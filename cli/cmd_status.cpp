@@ -9,10 +9,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/table.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "cli/catalog_names.hpp"
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace looseleaf::cli {
 namespace {

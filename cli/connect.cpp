@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "cli/messages.hpp"
-#include "cli/password.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/password.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "cli/messages.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

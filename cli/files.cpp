@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/messages.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <looseleaf/jobs.hpp>
 #include <utility>
 
-#include "cli/progress.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
 

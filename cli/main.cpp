@@ -9,7 +9,7 @@
 
 #include "cli/app.hpp"
 #include "cli/commands.hpp"
-#include "cli/signals.hpp"
+#include "cli/terminal/signals.hpp"
 
 namespace {
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/output.hpp"
-#include "cli/table.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/signals.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {

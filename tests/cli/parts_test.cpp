@@ -14,14 +14,14 @@
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
 #include "cli/help.hpp"
-#include "cli/messages.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
 #include "cli/registry/exit_status.hpp"
 #include "cli/registry/numbers.hpp"
-#include "cli/table.hpp"
-#include "cli/terminal.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/terminal/text.hpp"
 
 using namespace looseleaf;
 using namespace looseleaf::cli;

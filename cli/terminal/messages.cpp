@@ -1,5 +1,5 @@
 // Standard error.
-#include "cli/messages.hpp"
+#include "cli/terminal/messages.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "cli/output.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

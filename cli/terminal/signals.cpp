@@ -1,5 +1,5 @@
 // Signal handlers, and the pipe through which they wake whoever waits for input.
-#include "cli/signals.hpp"
+#include "cli/terminal/signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <looseleaf/error.hpp>
 
-#include "cli/password.hpp"
+#include "cli/terminal/password.hpp"
 
 namespace looseleaf::cli {
 namespace {

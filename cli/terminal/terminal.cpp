@@ -1,5 +1,5 @@
 // Terminals.
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 // What JSON says of errors.
-#include "cli/json.hpp"
+#include "cli/terminal/json.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace looseleaf::cli {
 

@@ -1,9 +1,9 @@
 // Escaping, one-line JSON and numbers.
-#include "cli/text.hpp"
+#include "cli/terminal/text.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/json.hpp"
+#include "cli/terminal/json.hpp"
 
 namespace looseleaf::cli {
 std::string escape_xml(std::string_view text) {

@@ -1,5 +1,5 @@
 // Standard output in whole lines.
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <looseleaf/error.hpp>
 #include <utility>
 
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

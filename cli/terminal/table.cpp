@@ -1,5 +1,5 @@
 // Aligned tables.
-#include "cli/table.hpp"
+#include "cli/terminal/table.hpp"
 
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include <numeric>
 #include <string_view>
 
-#include "cli/output.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

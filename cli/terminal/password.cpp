@@ -1,5 +1,5 @@
 // Password prompt on the controlling terminal.
-#include "cli/password.hpp"
+#include "cli/terminal/password.hpp"
 
 #include <fcntl.h>
 #include <termios.h>
@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
-#include "cli/signals.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Progress lines.
-#include "cli/progress.hpp"
+#include "cli/terminal/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "cli/json.hpp"
-#include "cli/messages.hpp"
-#include "cli/terminal.hpp"
-#include "cli/text.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
