@@ -3,7 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/files.hpp"
+#include "cli/files/files.hpp"
 #include "cli/terminal/signals.hpp"
 #include "cli/write_report.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/files.hpp"
+#include "cli/files/files.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/signals.hpp"

@@ -7,8 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
+#include "cli/files/replace_file.hpp"
 #include "cli/job.hpp"
-#include "cli/replace_file.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/throttle_options.hpp"
 #include "cli/verify_output.hpp"

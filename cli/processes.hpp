@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::cli {
 

@@ -20,9 +20,9 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/file_lock.hpp"
+#include "cli/files/file_lock.hpp"
+#include "cli/files/replace_file.hpp"
 #include "cli/processes.hpp"
-#include "cli/replace_file.hpp"
 
 namespace looseleaf::cli {
 namespace {

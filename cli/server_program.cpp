@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/file_lock.hpp"
+#include "cli/files/file_lock.hpp"
 #include "cli/processes.hpp"
 
 namespace looseleaf::cli {

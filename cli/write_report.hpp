@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cli/failure_digest.hpp"
-#include "cli/files.hpp"
+#include "cli/files/files.hpp"
 #include "cli/registry/exit_status.hpp"
 #include "cli/registry/registry.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "cli/app.hpp"
 #include "cli/commands.hpp"
-#include "cli/files.hpp"
+#include "cli/files/files.hpp"
 #include "cli/help.hpp"
 #include "cli/registry/exit_status.hpp"
 #include "cli/registry/numbers.hpp"

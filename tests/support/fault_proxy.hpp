@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::test {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::test {
 

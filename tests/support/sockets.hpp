@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::test {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 #include "cli/processes.hpp"
 #include "cli/sandbox.hpp"
 

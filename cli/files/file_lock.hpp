@@ -7,7 +7,7 @@
 #include <looseleaf/error.hpp>
 #include <string>
 
-#include "cli/descriptor.hpp"
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/replace_file.hpp"
+#include "cli/files/replace_file.hpp"
 
 #include <cerrno>
 #include <fstream>

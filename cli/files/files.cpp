@@ -1,5 +1,5 @@
 // Input from files and standard input.
-#include "cli/files.hpp"
+#include "cli/files/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
