@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/commands.hpp"
-#include "cli/sandbox.hpp"
+#include "cli/sandbox/sandbox.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"

@@ -1,5 +1,5 @@
 // The sandbox: servers start, survive, are kept apart and go away.
-#include "cli/sandbox.hpp"
+#include "cli/sandbox/sandbox.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

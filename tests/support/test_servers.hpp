@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/files/descriptor.hpp"
-#include "cli/processes.hpp"
-#include "cli/sandbox.hpp"
+#include "cli/sandbox/processes.hpp"
+#include "cli/sandbox/sandbox.hpp"
 
 namespace looseleaf::test {
 

@@ -1,5 +1,5 @@
 // The sandbox: its directory, its servers' lives, and its cluster file.
-#include "cli/sandbox.hpp"
+#include "cli/sandbox/sandbox.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 
 #include "cli/files/file_lock.hpp"
 #include "cli/files/replace_file.hpp"
-#include "cli/processes.hpp"
+#include "cli/sandbox/processes.hpp"
 
 namespace looseleaf::cli {
 namespace {

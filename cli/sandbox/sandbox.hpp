@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/server_program.hpp"
+#include "cli/sandbox/server_program.hpp"
 
 namespace looseleaf::cli {
 

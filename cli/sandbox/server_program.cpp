@@ -1,5 +1,5 @@
 // Finding a server program, and making data directories for it by copying a cached template.
-#include "cli/server_program.hpp"
+#include "cli/sandbox/server_program.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cli/files/file_lock.hpp"
-#include "cli/processes.hpp"
+#include "cli/sandbox/processes.hpp"
 
 namespace looseleaf::cli {
 namespace {

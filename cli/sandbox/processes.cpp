@@ -1,5 +1,5 @@
 // Other programs: spawning, capturing, daemons, and what /proc says about a pid.
-#include "cli/processes.hpp"
+#include "cli/sandbox/processes.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
