@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "cli/clean_metrics.hpp"
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/files/replace_file.hpp"
 #include "cli/job.hpp"
+#include "cli/report/clean_metrics.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"

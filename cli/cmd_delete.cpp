@@ -4,8 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/write_report.hpp"
 #include "cli/terminal/signals.hpp"
-#include "cli/write_report.hpp"
 
 namespace looseleaf::cli {
 namespace {

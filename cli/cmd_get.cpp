@@ -7,8 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
-#include "cli/failure_digest.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"

@@ -7,10 +7,10 @@
 #include "cli/commands.hpp"
 #include "cli/connect.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/signals.hpp"
-#include "cli/write_report.hpp"
 
 namespace looseleaf::cli {
 namespace {

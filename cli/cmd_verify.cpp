@@ -9,9 +9,9 @@
 #include "cli/connect.hpp"
 #include "cli/files/replace_file.hpp"
 #include "cli/job.hpp"
+#include "cli/report/verify_output.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/throttle_options.hpp"
-#include "cli/verify_output.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/failure_digest.hpp"
 #include "cli/files/files.hpp"
 #include "cli/registry/exit_status.hpp"
 #include "cli/registry/registry.hpp"
+#include "cli/report/failure_digest.hpp"
 
 namespace looseleaf::cli {
 

@@ -1,5 +1,5 @@
 // Failures that are alike, told a few times at most.
-#include "cli/failure_digest.hpp"
+#include "cli/report/failure_digest.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Every series is there from the first scrape on, so that alerts have something to compare with.
-#include "cli/clean_metrics.hpp"
+#include "cli/report/clean_metrics.hpp"
 
 #include <fmt/format.h>
 

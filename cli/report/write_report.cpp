@@ -1,5 +1,5 @@
 // What put and delete say.
-#include "cli/write_report.hpp"
+#include "cli/report/write_report.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What verify says.
-#include "cli/verify_output.hpp"
+#include "cli/report/verify_output.hpp"
 
 #include <fmt/format.h>
 
