@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-#include "cli/connect.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/registry/numbers.hpp"
 
 namespace looseleaf::cli {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/app.hpp"
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/terminal/signals.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 
 using namespace looseleaf::cli;
 

@@ -11,7 +11,7 @@
 #include <looseleaf/error.hpp>
 
 #include "cli/app.hpp"
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/files/files.hpp"
 #include "cli/help.hpp"
 #include "cli/registry/exit_status.hpp"

@@ -5,13 +5,13 @@
 #include <sstream>
 #include <string>
 
-#include "cli/backfill_job.hpp"
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/backfill_job.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/throttle_options.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
-#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"

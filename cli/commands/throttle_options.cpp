@@ -1,5 +1,5 @@
 // The options that hold a long job back.
-#include "cli/throttle_options.hpp"
+#include "cli/commands/throttle_options.hpp"
 
 namespace looseleaf::cli {
 

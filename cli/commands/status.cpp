@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/table.hpp"

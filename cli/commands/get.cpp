@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"

@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/job.hpp"
+#include "cli/commands/throttle_options.hpp"
 #include "cli/files/replace_file.hpp"
-#include "cli/job.hpp"
 #include "cli/report/clean_metrics.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
-#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {

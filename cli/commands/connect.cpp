@@ -1,5 +1,5 @@
 // Opens the store.
-#include "cli/connect.hpp"
+#include "cli/commands/connect.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/job.hpp"
+#include "cli/commands/throttle_options.hpp"
 #include "cli/files/replace_file.hpp"
-#include "cli/job.hpp"
 #include "cli/report/verify_output.hpp"
 #include "cli/terminal/messages.hpp"
-#include "cli/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {

@@ -1,8 +1,8 @@
 // looseleaf delete: delete entities by id.
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/signals.hpp"

@@ -1,4 +1,6 @@
 // looseleaf sandbox: private servers for trying and testing.
+#include "cli/sandbox/sandbox.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "cli/commands.hpp"
-#include "cli/sandbox/sandbox.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"

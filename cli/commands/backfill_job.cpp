@@ -1,9 +1,9 @@
 // Backfilling.
-#include "cli/backfill_job.hpp"
+#include "cli/commands/backfill_job.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/job.hpp"
+#include "cli/commands/job.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"

@@ -1,5 +1,5 @@
 // The one list of commands.
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 
 namespace looseleaf::cli {
 

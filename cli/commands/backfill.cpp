@@ -1,10 +1,10 @@
 // looseleaf backfill: fill new indexes from the entities that are there.
 #include <memory>
 
-#include "cli/backfill_job.hpp"
-#include "cli/commands.hpp"
-#include "cli/connect.hpp"
-#include "cli/throttle_options.hpp"
+#include "cli/commands/backfill_job.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/throttle_options.hpp"
 
 namespace looseleaf::cli {
 namespace {
