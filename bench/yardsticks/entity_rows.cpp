@@ -23,17 +23,17 @@ void append_value(std::string& sql, const Property& property, const nlohmann::js
 }  // namespace
 
 std::size_t shard_of_uuid(const std::string& digits, std::size_t shards) {
-  return store::shard_of(Uuid::parse(digits).value(), static_cast<std::uint32_t>(shards));
+  return shard::shard_of(Uuid::parse(digits).value(), static_cast<std::uint32_t>(shards));
 }
 
 std::size_t shard_of_value(const Property& property, const nlohmann::json& value, std::size_t shards) {
   const auto count = static_cast<std::uint32_t>(shards);
   if (property.type == PropertyType::integer) {
-    return store::shard_of(value.get<std::int64_t>(), count);
+    return shard::shard_of(value.get<std::int64_t>(), count);
   }
   const auto& text = value.get_ref<const std::string&>();
   return property.type == PropertyType::uuid ? shard_of_uuid(text, shards)
-                                             : store::shard_of(std::string_view(text), count);
+                                             : shard::shard_of(std::string_view(text), count);
 }
 
 EntityRows::EntityRows(const nlohmann::json& entity, std::size_t shards)

@@ -44,7 +44,7 @@ void check_definition(const IndexDefinition& definition) {
   require(again.canonical_json() == canonical, "the canonical form is its own");
   require(again.fingerprint() == definition.fingerprint(), "equal definitions have equal fingerprints");
   for (const sql::Flavour flavour : {sql::Flavour::mariadb, sql::Flavour::mysql}) {
-    check_sql(store::create_index_table(definition, flavour));
+    check_sql(shard::create_index_table(definition, flavour));
   }
   for (const model::Row& row : model::expected_rows(definition, sample_entity())) {
     require(row.size() == definition.properties.size(), "a row has a value of each property");

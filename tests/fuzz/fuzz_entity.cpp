@@ -122,7 +122,7 @@ void check_rows(const IndexDefinition& definition, const json& entity, const mod
     require(row.size() == definition.properties.size(), "a row has a value of each property");
     for (std::size_t i = 0; i < row.size(); ++i) {
       require(fits(definition.properties[i], row[i]), "a value fits its column");
-      const std::string literal = store::value_literal(row[i]);
+      const std::string literal = shard::value_literal(row[i]);
       require(literal.find_first_not_of("x'_utf8mb40123456789abcdef+-. ") == std::string::npos,
               "a value is digits in SQL");
     }

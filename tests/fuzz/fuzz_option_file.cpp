@@ -60,7 +60,7 @@ bool includes_others(const std::string& text) {
   return false;
 }
 
-bool same(const sql::OptionFileValues& a, const sql::OptionFileValues& b) {
+bool same(const config::OptionFileValues& a, const config::OptionFileValues& b) {
   return a.user == b.user && a.password == b.password && a.password_given == b.password_given && a.tls == b.tls;
 }
 
@@ -80,7 +80,7 @@ std::string quoted(const std::string& value) {
   return out + "\"\n";
 }
 
-std::string written(const sql::OptionFileValues& values) {
+std::string written(const config::OptionFileValues& values) {
   std::string text = "[client]\n";
   text += "user = " + quoted(values.user);
   if (values.password_given) {
@@ -92,9 +92,9 @@ std::string written(const sql::OptionFileValues& values) {
   return text;
 }
 
-std::optional<sql::OptionFileValues> read(const std::string& file) {
+std::optional<config::OptionFileValues> read(const std::string& file) {
   try {
-    return sql::read_option_files(file, "shard2");
+    return config::read_option_files(file, "shard2");
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_cluster, "an option file is refused as bad configuration");
     require(!fuzz::fact(error, "file").empty(), "a complaint names the file");

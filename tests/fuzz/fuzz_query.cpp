@@ -163,7 +163,7 @@ void check_words(const std::vector<std::string>& tokens, const IndexDefinition& 
                                  "ready",
                                  "_utf8mb4",
                                  sql::quote_identifier(definition.table)};
-  for (const std::string& column : store::column_names(definition)) {
+  for (const std::string& column : shard::column_names(definition)) {
     known.insert(column);
   }
   for (const std::string& token : tokens) {
@@ -197,7 +197,7 @@ class Where {
       at_ += catalog_line - 1;
       return true;
     }
-    const auto columns = store::column_names(definition_);
+    const auto columns = shard::column_names(definition_);
     const auto column =
         static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tokens_.at(at_++)) - columns.begin());
     const model::Value& value = row.at(column);
@@ -330,7 +330,7 @@ void check_shape(const sql::Statement& statement) {
 
 std::string cell_of(const model::Value& value) {
   struct Visitor {
-    std::string operator()(const Uuid& uuid) const { return std::string(store::bytes_of(uuid)); }
+    std::string operator()(const Uuid& uuid) const { return std::string(shard::bytes_of(uuid)); }
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }
     std::string operator()(double number) const { return fmt::format("{}", number); }
@@ -341,13 +341,13 @@ std::string cell_of(const model::Value& value) {
 
 // What a server finds of an entry for a plan's SELECT.
 sql::Result found(const IndexDefinition& definition, const std::vector<std::string>& tokens,
-                  const store::IndexEntry& entry) {
-  const std::vector<std::string> columns = store::column_names(definition);
+                  const shard::IndexEntry& entry) {
+  const std::vector<std::string> columns = shard::column_names(definition);
   std::vector<std::optional<std::string>> cells;
   for (auto token = tokens.begin() + 1; *token == "r."; token += 3) {  // r. NAME ,
     const auto column = std::find(columns.begin(), columns.end(), token[1]);
     cells.emplace_back(column == columns.end()
-                           ? std::string(store::bytes_of(entry.entity_id))
+                           ? std::string(shard::bytes_of(entry.entity_id))
                            : cell_of(entry.values[static_cast<std::size_t>(column - columns.begin())]));
   }
   cells.emplace_back("1");
@@ -355,27 +355,27 @@ sql::Result found(const IndexDefinition& definition, const std::vector<std::stri
   return {std::move(cells), width};
 }
 
-void check_given(const Input& input, const ops::QueryPlan& plan, Where& where, const store::IndexEntry& entry) {
+void check_given(const Input& input, const read::QueryPlan& plan, Where& where, const shard::IndexEntry& entry) {
   require(where.holds(entry.values), "SQL finds every row that is given");
   const sql::Result result =
       found(*input.definition, tokens_of(plan.select(1, "@@global.read_only = 0", std::nullopt, 10).text()), entry);
   require(plan.was_ready(result) && plan.entries(result) == std::vector{entry},
           "columns that are not read are as the conditions say");
   for (const std::uint32_t shards : {1U, 2U, 7U}) {
-    const std::uint32_t entity_shard = store::shard_of(entry.entity_id, shards);
-    const std::uint32_t shard = store::index_shard(*input.definition, entry.values, entity_shard, shards);
+    const std::uint32_t entity_shard = shard::shard_of(entry.entity_id, shards);
+    const std::uint32_t shard = shard::index_shard(*input.definition, entry.values, entity_shard, shards);
     const std::vector<std::uint32_t> asked = plan.shards(shards);
     require(std::find(asked.begin(), asked.end(), shard) != asked.end(),
             "the shards asked have every row that is given");
   }
 }
 
-void check_entity(const Input& input, const ops::QueryPlan& plan, Where& where, const model::ParsedEntity& entity) {
+void check_entity(const Input& input, const read::QueryPlan& plan, Where& where, const model::ParsedEntity& entity) {
   std::size_t given = 0;
   const std::vector<model::Row> matching = plan.matching_rows(model::StoredEntity(entity.text));
   for (const model::Row& row : model::expected_rows(*input.definition, entity.json)) {
-    const store::IndexEntry entry{row, entity.id};
-    if (plan.judge(entry, matching) == ops::QueryPlan::Verdict::given) {
+    const shard::IndexEntry entry{row, entity.id};
+    if (plan.judge(entry, matching) == read::QueryPlan::Verdict::given) {
       ++given;
       check_given(input, plan, where, entry);
     }
@@ -391,7 +391,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!input) {
     return -1;
   }
-  std::optional<ops::QueryPlan> plan;
+  std::optional<read::QueryPlan> plan;
   try {
     plan.emplace(*input->definition, input->query);
   } catch (const Error& error) {

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // The shards as an account sees them that may end its own sessions only.
-store::Shards shards_of_account(const StoreFixture& fixture, std::chrono::milliseconds timeout) {
+shard::Shards shards_of_account(const StoreFixture& fixture, std::chrono::milliseconds timeout) {
   const TestCluster& cluster = fixture.cluster;
   const std::string secret = cluster.directory().write("job.cnf", "[client]\nuser=job\npassword=secret\n");
   ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
@@ -35,7 +35,7 @@ store::Shards shards_of_account(const StoreFixture& fixture, std::chrono::millis
 }
 
 // The lock by which a job knows a former session of its own.
-std::string own_lock(const store::JobLock& lock) {
+std::string own_lock(const job::JobLock& lock) {
   return fmt::format("looseleaf.own.{:016x}", lock.token());
 }
 
@@ -58,9 +58,9 @@ void wait_until_free(sql::Connection& connection, const std::string& lock) {
 }
 
 // Another run cannot begin, for the right reason.
-void check_held(store::Shards& shards) {
+void check_held(shard::Shards& shards) {
   try {
-    const store::JobLock lock(shards, "clean", "");
+    const job::JobLock lock(shards, "clean", "");
     FAIL_CHECK("two have the lock");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::busy);
@@ -69,35 +69,35 @@ void check_held(store::Shards& shards) {
 
 TEST_CASE("a session that asked for a job's lock is not used for anything else") {
   const StoreFixture fixture;
-  store::Shards shards = fixture.shards(), others = fixture.shards();
+  shard::Shards shards = fixture.shards(), others = fixture.shards();
   std::uint64_t asked = 0;
   {
-    const store::Lease lease = others.connect(0, others.deadline());
+    const shard::Lease lease = others.connect(0, others.deadline());
     asked = lease->id();
   }
   {
-    const store::JobLock lock(shards, "clean", "");
+    const job::JobLock lock(shards, "clean", "");
     check_held(others);
-    const store::Lease lease = others.connect(0, others.deadline());
+    const shard::Lease lease = others.connect(0, others.deadline());
     CHECK(lease->id() != asked);
     asked = std::stoull(holder(*lease, own_lock(lock)));
   }
-  const store::Lease lease = shards.connect(0, shards.deadline());
+  const shard::Lease lease = shards.connect(0, shards.deadline());
   CHECK(lease->id() != asked);
 }
 
 TEST_CASE("a job whose session is lost takes its lock anew, also from a session that the server has kept") {
   const StoreFixture fixture;
-  store::Shards shards = fixture.shards(), others = fixture.shards();
-  const store::Lease admin = others.connect(0, others.deadline());
-  store::JobLock lock(shards, "clean", "");
+  shard::Shards shards = fixture.shards(), others = fixture.shards();
+  const shard::Lease admin = others.connect(0, others.deadline());
+  job::JobLock lock(shards, "clean", "");
   const std::string first = holder(*admin, own_lock(lock));
   REQUIRE(!first.empty());
   admin->execute("KILL " + first);
   wait_until_free(*admin, own_lock(lock));
   wait_until_free(*admin, lock_of_clean(fixture));
   {
-    store::Lease kept = others.connect(0, others.deadline());  // as the server keeps one whose client is gone
+    shard::Lease kept = others.connect(0, others.deadline());  // as the server keeps one whose client is gone
     for (const std::string& name : {own_lock(lock), lock_of_clean(fixture)}) {
       REQUIRE(kept->query(fmt::format("SELECT GET_LOCK('{}', 0)", name)).cell(0, 0) == "1");
     }
@@ -112,9 +112,9 @@ TEST_CASE("a job whose session is lost takes its lock anew, also from a session 
 
 TEST_CASE("a job that cannot end its former session says so, and goes on when that has ended") {
   const StoreFixture fixture;
-  store::Shards shards = shards_of_account(fixture, 3s), others = fixture.shards();
-  const store::Lease admin = others.connect(0, others.deadline());
-  store::JobLock lock(shards, "clean", "");
+  shard::Shards shards = shards_of_account(fixture, 3s), others = fixture.shards();
+  const shard::Lease admin = others.connect(0, others.deadline());
+  job::JobLock lock(shards, "clean", "");
   admin->execute("KILL " + holder(*admin, own_lock(lock)));
   wait_until_free(*admin, own_lock(lock));
   REQUIRE(admin->query(fmt::format("SELECT GET_LOCK('{}', 0)", own_lock(lock))).cell(0, 0) == "1");

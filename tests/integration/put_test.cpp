@@ -281,8 +281,8 @@ TEST_CASE("no stamp is below the clock floor, and a barrier raises it above ever
   fixture.cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = '2041-01-01 00:00:00'");
   REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
   CHECK(stamp_of(fixture, 0, even) == "2041-01-01 00:00:00.000000\n");
-  store::Shards shards = fixture.shards();
-  const base::Stamp barrier = store::take_barrier(shards, 0, shards.deadline());
+  shard::Shards shards = fixture.shards();
+  const base::Stamp barrier = shard::take_barrier(shards, 0, shards.deadline());
   CHECK(base::to_string(barrier) == "2041-01-01 00:00:00.000001");
 }
 
@@ -298,8 +298,8 @@ class LockHolder {
   void release() { transaction_.roll_back(); }
 
  private:
-  store::Shards shards_;
-  store::Lease lease_;
+  shard::Shards shards_;
+  shard::Lease lease_;
   sql::Transaction transaction_;
 };
 
@@ -315,10 +315,10 @@ TEST_CASE("however many entities are locked together, no other one is") {
     }
   }
   REQUIRE(fixture.datastore.put(texts).size() == texts.size());
-  store::Shards shards = fixture.shards();
-  const store::Lease lease = shards.connect(0, shards.deadline());
+  shard::Shards shards = fixture.shards();
+  const shard::Lease lease = shards.connect(0, shards.deadline());
   const sql::Transaction transaction(*lease);
-  CHECK(store::lock_entities(*lease, ids).size() == ids.size());
+  CHECK(shard::lock_entities(*lease, ids).size() == ids.size());
   LockHolder other(fixture, 0, "SELECT 1");
   const auto lock_too = [&](const std::string& id) {
     other.execute("SELECT id FROM entities WHERE id = x'" + id + "' FOR UPDATE NOWAIT");
@@ -330,10 +330,10 @@ TEST_CASE("however many entities are locked together, no other one is") {
 TEST_CASE("a barrier waits for a write that holds the fence") {
   StoreFixture fixture;
   LockHolder writer(fixture, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   std::atomic<bool> passed = false;
   std::jthread barrier([&] {
-    static_cast<void>(store::take_barrier(shards, 0, shards.deadline()));
+    static_cast<void>(shard::take_barrier(shards, 0, shards.deadline()));
     passed = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -346,10 +346,10 @@ TEST_CASE("a barrier waits for a write that holds the fence") {
 TEST_CASE("whoever wants the fence exclusively steps aside for writers and gives up in time") {
   StoreFixture fixture;
   LockHolder long_writer(fixture, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");
-  store::Shards shards = fixture.shards(std::chrono::seconds(4));
+  shard::Shards shards = fixture.shards(std::chrono::seconds(4));
   std::jthread catalog_change([&] {
     try {
-      static_cast<void>(store::take_barrier(shards, 0, shards.deadline()));
+      static_cast<void>(shard::take_barrier(shards, 0, shards.deadline()));
       FAIL("the fence was held");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::unavailable);

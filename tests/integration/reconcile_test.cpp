@@ -51,11 +51,12 @@ TEST_CASE("reconcile inserts what is missing and deletes what is stale or mispla
   fixture.cluster.sql(0, "DELETE FROM index_size");
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
   fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
-  store::Shards shards = fixture.shards();
-  const auto examined = ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::examine, shards.deadline());
+  shard::Shards shards = fixture.shards();
+  const auto examined =
+      reconcile::reconcile(shards, 0, std::vector{even_id}, reconcile::ReconcileMode::examine, shards.deadline());
   CHECK(examined.differences.size() == 3);
   CHECK(fixture.rows(0) == std::vector<std::string>{"4", "6"});  // examining changes nothing
-  ops::reconcile(shards, 0, std::vector{even_id}, ops::ReconcileMode::repair, shards.deadline());
+  reconcile::reconcile(shards, 0, std::vector{even_id}, reconcile::ReconcileMode::repair, shards.deadline());
   CHECK(fixture.rows(0) == std::vector<std::string>{"6", "8"});
   CHECK(fixture.rows(1).empty());
 }
@@ -81,42 +82,42 @@ TEST_CASE("rows of a few entities are read and deleted without a look at all oth
                           even +
                           "' FROM numbers; ANALYZE TABLE index_size; DELETE FROM index_size;"
                           "INSERT INTO index_size SELECT n % 10, UNHEX(LPAD(HEX(n), 32, '0')) FROM numbers");
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   const auto catalog = shards.catalog(0, shards.deadline());
-  const store::Lease lease = shards.connect(0, shards.deadline());
+  const shard::Lease lease = shards.connect(0, shards.deadline());
   std::vector<Uuid> ids;
   for (int i = 0; i < 200; ++i) {
     ids.push_back(*Uuid::parse(fmt::format("{:032x}", 50 * i)));
   }
   const IndexDefinition& definition = catalog->find("index_size")->definition;
   std::uint64_t before = rows_read(*lease);
-  const auto entries = store::read_entries(*lease, definition, ids);
+  const auto entries = shard::read_entries(*lease, definition, ids);
   CHECK(entries.size() == 200);
   CHECK(rows_read(*lease) - before < 1000);
   before = rows_read(*lease);
-  store::delete_entries(*lease, definition, entries);
+  shard::delete_entries(*lease, definition, entries);
   CHECK(rows_read(*lease) - before < 1000);
-  CHECK(store::read_entries(*lease, definition, ids).empty());
+  CHECK(shard::read_entries(*lease, definition, ids).empty());
 }
 
 TEST_CASE("orphans are deleted only if their entity really does not exist") {
   Planted fixture;
   const Uuid orphan = *Uuid::parse(std::string(32, 'e'));
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (6, x'" + std::string(32, 'e') + "')");
-  store::Shards shards = fixture.shards();
-  const auto found =
-      ops::sweep_orphans(shards, 0, std::vector{even_id, orphan}, ops::ReconcileMode::repair, shards.deadline());
+  shard::Shards shards = fixture.shards();
+  const auto found = reconcile::sweep_orphans(shards, 0, std::vector{even_id, orphan}, reconcile::ReconcileMode::repair,
+                                              shards.deadline());
   CHECK(found.size() == 1);
   CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
 }
 
 TEST_CASE("locks of a server that was demoted are not trusted") {
   Planted fixture;
-  store::Shards shards = fixture.shards();
-  const store::Lease lease = shards.connect(0, shards.deadline());
-  store::validate_locks(*lease);
+  shard::Shards shards = fixture.shards();
+  const shard::Lease lease = shards.connect(0, shards.deadline());
+  shard::validate_locks(*lease);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
-  CHECK_THROWS_AS(store::validate_locks(*lease), sql::ServerError);
+  CHECK_THROWS_AS(shard::validate_locks(*lease), sql::ServerError);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
 }
 
@@ -422,17 +423,17 @@ TEST_CASE("a second backfill of an index is refused and names the holder") {
 // It may lead to the server where the shard was before a failover, which another one has noticed.
 TEST_CASE("a connection that is on loan while another to its shard breaks is not used again") {
   const StoreFixture fixture;
-  store::Shards shards = fixture.shards();
-  const auto session = [](const store::Lease& lease) { return lease->query("SELECT CONNECTION_ID()").text(0, 0); };
+  shard::Shards shards = fixture.shards();
+  const auto session = [](const shard::Lease& lease) { return lease->query("SELECT CONNECTION_ID()").text(0, 0); };
   std::string kept, kept_on_other;
   {
-    const store::Lease lease = shards.connect_once(0);
+    const shard::Lease lease = shards.connect_once(0);
     kept = session(lease);
   }
   {
-    const store::Lease on_loan = shards.connect_once(0);
+    const shard::Lease on_loan = shards.connect_once(0);
     CHECK(session(on_loan) == kept);
-    const store::Lease other_shard = shards.connect_once(1);
+    const shard::Lease other_shard = shards.connect_once(1);
     kept_on_other = session(other_shard);
     shards.connect_once(0)->mark_broken();
   }

@@ -33,7 +33,7 @@ struct Fixture {
     ShardConfig shard;
     shard.address.socket = cluster.socket(0);
     shard.database = cluster.database(0);
-    return resolve_connection({}, shard, {cluster.defaults_file(), SslMode::disabled});
+    return config::resolve_connection({}, shard, {cluster.defaults_file(), SslMode::disabled});
   }
   [[nodiscard]] std::unique_ptr<Connection> connect() const { return std::make_unique<Connection>(options()); }
 };

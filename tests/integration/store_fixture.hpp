@@ -22,7 +22,7 @@ struct StoreFixture {
   [[nodiscard]] Datastore open(std::chrono::milliseconds timeout = std::chrono::seconds(20)) const {
     return Datastore::open(Cluster::load(cluster.file()), options(timeout));
   }
-  [[nodiscard]] store::Shards shards(std::chrono::milliseconds timeout = std::chrono::seconds(20)) const {
+  [[nodiscard]] shard::Shards shards(std::chrono::milliseconds timeout = std::chrono::seconds(20)) const {
     return {Cluster::load(cluster.file()), options(timeout)};
   }
 

@@ -29,9 +29,9 @@ std::string entity(std::uint64_t number, const std::string& members) {
   return fmt::format("{{\"id\":\"{}\",{}}}", to_string(id_of(number)), members);
 }
 
-store::RowDigest expected_digest(const IndexDefinition& definition, const std::vector<std::string>& entities) {
-  store::RowDigest digest;
-  store::RowMixer mixer;
+shard::RowDigest expected_digest(const IndexDefinition& definition, const std::vector<std::string>& entities) {
+  shard::RowDigest digest;
+  shard::RowMixer mixer;
   for (const std::string& text : entities) {
     const auto json = model::parse_strict(text);
     for (const model::Row& row : model::expected_rows(definition, json)) {
@@ -47,9 +47,9 @@ struct Digested : StoreFixture {
     create_index(text);
   }
 
-  [[nodiscard]] store::RowDigest digest(const store::IdRange& range = {}) {
-    store::Shards all = shards();
-    return store::digest_entries(*all.connect(0, all.deadline()), definition, range);
+  [[nodiscard]] shard::RowDigest digest(const shard::IdRange& range = {}) {
+    shard::Shards all = shards();
+    return shard::digest_entries(*all.connect(0, all.deadline()), definition, range);
   }
 
   IndexDefinition definition;
@@ -72,15 +72,15 @@ TEST_CASE("client and server digest rows of every type alike that servers can di
           R"("u":"00000000-0000-0000-0000-000000000000","s":"😀😀😀😀😀😀","n":9223372036854775807,"b":true,"e":["a ","A "])"),
   };
   fixture.datastore.put(entities);
-  const store::RowDigest expected = expected_digest(fixture.definition, entities);
+  const shard::RowDigest expected = expected_digest(fixture.definition, entities);
   CHECK(expected.rows == 8);
   CHECK(fixture.digest() == expected);
   CHECK(fixture.digest({id_of(2), id_of(3)}) == expected_digest(fixture.definition, {entities[1]}));
-  CHECK(fixture.digest({std::nullopt, id_of(1)}) == store::RowDigest{});
+  CHECK(fixture.digest({std::nullopt, id_of(1)}) == shard::RowDigest{});
 }
 
 TEST_CASE("rows whose values run into each other have different digests") {
-  store::RowMixer mixer;
+  shard::RowMixer mixer;
   std::set<std::uint64_t> mixes;
   const std::vector<std::pair<const char*, const char*>> rows = {
       {"ab", ""}, {"a", "b"}, {"", "ab"}, {"a1:b", ""}, {"a", "1:b"}};
@@ -114,7 +114,7 @@ TEST_CASE("changes that cancel out under plain CRCs and XORs change the digest")
                          table, rows));
       return fixture.digest();
     };
-    const store::RowDigest before = fill(test.before), after = fill(test.after);
+    const shard::RowDigest before = fill(test.before), after = fill(test.after);
     CHECK(before.rows == after.rows);
     CHECK(before.mix != after.mix);
   }
@@ -135,9 +135,9 @@ TEST_CASE("a digest of a range reads the key on entity_id and nothing else") {
                      explain, to_string(id_of(5)), to_string(id_of(500))));
   CHECK(plan.find("\trange\t") != std::string::npos);
   CHECK(plan.find("Using index") != std::string::npos);
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   const auto lease = shards.connect(0, shards.deadline());
-  const std::uint64_t estimate = store::estimate_entries(*lease, fixture.definition, {id_of(500), id_of(1500)});
+  const std::uint64_t estimate = shard::estimate_entries(*lease, fixture.definition, {id_of(500), id_of(1500)});
   CHECK(estimate > 300);
   CHECK(estimate < 3000);
 }
@@ -145,10 +145,10 @@ TEST_CASE("a digest of a range reads the key on entity_id and nothing else") {
 TEST_CASE("the next bound of a range is an id that enough rows come before, and greater than the range's first") {
   Digested fixture(R"({"table": "by_e", "properties": [{"name": "e", "type": "int", "each": true}]})");
   fixture.datastore.put({entity(1, "\"e\":[1,2,3,4]"), entity(2, "\"e\":[1]"), entity(3, "\"e\":[1]")});
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   const auto lease = shards.connect(0, shards.deadline());
-  const auto next = [&](const store::IdRange& range, std::size_t skip) {
-    return store::entity_id_after(*lease, fixture.definition, range, skip);
+  const auto next = [&](const shard::IdRange& range, std::size_t skip) {
+    return shard::entity_id_after(*lease, fixture.definition, range, skip);
   };
   CHECK(next({}, 4) == id_of(2));
   CHECK(next({id_of(1), std::nullopt}, 2) == id_of(2));  // not 1, which has more rows than that
@@ -158,7 +158,7 @@ TEST_CASE("the next bound of a range is an id that enough rows come before, and 
 }
 
 TEST_CASE("ranges cover every id once, the bounds belong to the ranges that they begin") {
-  const ops::DigestGrid grid({id_of(10), id_of(20)}, 2);
+  const verify::DigestGrid grid({id_of(10), id_of(20)}, 2);
   CHECK(grid.ranges() == 3);
   CHECK(grid.range_of(id_of(0)) == 0);
   CHECK(grid.range_of(id_of(9)) == 0);
@@ -177,8 +177,8 @@ TEST_CASE("a grid stays small however many ranges and tables there are, and spre
   for (std::uint64_t i = 1; i < 100'000; ++i) {
     bounds.push_back(id_of(i));
   }
-  CHECK(ops::DigestGrid(bounds, 20).cells() == 2);
-  const ops::DigestGrid grid({}, 1);
+  CHECK(verify::DigestGrid(bounds, 20).cells() == 2);
+  const verify::DigestGrid grid({}, 1);
   std::set<std::size_t> cells;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     cells.insert(grid.cell_of(id_of(i)));
@@ -190,10 +190,10 @@ TEST_CASE("a grid stays small however many ranges and tables there are, and spre
 
 TEST_CASE("a limited rate is kept over half a second: what comes late is made good, but no more than that") {
   StoreFixture fixture(1);
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   Throttle limits;
   limits.max_rate = 1000;
-  ops::Throttling throttling(shards, limits);
+  job::Throttling throttling(shards, limits);
   const auto wait_for = [&](std::uint64_t entities) {
     const auto start = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i < entities / 50; ++i) {
@@ -216,17 +216,17 @@ TEST_CASE(
     entities.push_back(entity(i, "\"n\":1"));
   }
   fixture.datastore.put(entities);
-  store::Shards shards = fixture.shards();
+  shard::Shards shards = fixture.shards();
   Throttle limits;
   limits.max_rate = 1000;
-  ops::Throttling throttling(shards, limits);
-  ops::WalkVisitor visitor;
+  job::Throttling throttling(shards, limits);
+  verify::WalkVisitor visitor;
   int heard = 0;
   visitor.progress = [&](const Progress&) { ++heard; };
-  CHECK(ops::make_grid(shards, {}, throttling, visitor).ranges() == 24);
+  CHECK(verify::make_grid(shards, {}, throttling, visitor).ranges() == 24);
   CHECK(heard >= 24);
-  ops::Throttling unlimited(shards, {});
-  CHECK(ops::make_grid(shards, {}, unlimited, visitor).ranges() <= 3);
+  job::Throttling unlimited(shards, {});
+  CHECK(verify::make_grid(shards, {}, unlimited, visitor).ranges() <= 3);
 }
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
@@ -244,9 +244,9 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   fixture.cluster.sql(0, "DELETE FROM entities WHERE added_id BETWEEN 100 AND 250");
   fixture.cluster.sql(0, "UPDATE entities SET added_id = added_id + 1000000000 WHERE added_id BETWEEN 280 AND 290");
   fixture.datastore.remove({id_of(0)});
-  store::Shards shards = fixture.shards();
-  ops::Throttling throttling(shards, {});
-  ops::EntityScan scan(shards, 0, throttling);
+  shard::Shards shards = fixture.shards();
+  job::Throttling throttling(shards, {});
+  scan::EntityScan scan(shards, 0, throttling);
   std::multiset<Uuid> seen;
   scan.run([&](const Uuid& id, const model::StoredEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); },
            [](const Progress&) {});
@@ -271,10 +271,10 @@ struct Superfluous : Digested {
     VerifyOptions options;
     options.grace_seconds = grace_seconds;
     JobControl control;
-    return ops::verify(all, options, control, {heartbeat, false});
+    return verify::verify(all, options, control, {heartbeat, false});
   }
 
-  store::Shards all;
+  shard::Shards all;
   int writes = 0;
 };
 

@@ -39,8 +39,8 @@ struct KilledBackfill : StoreFixture {
   std::uint64_t done() {
     std::uint64_t sum = 0;
     for (std::uint32_t shard = 0; shard < view.count(); ++shard) {
-      store::with_shard(view, shard, view.deadline(), [&](sql::Connection& connection) {
-        const auto job = store::read_job(connection, "backfill", "killed");
+      shard::with_shard(view, shard, view.deadline(), [&](sql::Connection& connection) {
+        const auto job = job::read_job(connection, "backfill", "killed");
         sum += job ? job->done : 0;
       });
     }
@@ -63,7 +63,7 @@ struct KilledBackfill : StoreFixture {
     return rows;
   }
 
-  store::Shards view;
+  shard::Shards view;
 };
 
 // Changes the indexed values of a few entities all the time.

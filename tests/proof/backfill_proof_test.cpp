@@ -78,7 +78,7 @@ TEST_CASE("what was put, changed and deleted behind the scan is right" * doctest
 
 // Two ranges, with 1,000 entities in each.
 struct Record {
-  Record() : record(ops::DigestGrid({*Uuid::parse(id_of(1000))}, 1), 1, 1) {
+  Record() : record(verify::DigestGrid({*Uuid::parse(id_of(1000))}, 1), 1, 1) {
     for (std::uint64_t i = 0; i < 2000; ++i) {
       record.add_row(0, 0, record.add_entity(*Uuid::parse(id_of(i))), i);
     }
@@ -87,7 +87,7 @@ struct Record {
     return record.suffices(std::vector<std::uint64_t>{first, second});
   }
 
-  ops::ScanRecord record;
+  backfill::ScanRecord record;
 };
 
 TEST_CASE("a record suffices if nothing can have been passed over") {
@@ -118,7 +118,7 @@ TEST_CASE("a record does not suffice if so much changed that to read everything 
 
 TEST_CASE("a record does not suffice if a range has more rows than should be digested at once") {
   Record test;
-  for (std::uint64_t i = 0; i < ops::DigestGrid::many_rows; ++i) {
+  for (std::uint64_t i = 0; i < verify::DigestGrid::many_rows; ++i) {
     test.record.add_row(0, 0, 0, i);
   }
   CHECK_FALSE(test.suffices(1000, 1000));

@@ -68,7 +68,7 @@ std::unique_ptr<sql::Connection> Store::connect(std::uint32_t shard, const std::
   ShardConfig config;
   config.address.socket = cluster.socket(shard);
   config.database = cluster.database(shard);
-  sql::ConnectOptions options = sql::resolve_connection({}, config, {option_file, SslMode::disabled});
+  sql::ConnectOptions options = config::resolve_connection({}, config, {option_file, SslMode::disabled});
   options.require_writable = false;
   return std::make_unique<sql::Connection>(options);
 }

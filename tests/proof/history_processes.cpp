@@ -46,7 +46,7 @@ cli::Process start_worker(const TestCluster& cluster, const WorkerOptions& optio
 }  // namespace
 
 std::vector<Session> Sessions::on(std::uint32_t shard) {
-  return store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+  return shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
     const sql::Result rows = connection.query("SHOW FULL PROCESSLIST");
     std::vector<Session> sessions;
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -63,7 +63,7 @@ std::vector<Session> Sessions::of(const std::string& user, std::uint32_t shard) 
 }
 
 bool Sessions::kill(std::uint32_t shard, const Session& session) {
-  const store::Lease lease = shards_.connect(shard, shards_.deadline());
+  const shard::Lease lease = shards_.connect(shard, shards_.deadline());
   try {
     lease->execute(fmt::format("KILL {}", session.id));
     return true;

@@ -47,7 +47,7 @@ class Sessions {
   [[nodiscard]] bool has_any(const std::string& user);
 
  private:
-  store::Shards shards_;
+  shard::Shards shards_;
 };
 
 struct WorkerOptions {

@@ -39,7 +39,7 @@ std::string get(int number) {
 // A value whose index row is on shard 1 of two.
 std::string on_shard_1(const std::string& stem) {
   std::string value = stem;
-  while (store::shard_of(std::string_view(value), 2) != 1) {
+  while (shard::shard_of(std::string_view(value), 2) != 1) {
     value += stem;
   }
   return value;
@@ -149,9 +149,9 @@ TEST_CASE("a sweep of orphans waits for a put that has its index rows and is abo
       scenario.worker("putter", put(0, R"("color":"red","owner":"ann","tags":["a"])"), "put.commit:before#1=stop");
   putter.wait_until_stopped();
   std::jthread sweeper([&] {
-    store::Shards shards = scenario.shards();
+    shard::Shards shards = scenario.shards();
     const std::vector<Uuid> ids = {Uuid::parse(id_of(0)).value()};
-    CHECK(ops::sweep_orphans(shards, 0, ids, ops::ReconcileMode::repair, shards.deadline()).empty());
+    CHECK(reconcile::sweep_orphans(shards, 0, ids, reconcile::ReconcileMode::repair, shards.deadline()).empty());
   });
   CHECK(scenario.cluster.await_lock_wait(0));
   putter.signal(SIGCONT);

@@ -48,7 +48,7 @@ class Truth {
  private:
   std::string missing_tags(const std::vector<std::int64_t>& tags, const std::string& id);
 
-  store::Shards shards_;
+  shard::Shards shards_;
 };
 
 // A proxy before each shard, and a cluster file that leads through them.

@@ -467,13 +467,13 @@ class Pair {
 
   [[nodiscard]] ReferenceTable read_table(const IndexDefinition& definition) {
     ReferenceTable table(fixture_.cluster.shards());
-    store::Shards shards = fixture_.shards(patience);
+    shard::Shards shards = fixture_.shards(patience);
     std::string columns;
     for (const Property& property : definition.properties) {
       columns += sql::quote_identifier(property.name) + ", ";
     }
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      const store::Lease lease = shards.connect(shard, shards.deadline());
+      const shard::Lease lease = shards.connect(shard, shards.deadline());
       const sql::Result rows = lease->query(fmt::format("SELECT {}entity_id FROM {}", columns, definition.table));
       for (std::size_t i = 0; i < rows.size(); ++i) {
         table[shard].insert(read_row(definition, rows, i));

@@ -393,7 +393,7 @@ class Mutation {
 
   std::mt19937_64 random_;
   StoreFixture fixture_;
-  store::Shards shards_;
+  shard::Shards shards_;
   Strings ids_;            // not used yet
   std::vector<Row> rows_;  // of the healthy store, sorted
   std::map<std::string, std::vector<Row>> rows_of_;

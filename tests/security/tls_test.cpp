@@ -97,7 +97,7 @@ class Server {
   // What a session says of itself, or that there is none.
   [[nodiscard]] Outcome outcome(SslMode mode) const {
     const Cluster cluster = Cluster::load(file_);
-    const sql::ConnectOptions options = sql::resolve_connection(cluster, cluster.shards.at(0), {{}, mode});
+    const sql::ConnectOptions options = config::resolve_connection(cluster, cluster.shards.at(0), {{}, mode});
     try {
       sql::Connection connection(options);
       const bool plain = connection.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").text(0, 1).empty();

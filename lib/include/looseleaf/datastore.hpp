@@ -22,7 +22,7 @@
 
 namespace looseleaf {
 
-namespace store {
+namespace shard {
 class Shards;
 }
 
@@ -136,8 +136,8 @@ class LOOSELEAF_EXPORT Datastore {
 
  private:
   friend class WriteStream;
-  explicit Datastore(std::shared_ptr<store::Shards> shards);
-  std::shared_ptr<store::Shards> shards_;
+  explicit Datastore(std::shared_ptr<shard::Shards> shards);
+  std::shared_ptr<shard::Shards> shards_;
 };
 
 // Writes a long sequence of puts and deletes at full speed with bounded memory: texts are parsed and compressed by a

@@ -19,9 +19,9 @@ namespace looseleaf {
 namespace {
 
 // One write in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
-void write_alone(store::Shards& shards, ops::Write write, WriteResult& result) {
-  const std::uint32_t shard = store::shard_of(write.id, shards.count());
-  ops::WriteOutcome outcome = ops::write_batch(shards, shard, {std::move(write)}, shards.deadline()).front();
+void write_alone(shard::Shards& shards, write::Write write, WriteResult& result) {
+  const std::uint32_t shard = shard::shard_of(write.id, shards.count());
+  write::WriteOutcome outcome = write::write_batch(shards, shard, {std::move(write)}, shards.deadline()).front();
   result.status = outcome.status;
   result.error = std::move(outcome.error);
   if (result.status == WriteStatus::stored) {
@@ -29,11 +29,11 @@ void write_alone(store::Shards& shards, ops::Write write, WriteResult& result) {
   }
 }
 
-WriteResult put_alone(store::Shards& shards, const std::string& text) {
-  shards.check_identities(store::Shards::Known::trust);
+WriteResult put_alone(shard::Shards& shards, const std::string& text) {
+  shards.check_identities(shard::Shards::Known::trust);
   WriteResult result;
   result.text = text;
-  if (auto write = ops::encode_put(shards, result)) {
+  if (auto write = write::encode_put(shards, result)) {
     write_alone(shards, *std::move(write), result);
   }
   return result;
@@ -41,13 +41,13 @@ WriteResult put_alone(store::Shards& shards, const std::string& text) {
 
 }  // namespace
 
-Datastore::Datastore(std::shared_ptr<store::Shards> shards) : shards_(std::move(shards)) {}
+Datastore::Datastore(std::shared_ptr<shard::Shards> shards) : shards_(std::move(shards)) {}
 Datastore::Datastore(Datastore&&) noexcept = default;
 Datastore& Datastore::operator=(Datastore&&) noexcept = default;
 Datastore::~Datastore() = default;
 
 Datastore Datastore::open(Cluster cluster, Options options) {
-  return Datastore(std::make_shared<store::Shards>(std::move(cluster), std::move(options)));
+  return Datastore(std::make_shared<shard::Shards>(std::move(cluster), std::move(options)));
 }
 
 std::uint32_t Datastore::shard_count() const {
@@ -55,7 +55,7 @@ std::uint32_t Datastore::shard_count() const {
 }
 
 InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
-  return ops::init(*shards_, accept_empty_shard);
+  return cluster::init(*shards_, accept_empty_shard);
 }
 
 std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {
@@ -73,8 +73,8 @@ std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) 
 
 void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
                          std::map<std::uint32_t, Error>* down) const {
-  ops::Unavailable unavailable(down != nullptr ? *down : ops::Unavailable::Shards());
-  ops::get_each(*shards_, ids, on_result, unavailable, ops::Wanted::all);
+  read::Unavailable unavailable(down != nullptr ? *down : read::Unavailable::Shards());
+  read::get_each(*shards_, ids, on_result, unavailable, read::Wanted::all);
   if (down != nullptr) {
     *down = unavailable.down();
   }
@@ -105,12 +105,12 @@ std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids) {
 }
 
 QueryReport Datastore::query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const {
-  return ops::query(*shards_, query, on_entity);
+  return read::query(*shards_, query, on_entity);
 }
 
 std::vector<Entity> Datastore::get_all(const Query& query) const {
   std::vector<Entity> entities;
-  ops::query(*shards_, query, [&](const Entity& entity) {
+  read::query(*shards_, query, [&](const Entity& entity) {
     entities.push_back(entity);
     return true;
   });
@@ -118,39 +118,39 @@ std::vector<Entity> Datastore::get_all(const Query& query) const {
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {
-  return ops::create_indexes(*shards_, definitions);
+  return index::create_indexes(*shards_, definitions);
 }
 
 std::vector<CreatePlan> Datastore::plan_indexes(const std::vector<IndexDefinition>& definitions) const {
-  return ops::plan_indexes(*shards_, definitions);
+  return index::plan_indexes(*shards_, definitions);
 }
 
 DropReport Datastore::drop_index(const std::string& table, const DropOptions& options) {
-  return ops::drop_index(*shards_, table, options);
+  return index::drop_index(*shards_, table, options);
 }
 
 void Datastore::require_indexes(const std::vector<std::string>& tables) const {
-  ops::require_indexes(*shards_, tables);
+  index::require_indexes(*shards_, tables);
 }
 
 BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {
-  return ops::backfill(*shards_, options, control);
+  return backfill::backfill(*shards_, options, control);
 }
 
 VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
-  return ops::verify(*shards_, options, control);
+  return verify::verify(*shards_, options, control);
 }
 
 CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
-  return ops::clean(*shards_, options, control);
+  return clean::clean(*shards_, options, control);
 }
 
 Status Datastore::status() const {
-  return ops::status(*shards_);
+  return cluster::status(*shards_);
 }
 
 ShardStatus Datastore::status(std::uint32_t shard) const {
-  return ops::status(*shards_, shard);
+  return cluster::status(*shards_, shard);
 }
 
 }  // namespace looseleaf

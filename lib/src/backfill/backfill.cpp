@@ -25,17 +25,17 @@
 #include "verify/verify.hpp"
 #include "verify/walk.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 constexpr int most_verify_passes = 3;
 
 class Backfill {
  public:
-  Backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control)
+  Backfill(shard::Shards& shards, const BackfillOptions& options, JobControl& control)
       : shards_(shards), options_(options), control_(control), throttling_(shards, options.throttle) {}
 
   BackfillReport run() {
@@ -55,12 +55,12 @@ class Backfill {
     const base::Deadline deadline = shards_.deadline();
     std::vector<std::string> tables = options_.tables;
     if (tables.empty()) {
-      tables = all_indexes(shards_, deadline);
+      tables = shard::all_indexes(shards_, deadline);
     }
     std::sort(tables.begin(), tables.end());
     tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
     for (const std::string& table : tables) {
-      const IndexEverywhere everywhere = look_up_index(shards_, table, deadline);
+      const shard::IndexEverywhere everywhere = shard::look_up_index(shards_, table, deadline);
       check(table, everywhere);
       const bool ready = std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                                      [](const auto& index) { return index->state == IndexState::ready; });
@@ -71,13 +71,13 @@ class Backfill {
         continue;
       }
       targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation(),
-                          std::make_unique<store::JobLock>(shards_, "backfill", table)});
+                          std::make_unique<job::JobLock>(shards_, "backfill", table)});
     }
   }
 
-  void check(const std::string& table, const IndexEverywhere& everywhere) const {
+  void check(const std::string& table, const shard::IndexEverywhere& everywhere) const {
     if (!everywhere.in_any_catalog()) {
-      throw no_such_index(shards_, table);
+      throw shard::no_such_index(shards_, table);
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const auto& index = everywhere.on_shard[shard];
@@ -149,11 +149,11 @@ class Backfill {
   }
 
   void begin_record(const std::vector<std::unique_ptr<ShardFill>>& scans) {
-    std::vector<store::CatalogIndex> indexes;
+    std::vector<shard::CatalogIndex> indexes;
     for (const FillTarget& target : targets_) {
       indexes.push_back({target.definition, target.generation, IndexState::building, {}});
     }
-    WalkVisitor visitor;
+    verify::WalkVisitor visitor;
     visitor.progress = [&](const Progress& progress) {
       stop_if_asked(control_);
       keep_alive();
@@ -162,7 +162,7 @@ class Backfill {
         control_.on_progress({"backfill", progress.shard, 0, 0, progress.waiting});
       }
     };
-    record_.emplace(make_grid(shards_, indexes, throttling_, visitor), indexes.size(), shards_.count());
+    record_.emplace(verify::make_grid(shards_, indexes, throttling_, visitor), indexes.size(), shards_.count());
   }
 
   void keep_alive() {
@@ -181,8 +181,8 @@ class Backfill {
     for (std::size_t range = 0; range < present_.size(); ++range) {
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         throttling_.wait(0, [&](const std::string& reason) { breathe(shard, reason); });
-        present_[range] += store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          return store::count_ids(connection, record_->grid().range(range));
+        present_[range] += shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          return shard::count_ids(connection, record_->grid().range(range));
         });
         breathe(shard, {});
       }
@@ -196,10 +196,10 @@ class Backfill {
       if (step.left_out()) {
         continue;
       }
-      const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
-      for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
-        reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] {
-          throttling_.wait(reconcile_slice, [&](const std::string& reason) { breathe(shard, reason); });
+      const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
+      scan::for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
+        reconcile_in_slices(shards_, shard, ids, reconcile::ReconcileMode::repair, [&] {
+          throttling_.wait(reconcile::reconcile_slice, [&](const std::string& reason) { breathe(shard, reason); });
           breathe(shard, {});
         });
         report_.reconciled += ids.size();
@@ -245,13 +245,13 @@ class Backfill {
     VerifyOptions options;
     options.grace_seconds = 0;
     options.throttle = options_.throttle;
-    VerifyHooks hooks = {[&] { keep_alive(); }, true, true, record_ ? &record_->grid() : nullptr};
+    verify::VerifyHooks hooks = {[&] { keep_alive(); }, true, true, record_ ? &record_->grid() : nullptr};
     for (const FillTarget& target : targets_) {
       options.tables.push_back(target.definition.table);
     }
     for (int pass = 0; pass < most_verify_passes; ++pass) {
       options.repair = false;
-      const VerifyReport found = verify(shards_, options, control_, hooks);
+      const VerifyReport found = verify::verify(shards_, options, control_, hooks);
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
@@ -269,7 +269,7 @@ class Backfill {
       }
       hooks.scanned = nullptr;
       options.repair = true;
-      verify(shards_, options, control_, hooks);
+      verify::verify(shards_, options, control_, hooks);
     }
   }
 
@@ -280,8 +280,8 @@ class Backfill {
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         const Step step(steps::backfill_finish, shard);
-        store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          store::remove_job(connection, "backfill", target.definition.table, target.generation);
+        shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          job::remove_job(connection, "backfill", target.definition.table, target.generation);
         });
       }
       report_.ready.push_back(target.definition.table);
@@ -293,11 +293,11 @@ class Backfill {
   void publish_on(std::uint32_t shard, const FillTarget& target) {
     const Step step(steps::backfill_publish, shard);
     const std::string& table = target.definition.table;
-    store::with_fence_exclusive(
-        shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const store::Fence&) {
-          const auto job = store::read_job(connection, "backfill", table);
+    shard::with_fence_exclusive(
+        shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const shard::Fence&) {
+          const auto job = job::read_job(connection, "backfill", table);
           if (!job || job->token != target.lock->token() ||
-              !store::set_index_state(connection, table, target.generation, {IndexState::building},
+              !shard::set_index_state(connection, table, target.generation, {IndexState::building},
                                       IndexState::ready)) {
             throw Error(ErrorCode::bad_index, "index was dropped, or its backfill taken over, before it became ready",
                         {{"index", table}}, "`looseleaf status` shows its state");
@@ -305,13 +305,13 @@ class Backfill {
         });
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const BackfillOptions& options_;
   JobControl& control_;
-  Throttling throttling_;
+  job::Throttling throttling_;
   std::vector<FillTarget> targets_;
   std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
-  std::optional<store::Witness> witness_;
+  std::optional<shard::Witness> witness_;
   std::optional<ScanRecord> record_;    // of what was read while the witness was there
   std::vector<std::uint64_t> present_;  // entities in the ranges of the record's grid, after the scan
   BackfillReport report_;
@@ -319,9 +319,9 @@ class Backfill {
 
 }  // namespace
 
-BackfillReport backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control) {
+BackfillReport backfill(shard::Shards& shards, const BackfillOptions& options, JobControl& control) {
   shards.check_identities();
   return Backfill(shards, options, control).run();
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

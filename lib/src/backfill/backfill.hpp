@@ -5,10 +5,10 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 
 // See Datastore::backfill. Throws Error(interrupted) if asked to stop; what was done is kept, and the next run goes on
 // from there.
-BackfillReport backfill(store::Shards& shards, const BackfillOptions& options, JobControl& control);
+BackfillReport backfill(shard::Shards& shards, const BackfillOptions& options, JobControl& control);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

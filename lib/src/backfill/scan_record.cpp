@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 
-ScanRecord::ScanRecord(DigestGrid grid, std::size_t indexes, std::uint32_t shards)
+ScanRecord::ScanRecord(verify::DigestGrid grid, std::size_t indexes, std::uint32_t shards)
     : grid_(std::move(grid)),
       tables_(indexes * shards),
       shards_(shards),
@@ -20,7 +20,7 @@ std::size_t ScanRecord::add_entity(const Uuid& id) {
 }
 
 void ScanRecord::add_row(std::size_t index, std::uint32_t index_shard, std::size_t place, std::uint64_t mix) {
-  grid_.add(table_number(index, index_shard, shards_), place, mix);
+  grid_.add(verify::table_number(index, index_shard, shards_), place, mix);
 }
 
 void ScanRecord::add_changed(std::span<const Uuid> ids) {
@@ -55,7 +55,7 @@ bool ScanRecord::is_cheaper() const {
   }
   for (std::size_t range = 0; range < grid_.ranges(); ++range) {
     for (std::size_t table = 0; table < tables_; ++table) {
-      if (grid_.whole(table, range).rows > DigestGrid::many_rows) {
+      if (grid_.whole(table, range).rows > verify::DigestGrid::many_rows) {
         return false;
       }
     }
@@ -63,4 +63,4 @@ bool ScanRecord::is_cheaper() const {
   return true;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

@@ -10,14 +10,14 @@
 #include "shard/row_digest.hpp"
 #include "verify/digest_grid.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 
 // For one scan of all shards from the beginning to the end. What it says is true of the entities as they were read; so
 // it takes the place of another reading if all that changed since was reconciled, and no server forgot what it showed.
 class ScanRecord {
  public:
   // `grid`: as make_grid() gives it, for so many indexes on so many shards.
-  ScanRecord(DigestGrid grid, std::size_t indexes, std::uint32_t shards);
+  ScanRecord(verify::DigestGrid grid, std::size_t indexes, std::uint32_t shards);
 
   // An entity that was read, or a tombstone. Returns its place in the grid. Like the next two for any thread.
   std::size_t add_entity(const Uuid& id);
@@ -29,7 +29,7 @@ class ScanRecord {
   // Entities that were written since the scan began; some may not have been there to be read.
   void add_changed(std::span<const Uuid> ids);
 
-  [[nodiscard]] const DigestGrid& grid() const { return grid_; }
+  [[nodiscard]] const verify::DigestGrid& grid() const { return grid_; }
 
   // `present`: how many rows of entities there were in each range of the grid when the scan had ended, before the last
   // of add_changed() was asked for. False if the scan has passed any of them over, or if another reading comes
@@ -40,7 +40,7 @@ class ScanRecord {
   [[nodiscard]] bool is_complete(std::span<const std::uint64_t> present) const;
   [[nodiscard]] bool is_cheaper() const;
 
-  DigestGrid grid_;
+  verify::DigestGrid grid_;
   const std::size_t tables_;
   const std::uint32_t shards_;
   std::vector<std::atomic<std::uint64_t>> read_;  // by range
@@ -48,4 +48,4 @@ class ScanRecord {
   std::atomic<bool> spoilt_ = false;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

@@ -14,11 +14,11 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
 constexpr std::size_t largest_transaction = 10'000;               // index rows, if they spread over few shards
@@ -33,7 +33,7 @@ constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto touch_every = std::chrono::seconds(5);
 
 // Memory that a row takes, about.
-std::size_t size_of(const store::IndexEntry& entry) {
+std::size_t size_of(const shard::IndexEntry& entry) {
   constexpr std::size_t overhead = 32;  // of what is allocated
   std::size_t size = sizeof(entry) + overhead + entry.values.size() * sizeof(model::Value);
   for (const model::Value& value : entry.values) {
@@ -52,17 +52,17 @@ void stop_if_asked(const JobControl& control) {
   }
 }
 
-ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
-                     Throttling& throttling, bool restart)
+ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
+                     job::Throttling& throttling, bool restart)
     : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling), enough_(first_gathered) {
   const base::Deadline deadline = shards_.deadline();
-  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     rows_.clear();
     for (const FillTarget& target : targets_) {
-      rows_.push_back(store::read_job(connection, "backfill", target.definition.table).value_or(store::JobRow{}));
+      rows_.push_back(job::read_job(connection, "backfill", target.definition.table).value_or(job::JobRow{}));
     }
   });
-  std::optional<store::JobRow> fresh;
+  std::optional<job::JobRow> fresh;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     if (restart || !resumes(i)) {
       fresh = fresh ? fresh : start_anew(deadline);
@@ -74,23 +74,23 @@ ShardFill::ShardFill(store::Shards& shards, std::uint32_t shard, const std::vect
     rows_[i].table = targets_[i].definition.table;
     rows_[i].generation = targets_[i].generation;
     rows_[i].token = targets_[i].lock->token();
-    rows_[i].holder = store::this_process();
+    rows_[i].holder = job::this_process();
   }
-  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
-    for (const store::JobRow& row : rows_) {
+  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+    for (const job::JobRow& row : rows_) {
       const Step step(steps::backfill_claim, shard_);
-      store::write_job(connection, row);
+      job::write_job(connection, row);
     }
   });
 }
 
 // A cursor above every entity that is there, and the barrier that was taken before it was read.
-store::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
-  store::JobRow row;
-  row.barrier = store::take_barrier(shards_, shard_, deadline);
-  store::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
+  job::JobRow row;
+  row.barrier = shard::take_barrier(shards_, shard_, deadline);
+  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     row.position = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
-    row.estimate = store::estimate_rows(connection, "entities");
+    row.estimate = shard::estimate_rows(connection, "entities");
   });
   return row;
 }
@@ -104,7 +104,7 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
     const auto turn = throttling_.turn();
     const auto start = std::chrono::steady_clock::now();
     auto entities = read_chunk(chunk);
-    for (store::EntityBody& entity : entities) {
+    for (shard::EntityBody& entity : entities) {
       gather(entity);
       entity.body.reset();
       if (gathered_.bytes >= enough_) {
@@ -147,7 +147,7 @@ Progress ShardFill::progress(const std::string& waiting) const {
 
 base::Stamp ShardFill::barrier() const {
   base::Stamp earliest = *rows_.front().barrier;
-  for (const store::JobRow& row : rows_) {
+  for (const job::JobRow& row : rows_) {
     earliest = std::min(earliest, *row.barrier);
   }
   return earliest;
@@ -157,10 +157,11 @@ bool ShardFill::resumes(std::size_t i) const {
   return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
 }
 
-std::vector<store::EntityBody> ShardFill::read_chunk(std::size_t chunk) {
+std::vector<shard::EntityBody> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
-  return store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    return store::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk, small_body);
+  return shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+    return shard::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk,
+                              scan::small_body);
   });
 }
 
@@ -168,9 +169,9 @@ void ShardFill::touch() {
   if (std::chrono::steady_clock::now() - touched_ < touch_every) {
     return;
   }
-  store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    for (const store::JobRow& row : rows_) {
-      store::touch_job(connection, row);
+  shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+    for (const job::JobRow& row : rows_) {
+      job::touch_job(connection, row);
     }
   });
   touched_ = std::chrono::steady_clock::now();
@@ -178,13 +179,13 @@ void ShardFill::touch() {
 
 std::uint64_t ShardFill::position() const {
   std::uint64_t highest = 0;
-  for (const store::JobRow& row : rows_) {
+  for (const job::JobRow& row : rows_) {
     highest = std::max(highest, *row.position);
   }
   return highest;
 }
 
-void ShardFill::gather(store::EntityBody& entity) {
+void ShardFill::gather(shard::EntityBody& entity) {
   const auto stored = read(entity);
   const std::size_t place = record_ != nullptr ? record_->add_entity(entity.id) : 0;
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
@@ -192,7 +193,7 @@ void ShardFill::gather(store::EntityBody& entity) {
       continue;  // an earlier run has done it
     }
     for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
-      const auto to = store::index_shard(targets_[i].definition, row, shard_, shards_.count());
+      const auto to = shard::index_shard(targets_[i].definition, row, shard_, shards_.count());
       if (record_ != nullptr) {
         record_->add_row(i, to, place, mixer_.mix(row, entity.id));
       }
@@ -225,7 +226,7 @@ std::vector<ShardFill::Slice> ShardFill::sorted_slices() {
     std::size_t number = 0, room = share;
     for (auto& [index, entries] : by_index) {
       std::sort(entries.begin(), entries.end());
-      for (std::span<const store::IndexEntry> left(entries); !left.empty();) {
+      for (std::span<const shard::IndexEntry> left(entries); !left.empty();) {
         slices.resize(std::max(slices.size(), number + 1));
         const auto part = left.first(std::min(room, left.size()));
         slices[number][to].emplace_back(index, part);
@@ -241,16 +242,16 @@ std::vector<ShardFill::Slice> ShardFill::sorted_slices() {
   return slices;
 }
 
-std::vector<store::JobRow> ShardFill::moved_cursors() const {
-  std::vector<store::JobRow> moved = rows_;
-  for (store::JobRow& row : moved) {
+std::vector<job::JobRow> ShardFill::moved_cursors() const {
+  std::vector<job::JobRow> moved = rows_;
+  for (job::JobRow& row : moved) {
     row.position = std::min(*row.position, gathered_.added_id);
     row.done += gathered_.entities;
   }
   return moved;
 }
 
-void ShardFill::store_slice(const Slice& slice, const std::vector<store::JobRow>& cursors) {
+void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors) {
   const base::Deadline deadline = shards_.deadline();
   const std::set<Uuid> blocked = sql::with_retries(deadline, [&] { return transact(slice, cursors, deadline); });
   rows_ = cursors;
@@ -260,18 +261,19 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<store::JobRow>
     }
   }
   if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
-    reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()), ReconcileMode::repair, deadline);
+    reconcile::reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
+                         reconcile::ReconcileMode::repair, deadline);
   }
 }
 
-std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<store::JobRow>& cursors,
+std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<job::JobRow>& cursors,
                                    const base::Deadline& deadline) {
-  std::map<std::uint32_t, store::Lease> leases;
+  std::map<std::uint32_t, shard::Lease> leases;
   for (const auto& [to, parts] : slice) {
-    leases.emplace(to, shards_.connect(to, deadline, store::Purpose::index_writes));
+    leases.emplace(to, shards_.connect(to, deadline, shard::Purpose::index_writes));
   }
-  const store::Lease lease = shards_.connect(shard_, deadline);
-  return store::on_shard(shards_, shard_, [&] {
+  const shard::Lease lease = shards_.connect(shard_, deadline);
+  return shard::on_shard(shards_, shard_, [&] {
     sql::Transaction transaction(*lease);
     lock_fence(*lease);
     std::set<Uuid> blocked = insert(leases, slice);
@@ -284,25 +286,25 @@ std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<store::
 
 void ShardFill::lock_fence(sql::Connection& connection) {
   const Step step(steps::backfill_fence, shard_);
-  check_generations(connection, store::lock_fence_shared(connection));
+  check_generations(connection, shard::lock_fence_shared(connection));
 }
 
-void ShardFill::advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const {
+void ShardFill::advance(sql::Connection& connection, const std::vector<job::JobRow>& cursors) const {
   const Step step(steps::backfill_advance, shard_);
-  for (const store::JobRow& row : cursors) {
-    if (!store::advance_job(connection, row)) {
+  for (const job::JobRow& row : cursors) {
+    if (!job::advance_job(connection, row)) {
       throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
                   "`looseleaf status` names it; nothing is wrong with the index");
     }
   }
 }
 
-std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice) {
+std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice) {
   std::vector<std::set<Uuid>> blocked(slice.size());
   std::vector<std::function<void()>> tasks;
   for (const auto& [to, parts] : slice) {
     tasks.emplace_back([&, n = tasks.size(), to = to, &parts = parts] {
-      store::on_shard(shards_, to, [&] {
+      shard::on_shard(shards_, to, [&] {
         for (const auto& [index, entries] : parts) {
           const Step step(steps::backfill_insert_index_rows, to);
           blocked[n].merge(insert_rows(*leases.at(to), to, targets_[index].definition, entries));
@@ -327,15 +329,15 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, store::Lease>& le
 // With a limited rate in short statements, so that the server gets to what others ask of it in between; and in one
 // transaction, since each commit keeps those of others from the disk.
 std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t to, const IndexDefinition& definition,
-                                      std::span<const store::IndexEntry> entries) const {
+                                      std::span<const shard::IndexEntry> entries) const {
   if (!throttling_.paces()) {
-    return insert_or_report(connection, definition, entries).blocked;
+    return shard::insert_or_report(connection, definition, entries).blocked;
   }
   std::set<Uuid> blocked;
   sql::Transaction transaction(connection);
   while (!entries.empty()) {
     const auto part = entries.first(std::min(paced_statement, entries.size()));
-    blocked.merge(insert_or_report(connection, definition, part).blocked);
+    blocked.merge(shard::insert_or_report(connection, definition, part).blocked);
     entries = entries.subspan(part.size());
   }
   const Step step(steps::backfill_commit_index_rows, to);
@@ -343,13 +345,13 @@ std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t
   return blocked;
 }
 
-void ShardFill::check_generations(sql::Connection& connection, const store::Fence& fence) {
+void ShardFill::check_generations(sql::Connection& connection, const shard::Fence& fence) {
   if (fence.epoch == epoch_) {
     return;
   }
   const auto catalog = shards_.reload_catalog(shard_, connection);
   for (const FillTarget& target : targets_) {
-    const store::CatalogIndex* index = catalog->find(target.definition.table);
+    const shard::CatalogIndex* index = catalog->find(target.definition.table);
     if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
         index->state == IndexState::dropped) {
       throw Error(ErrorCode::bad_index, "index was dropped during the backfill", {{"index", target.definition.table}});
@@ -358,9 +360,9 @@ void ShardFill::check_generations(sql::Connection& connection, const store::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::StoredEntity> ShardFill::read(store::EntityBody& entity) {
+std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
   if (!entity.body && entity.size > 0) {
-    entity.body = read_body(shards_, shard_, entity.id);
+    entity.body = scan::read_body(shards_, shard_, entity.id);
   }
   if (!entity.body) {
     return std::nullopt;
@@ -387,4 +389,4 @@ void ShardFill::adapt(std::chrono::steady_clock::duration took) {
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

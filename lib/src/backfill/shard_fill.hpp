@@ -24,13 +24,13 @@
 #include "shard/placed_rows.hpp"
 #include "shard/row_digest.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::backfill {
 
 // One index being filled.
 struct FillTarget {
   IndexDefinition definition;
   std::uint64_t generation = 0;
-  std::unique_ptr<store::JobLock> lock;
+  std::unique_ptr<job::JobLock> lock;
 };
 
 // Throws Error(interrupted) if the job was asked to stop.
@@ -44,8 +44,8 @@ class ShardFill {
  public:
   // Names this process as the holder and takes the barrier, or goes on from what an earlier run left (`restart`: does
   // not). From then on no earlier run can move a cursor.
-  ShardFill(store::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, Throttling& throttling,
-            bool restart);
+  ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
+            job::Throttling& throttling, bool restart);
 
   // Will it read every entity for every index, since no earlier run has done any?
   [[nodiscard]] bool begins() const { return begins_; }
@@ -65,49 +65,48 @@ class ShardFill {
  private:
   // A cursor counts only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
-  [[nodiscard]] std::vector<store::EntityBody> read_chunk(std::size_t chunk);
+  [[nodiscard]] std::vector<shard::EntityBody> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report);
   [[nodiscard]] Progress progress(const std::string& waiting = {}) const;
-  [[nodiscard]] store::JobRow start_anew(const base::Deadline& deadline);
+  [[nodiscard]] job::JobRow start_anew(const base::Deadline& deadline);
   // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
   [[nodiscard]] std::uint64_t position() const;
-  void gather(store::EntityBody& entity);
+  void gather(shard::EntityBody& entity);
   // Inserts what was gathered, and moves the cursors when all of it is in.
   void store_gathered();
   // What one transaction inserts: on each index shard some rows of some indexes, in order.
-  using Slice = std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::span<const store::IndexEntry>>>>;
+  using Slice = std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::span<const shard::IndexEntry>>>>;
   [[nodiscard]] std::vector<Slice> sorted_slices();
-  [[nodiscard]] std::vector<store::JobRow> moved_cursors() const;
-  void store_slice(const Slice& slice, const std::vector<store::JobRow>& cursors);
+  [[nodiscard]] std::vector<job::JobRow> moved_cursors() const;
+  void store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors);
   // Under the shared fence. Returns in whose way another row stands.
-  std::set<Uuid> transact(const Slice& slice, const std::vector<store::JobRow>& cursors,
-                          const base::Deadline& deadline);
+  std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
   void lock_fence(sql::Connection& connection);
-  void advance(sql::Connection& connection, const std::vector<store::JobRow>& cursors) const;
-  std::set<Uuid> insert(const std::map<std::uint32_t, store::Lease>& leases, const Slice& slice);
+  void advance(sql::Connection& connection, const std::vector<job::JobRow>& cursors) const;
+  std::set<Uuid> insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice);
   // Returns in whose way another row stands.
   [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, std::uint32_t to,
                                            const IndexDefinition& definition,
-                                           std::span<const store::IndexEntry> entries) const;
-  void check_generations(sql::Connection& connection, const store::Fence& fence);
-  std::optional<model::StoredEntity> read(store::EntityBody& entity);
+                                           std::span<const shard::IndexEntry> entries) const;
+  void check_generations(sql::Connection& connection, const shard::Fence& fence);
+  std::optional<model::StoredEntity> read(shard::EntityBody& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::uint32_t shard_;
   const std::vector<FillTarget>& targets_;
-  Throttling& throttling_;
+  job::Throttling& throttling_;
   std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point stored_ = touched_;  // when what was gathered was inserted
-  std::vector<store::JobRow> rows_;                          // one for each target, as stored
+  std::vector<job::JobRow> rows_;                            // one for each target, as stored
   std::uint64_t epoch_ = 0;                                  // of the catalog that was last checked
   std::size_t chunk_ = 500;                                  // entities
   std::uint64_t entities_ = 0, sent_ = 0;
   bool begins_ = true;
   ScanRecord* record_ = nullptr;
-  store::RowMixer mixer_;
+  shard::RowMixer mixer_;
   struct Gathered {
-    RowsByShard rows;
+    shard::RowsByShard rows;
     std::size_t bytes = 0;  // of memory
     std::uint64_t entities = 0;
     std::uint64_t added_id = 0;  // of the last of them
@@ -116,4 +115,4 @@ class ShardFill {
   std::size_t enough_;  // bytes, to be stored
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::backfill

@@ -10,7 +10,7 @@
 
 #include "clean/cleaner.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -34,7 +34,7 @@ void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Erro
   }
 }
 
-CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobControl& control) {
+CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobControl& control) {
   Cleaner cleaner(shards, options, control);
   try {
     cleaner.pass();
@@ -54,7 +54,7 @@ CleanReport clean_once(store::Shards& shards, const CleanOptions& options, JobCo
 // Goes on until it is told to stop.
 class Follower {
  public:
-  Follower(store::Shards& shards, const CleanOptions& options, JobControl& control)
+  Follower(shard::Shards& shards, const CleanOptions& options, JobControl& control)
       : shards_(shards), options_(options), control_(control) {}
 
   [[noreturn]] void run() {
@@ -170,7 +170,7 @@ class Follower {
     }
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const CleanOptions& options_;
   JobControl& control_;
   std::optional<Cleaner> cleaner_;
@@ -179,7 +179,7 @@ class Follower {
 
 }  // namespace
 
-CleanReport clean(store::Shards& shards, const CleanOptions& options, JobControl& control) {
+CleanReport clean(shard::Shards& shards, const CleanOptions& options, JobControl& control) {
   shards.check_identities();
   if (options.follow) {
     Follower(shards, options, control).run();
@@ -187,4 +187,4 @@ CleanReport clean(store::Shards& shards, const CleanOptions& options, JobControl
   return clean_once(shards, options, control);
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

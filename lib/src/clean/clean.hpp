@@ -5,9 +5,9 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 
 // See Datastore::clean. One cleaner at a time for each cluster.
-CleanReport clean(store::Shards& shards, const CleanOptions& options, JobControl& control);
+CleanReport clean(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

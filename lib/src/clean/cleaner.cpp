@@ -16,7 +16,7 @@
 #include "sql/literals.hpp"
 #include "verify/verify.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 namespace {
 
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
@@ -24,7 +24,7 @@ constexpr std::size_t most_looked_at = 2000;  // entities at once, in search of 
 
 }  // namespace
 
-Cleaner::Cleaner(store::Shards& shards, const CleanOptions& options, JobControl& control)
+Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control)
     : shards_(shards),
       options_(options),
       control_(control),
@@ -62,27 +62,27 @@ void Cleaner::hold_back(std::uint32_t shard, std::size_t entities) {
   breathe("clean", shard, {});
 }
 
-store::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
-  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    return store::read_job(connection, job, "").value_or(store::JobRow{});
+job::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+    return job::read_job(connection, job, "").value_or(job::JobRow{});
   });
 }
 
 // Written only now that everything below it was looked at; a crash repeats some of it.
 void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
                               const std::string& holder) {
-  store::JobRow row;
+  job::JobRow row;
   row.job = job;
   row.barrier = watermark;
   row.token = lock_.token();
   row.holder = holder;
-  const store::Step step(store::steps::clean_watermark, shard);
-  store::with_shard(shards_, shard, shards_.deadline(),
-                    [&](sql::Connection& connection) { store::write_job(connection, row); });
+  const shard::Step step(shard::steps::clean_watermark, shard);
+  shard::with_shard(shards_, shard, shards_.deadline(),
+                    [&](sql::Connection& connection) { job::write_job(connection, row); });
 }
 
 bool Cleaner::has_changed(std::uint32_t shard, base::Stamp since) {
-  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
     return !connection
                 .query(fmt::format("SELECT 1 FROM entities WHERE updated >= {} LIMIT 1", sql::stamp_literal(since)))
                 .empty();
@@ -101,15 +101,16 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     settle(shard, started);
     return;
   }
-  const base::Stamp until = store::take_barrier(shards_, shard, shards_.deadline());
-  const auto catalog = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+  const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
+  const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
     return shards_.reload_catalog(shard, connection);
   });
-  for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
+  scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
     hold_back(shard, ids.size());
-    const std::vector<Uuid> found = suspects(shards_, shard, *catalog, ids, shards_.deadline());
+    const std::vector<Uuid> found = reconcile::suspects(shards_, shard, *catalog, ids, shards_.deadline());
     count_checked(ids.size());
-    in_batches(found, reconcile_slice, [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
+    shard::in_batches(found, reconcile::reconcile_slice,
+                      [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
   });
   write_watermark(shard, "clean", until);
   settle(shard, started);
@@ -125,7 +126,7 @@ void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
   if (watermark == base::Stamp{}) {
     return;
   }
-  const base::Stamp now = store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+  const base::Stamp now = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
     return base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
   });
   settle(shard, Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
@@ -137,17 +138,17 @@ void Cleaner::count_checked(std::uint64_t entities) {
 }
 
 // Few ids at a time: when it is stopped in between, all that was done is counted.
-void Cleaner::mend(std::uint32_t shard, const store::Catalog& catalog, std::span<const Uuid> ids) {
-  const ReconcileReport mended =
-      reconcile_in_slices(shards_, shard, ids, ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
-  for (const Difference& difference : mended.differences) {
+void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
+  const reconcile::ReconcileReport mended = reconcile::reconcile_in_slices(
+      shards_, shard, ids, reconcile::ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
+  for (const reconcile::Difference& difference : mended.differences) {
     if (difference.kind == FindingKind::unreadable) {
       shards_.warn({"an entity cannot be read, and its index rows were left alone",
                     {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
                     "`looseleaf verify` lists all such entities"});
       continue;
     }
-    const store::CatalogIndex* const index = catalog.find(difference.table);
+    const shard::CatalogIndex* const index = catalog.find(difference.table);
     if (difference.kind == FindingKind::missing && index && index->generation == difference.generation &&
         index->state == IndexState::ready) {
       warn_of_missing(difference.table, difference.shard);
@@ -181,7 +182,7 @@ void Cleaner::sweep() {
       control_.on_progress(progress);
     }
   };
-  const VerifyReport found = verify(shards_, options, control, {heartbeat, false, true});
+  const VerifyReport found = verify::verify(shards_, options, control, {heartbeat, false, true});
   count_checked(found.entities);
   for (const auto& [place, count] : found.counts) {
     for (const auto& [kind, mended] : count.mended) {
@@ -207,19 +208,19 @@ bool Cleaner::purge(Clock::time_point until) {
 
 // A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
 void Cleaner::forget_ended_backfills(std::uint32_t shard) {
-  const auto jobs = store::with_shard(shards_, shard, shards_.deadline(),
-                                      [](sql::Connection& connection) { return store::read_jobs(connection); });
-  for (const store::JobRow& job : jobs) {
+  const auto jobs = shard::with_shard(shards_, shard, shards_.deadline(),
+                                      [](sql::Connection& connection) { return job::read_jobs(connection); });
+  for (const job::JobRow& job : jobs) {
     if (job.job == "backfill" && !is_building(job)) {
-      store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        store::remove_job(connection, job.job, job.table, job.generation);
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        job::remove_job(connection, job.job, job.table, job.generation);
       });
     }
   }
 }
 
-bool Cleaner::is_building(const store::JobRow& backfill) {
-  const IndexEverywhere everywhere = look_up_index(shards_, backfill.table, shards_.deadline());
+bool Cleaner::is_building(const job::JobRow& backfill) {
+  const shard::IndexEverywhere everywhere = shard::look_up_index(shards_, backfill.table, shards_.deadline());
   return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
     return index && index->generation == backfill.generation && index->state == IndexState::building;
   });
@@ -227,10 +228,10 @@ bool Cleaner::is_building(const store::JobRow& backfill) {
 
 // A day ago, or when a running backfill began, or how far this or another job has looked.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
-  return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
     base::Stamp before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
     before.micros -= day;
-    for (const store::JobRow& job : store::read_jobs(connection)) {
+    for (const job::JobRow& job : job::read_jobs(connection)) {
       if (job.barrier && job.job != "purge") {
         before = std::min(before, *job.barrier);
       }
@@ -253,7 +254,7 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
     const Tombstones found = find_tombstones(shards_, shard, now.place, before, at_once);
     now.all_settled = purge(shard, found.ids, before) && now.all_settled;
     more = found.next.has_value();
-    now.place = found.next.value_or(store::StampPlace{before, 0});
+    now.place = found.next.value_or(shard::StampPlace{before, 0});
     settled = now.all_settled ? std::max(settled, now.place.updated) : settled;
     purging_[shard] = more ? std::optional(now) : std::nullopt;
     if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
@@ -271,8 +272,8 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
 
 bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before) {
   bool all_settled = true;
-  in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
-    const Purged purged = ops::purge(shards_, shard, batch, before, [&] { hold_back(shard, 0); });
+  shard::in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
+    const Purged purged = clean::purge(shards_, shard, batch, before, [&] { hold_back(shard, 0); });
     all_settled = all_settled && purged.all_settled;
     const std::lock_guard lock(mutex_);
     report_.purged += purged.removed;
@@ -283,7 +284,7 @@ bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base:
 void Cleaner::release() {
   on_all_shards([this](std::uint32_t shard) {
     for (const char* job : {"clean", "purge"}) {
-      const store::JobRow row = read_watermark(shard, job);
+      const job::JobRow row = read_watermark(shard, job);
       if (row.barrier) {
         write_watermark(shard, job, *row.barrier, "");
       }
@@ -311,4 +312,4 @@ std::vector<std::chrono::seconds> Cleaner::lags() {
   return lags;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

@@ -16,13 +16,13 @@
 #include "job/throttling.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 
 // The one cleaner of a cluster. pass() and sweep() may run in two threads at once; everything else is for one.
 class Cleaner {
  public:
   // Throws Error(busy), naming the holder, if another process cleans.
-  Cleaner(store::Shards& shards, const CleanOptions& options, JobControl& control);
+  Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
   // Reconciles what changed since the last pass, most recent first, on all shards at once. A shard that fails does not
   // keep the others from being finished; the first failure is thrown then. Throws Error(interrupted) when asked to
@@ -49,21 +49,21 @@ class Cleaner {
   void breathe(const char* job, std::uint32_t shard, const std::string& waiting);
   // Returns when `entities` more may be dealt with.
   void hold_back(std::uint32_t shard, std::size_t entities);
-  [[nodiscard]] store::JobRow read_watermark(std::uint32_t shard, const std::string& job);
+  [[nodiscard]] job::JobRow read_watermark(std::uint32_t shard, const std::string& job);
   void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
-                       const std::string& holder = store::this_process());
+                       const std::string& holder = job::this_process());
   void settle(std::uint32_t shard, Clock::time_point until);
   void find_lag(std::uint32_t shard, base::Stamp watermark);
   [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
   void clean_changed(std::uint32_t shard);
   void count_checked(std::uint64_t entities);
-  void mend(std::uint32_t shard, const store::Catalog& catalog, std::span<const Uuid> ids);
+  void mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
-  [[nodiscard]] bool is_building(const store::JobRow& backfill);
+  [[nodiscard]] bool is_building(const job::JobRow& backfill);
   // How far the purge of a shard has come.
   struct Purging {
-    store::StampPlace place;
+    shard::StampPlace place;
     bool all_settled = true;  // before it
   };
   // Stamps of tombstones that nothing needs any more are below it.
@@ -72,16 +72,16 @@ class Cleaner {
   // Returns whether nothing is left to be done about them.
   bool purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before);
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const CleanOptions& options_;
   JobControl& control_;
-  Throttling throttling_;
+  job::Throttling throttling_;
   std::vector<char> named_;                      // by shard: this process stands as the holder in its watermark's row
   std::vector<std::optional<Purging>> purging_;  // by shard: a purge that has not come to its end
   std::mutex mutex_;                             // guards everything below, and calls of on_progress
-  store::JobLock lock_;
+  job::JobLock lock_;
   CleanReport report_;
   std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

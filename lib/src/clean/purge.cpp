@@ -15,17 +15,17 @@
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids,
                                   base::Stamp before) {
   const Step step(steps::purge_lock_entities, shard);
   std::vector<Uuid> tombstones;
-  for (const store::EntityRow& row : store::read_entities(connection, ids, store::Lock::exclusive)) {
+  for (const shard::EntityRow& row : shard::read_entities(connection, ids, shard::Lock::exclusive)) {
     if (!row.body && row.updated < before) {
       tombstones.push_back(row.id);
     }
@@ -33,16 +33,16 @@ std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connecti
   return tombstones;
 }
 
-store::Catalog lock_fence(std::uint32_t shard, sql::Connection& connection) {
+shard::Catalog lock_fence(std::uint32_t shard, sql::Connection& connection) {
   const Step step(steps::purge_fence, shard);
-  static_cast<void>(store::lock_fence_shared(connection));
-  return store::load_catalog(connection);
+  static_cast<void>(shard::lock_fence_shared(connection));
+  return shard::load_catalog(connection);
 }
 
-void spare_those_with_rows(store::Shards& shards, std::uint32_t shard, const std::vector<store::Lease>& leases,
-                           const store::Catalog& catalog, std::vector<Uuid>& tombstones) {
+void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const std::vector<shard::Lease>& leases,
+                           const shard::Catalog& catalog, std::vector<Uuid>& tombstones) {
   const Step step(steps::purge_read_index_rows, shard);
-  for (const PlacedRow& row : read_rows(shards, leases, catalog, tombstones)) {
+  for (const shard::PlacedRow& row : shard::read_rows(shards, leases, catalog, tombstones)) {
     std::erase(tombstones, row.entry.entity_id);
   }
 }
@@ -51,43 +51,43 @@ std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std
                      base::Stamp before) {
   const Step step(steps::purge_delete, shard);
   return connection.execute(fmt::format("DELETE FROM entities WHERE id IN ({}) AND body IS NULL AND updated < {}",
-                                        store::id_list(tombstones), sql::stamp_literal(before)));
+                                        shard::id_list(tombstones), sql::stamp_literal(before)));
 }
 
 }  // namespace
 
-Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const store::StampPlace& behind,
+Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const shard::StampPlace& behind,
                            base::Stamp before, std::size_t entities) {
-  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+  return shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
     Tombstones found;
-    store::StampPlace end = {before, 0};
+    shard::StampPlace end = {before, 0};
     const sql::Result last = connection.query(
         fmt::format("SELECT updated, added_id FROM entities WHERE {} AND {} ORDER BY updated, added_id LIMIT {}, 1",
-                    store::later_than(behind), store::earlier_than(end), entities - 1));
+                    shard::later_than(behind), shard::earlier_than(end), entities - 1));
     if (!last.empty()) {
       found.next = {base::parse_stamp(last.text(0, 0)), last.unsigned_integer(0, 1)};
       end = {found.next->updated, found.next->added_id + 1};
     }
     const sql::Result rows = connection.query(
         fmt::format("SELECT id FROM entities WHERE {} AND {} AND body IS NULL ORDER BY updated, added_id",
-                    store::later_than(behind), store::earlier_than(end)));
+                    shard::later_than(behind), shard::earlier_than(end)));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      found.ids.push_back(store::require_uuid(rows.text(i, 0)));
+      found.ids.push_back(shard::require_uuid(rows.text(i, 0)));
     }
     return found;
   });
 }
 
-Purged purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
+Purged purge(shard::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
              const std::function<void()>& between) {
-  reconcile_in_slices(shards, shard, ids, ReconcileMode::repair, between);
+  reconcile::reconcile_in_slices(shards, shard, ids, reconcile::ReconcileMode::repair, between);
   const base::Deadline deadline = shards.deadline();
   return sql::with_retries(deadline, [&] {
-    const auto leases = connect_all(shards, deadline);
-    const store::Lease lease = shards.connect(shard, deadline);
-    return store::on_shard(shards, shard, [&] {
+    const auto leases = shard::connect_all(shards, deadline);
+    const shard::Lease lease = shards.connect(shard, deadline);
+    return shard::on_shard(shards, shard, [&] {
       sql::Transaction transaction(*lease);
-      const store::Catalog catalog = lock_fence(shard, *lease);
+      const shard::Catalog catalog = lock_fence(shard, *lease);
       std::vector<Uuid> tombstones = lock_tombstones(shard, *lease, ids, before);
       const std::size_t locked = tombstones.size();
       spare_those_with_rows(shards, shard, leases, catalog, tombstones);
@@ -102,4 +102,4 @@ Purged purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> i
   });
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

@@ -13,16 +13,16 @@
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::clean {
 
 struct Tombstones {
   std::vector<Uuid> ids;                  // in the order of their stamps
-  std::optional<store::StampPlace> next;  // where to look for more; absent if there are no more
+  std::optional<shard::StampPlace> next;  // where to look for more; absent if there are no more
 };
 
 // Those among the next `entities` of a shard behind a place that have stamps below `before`. Of any kind: to find
 // tombstones each is looked at, and a store has many more entities than it has those.
-[[nodiscard]] Tombstones find_tombstones(store::Shards& shards, std::uint32_t shard, const store::StampPlace& behind,
+[[nodiscard]] Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const shard::StampPlace& behind,
                                          base::Stamp before, std::size_t entities);
 
 constexpr std::size_t purge_batch = 200;  // ids
@@ -36,7 +36,7 @@ struct Purged {
 // which no index row is left, each under its row lock: nobody can put the entity while its rows are looked for, and
 // one that was put and deleted since it was found is not old. `between` is called before each few ids; if it throws,
 // nothing is removed.
-Purged purge(store::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
+Purged purge(shard::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
              const std::function<void()>& between);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::clean

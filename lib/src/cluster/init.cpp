@@ -16,7 +16,7 @@
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::cluster {
 namespace {
 
 // What was found on a shard before anything was created.
@@ -40,7 +40,7 @@ Found look_at(sql::Connection& connection, const std::string& database) {
       const auto row =
           connection.query("SELECT cluster_id, shard_count FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
       if (!row.empty()) {
-        found.cluster_id = store::require_uuid(row.text(0, 0));
+        found.cluster_id = shard::require_uuid(row.text(0, 0));
         found.shard_count = row.unsigned_integer(0, 1);
       }
     }
@@ -49,7 +49,7 @@ Found look_at(sql::Connection& connection, const std::string& database) {
 }
 
 // The cluster's id: the cluster file's, else that of the shards that have one, else absent.
-std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>& found,
+std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>& found,
                                 std::optional<std::uint32_t> accept_empty_shard) {
   std::optional<Uuid> id = shards.cluster().cluster_id;
   bool any_entities = false;
@@ -61,7 +61,7 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
       throw error.with("expected", to_string(*id)).with("found", to_string(*found[shard].cluster_id));
     }
     if (found[shard].cluster_id && found[shard].shard_count != shards.count()) {
-      store::on_shard(shards, shard, [&] { throw store::other_shard_count(found[shard].shard_count, shards.count()); });
+      shard::on_shard(shards, shard, [&] { throw shard::other_shard_count(found[shard].shard_count, shards.count()); });
     }
     id = found[shard].cluster_id ? found[shard].cluster_id : id;
   }
@@ -84,38 +84,38 @@ std::optional<Uuid> agree_on_id(store::Shards& shards, const std::vector<Found>&
 }
 
 // Returns the id that the shard has then: another one's, if another init came first.
-Uuid create_on(store::Shards& shards, std::uint32_t shard, const Uuid& id, const base::Deadline& deadline) {
+Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const base::Deadline& deadline) {
   {
     const auto server = shards.connect_unchecked(shard, deadline, false);
     server->execute("CREATE DATABASE IF NOT EXISTS " + sql::quote_identifier(shards.cluster().shards[shard].database) +
                     " CHARACTER SET utf8mb4");
   }
   const auto connection = shards.connect_unchecked(shard, deadline, true);
-  for (const std::string& table : store::tool_tables()) {
+  for (const std::string& table : shard::tool_tables()) {
     connection->execute(table);
   }
   connection->execute(
       fmt::format("INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
                   "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
-                  store::id_literal(id), shard, shards.count(), store::format_version, base::random_u64()));
-  return store::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
+                  shard::id_literal(id), shard, shards.count(), shard::format_version, base::random_u64()));
+  return shard::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
 // A shard that joins empty holds none of the index rows it should: until they are there again, and its catalog knows
 // the indexes, no index is ready anywhere.
-std::vector<std::string> unready_indexes(store::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
+std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
   std::set<std::string> unready;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     if (shard == joining) {
       continue;
     }
-    store::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const store::Fence&) {
-      for (const store::CatalogIndex& index : store::load_catalog(connection).indexes) {
+    shard::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const shard::Fence&) {
+      for (const shard::CatalogIndex& index : shard::load_catalog(connection).indexes) {
         const std::string& table = index.definition.table;
         if (index.state == IndexState::ready || index.state == IndexState::building) {
           static_cast<void>(
-              store::set_index_state(connection, table, index.generation, {IndexState::ready}, IndexState::building));
-          store::remove_job(connection, "backfill", table, index.generation);
+              shard::set_index_state(connection, table, index.generation, {IndexState::ready}, IndexState::building));
+          job::remove_job(connection, "backfill", table, index.generation);
           unready.insert(table);
         }
       }
@@ -126,7 +126,7 @@ std::vector<std::string> unready_indexes(store::Shards& shards, std::uint32_t jo
 
 }  // namespace
 
-InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
+InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
   if (accept_empty_shard && *accept_empty_shard >= shards.count()) {
     throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty_shard)}},
                 fmt::format("shards are numbered 0 to {}", shards.count() - 1));
@@ -136,7 +136,7 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     found.push_back(sql::with_retries(deadline, [&] {
       const auto connection = shards.connect_unchecked(shard, deadline, false);
-      return store::on_shard(shards, shard,
+      return shard::on_shard(shards, shard,
                              [&] { return look_at(*connection, shards.cluster().shards[shard].database); });
     }));
   }
@@ -151,7 +151,7 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
     if (!found[shard].cluster_id) {
       // Shard 0 decides the id, so that two first inits at once agree.
       report.cluster_id = sql::with_retries(deadline, [&] {
-        return store::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
+        return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
@@ -159,4 +159,4 @@ InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty
   return report;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::cluster

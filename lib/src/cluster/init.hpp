@@ -7,9 +7,9 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::cluster {
 
 // See Datastore::init.
-InitReport init(store::Shards& shards, std::optional<std::uint32_t> accept_empty_shard);
+InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::cluster

@@ -27,29 +27,29 @@ std::string to_string(ShardState state) {
   return {};
 }
 
-namespace ops {
+namespace cluster {
 namespace {
 
 // Returns the id of the shard's cluster.
-Uuid ask(store::Shards& shards, ShardStatus& status) {
-  const store::Lease lease = shards.connect_once(status.shard);
+Uuid ask(shard::Shards& shards, ShardStatus& status) {
+  const shard::Lease lease = shards.connect_once(status.shard);
   status.server = lease->server_version();
   const auto row = lease->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1");
-  status.entities = store::estimate_rows(*lease, "entities");
-  for (const store::CatalogIndex& index : store::load_catalog(*lease).indexes) {
+  status.entities = shard::estimate_rows(*lease, "entities");
+  for (const shard::CatalogIndex& index : shard::load_catalog(*lease).indexes) {
     status.indexes.push_back(
         {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});
   }
-  for (const store::JobRow& job : store::read_jobs(*lease)) {
+  for (const job::JobRow& job : job::read_jobs(*lease)) {
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});
   }
-  return store::require_uuid(row.text(0, 0));
+  return shard::require_uuid(row.text(0, 0));
 }
 
 // A process that died, or ended while a shard was down, could not take its name back: who is at work holds the job's
 // lock, which is on shard 0. If that cannot be asked, names stay as they are.
-void forget_the_ended(store::Shards& shards, const std::vector<ShardStatus*>& asked) {
-  std::optional<store::Lease> lease;
+void forget_the_ended(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
+  std::optional<shard::Lease> lease;
   for (ShardStatus* status : asked) {
     for (JobStatus& job : status->jobs) {
       if (job.holder.empty()) {
@@ -59,7 +59,7 @@ void forget_the_ended(store::Shards& shards, const std::vector<ShardStatus*>& as
         if (!lease) {
           lease.emplace(shards.connect_once(0));
         }
-        if (!store::is_under_way(shards, **lease, job.job, job.table)) {
+        if (!job::is_under_way(shards, **lease, job.job, job.table)) {
           job.holder.clear();
         }
       } catch (const Error&) {  // what is wrong with shard 0 stands in its own line
@@ -75,7 +75,7 @@ void leave_out_idle_cleaners(ShardStatus& status) {
                 [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
 }
 
-void tidy_jobs(store::Shards& shards, const std::vector<ShardStatus*>& asked) {
+void tidy_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
   forget_the_ended(shards, asked);
   for (ShardStatus* status : asked) {
     leave_out_idle_cleaners(*status);
@@ -84,7 +84,7 @@ void tidy_jobs(store::Shards& shards, const std::vector<ShardStatus*>& asked) {
 
 // A read-only server may be tried again like one that is down, but it answers.
 ShardState state_after(const Error& error) {
-  if (dynamic_cast<const store::NotInitialised*>(&error) != nullptr) {
+  if (dynamic_cast<const shard::NotInitialised*>(&error) != nullptr) {
     return ShardState::uninitialised;
   }
   const auto* const by_server = dynamic_cast<const sql::ServerError*>(&error);
@@ -93,13 +93,13 @@ ShardState state_after(const Error& error) {
 }
 
 // Calls `on_cluster_id` with the id that the shard says is its cluster's, if it answers.
-ShardStatus status_of(store::Shards& shards, std::uint32_t shard, const std::function<void(Uuid)>& on_cluster_id) {
+ShardStatus status_of(shard::Shards& shards, std::uint32_t shard, const std::function<void(Uuid)>& on_cluster_id) {
   ShardStatus status;
   status.shard = shard;
   status.address = to_string(shards.cluster().shards.at(shard).address);
   status.database = shards.cluster().shards.at(shard).database;
   try {
-    store::on_shard(shards, shard, [&] { on_cluster_id(ask(shards, status)); });
+    shard::on_shard(shards, shard, [&] { on_cluster_id(ask(shards, status)); });
   } catch (const Error& error) {
     status.error = error;
     status.state = state_after(error);
@@ -109,7 +109,7 @@ ShardStatus status_of(store::Shards& shards, std::uint32_t shard, const std::fun
 
 }  // namespace
 
-Status status(store::Shards& shards) {
+Status status(shard::Shards& shards) {
   Status status;
   std::mutex mutex;  // guards cluster_id
   status.shards.resize(shards.count());
@@ -131,11 +131,11 @@ Status status(store::Shards& shards) {
   return status;
 }
 
-ShardStatus status(store::Shards& shards, std::uint32_t shard) {
+ShardStatus status(shard::Shards& shards, std::uint32_t shard) {
   ShardStatus status = status_of(shards, shard, [](Uuid) {});
   tidy_jobs(shards, {&status});
   return status;
 }
 
-}  // namespace ops
+}  // namespace cluster
 }  // namespace looseleaf

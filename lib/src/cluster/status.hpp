@@ -5,11 +5,11 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::cluster {
 
 // Asks all shards at once, each with one try; a shard that cannot be asked is part of the answer.
-[[nodiscard]] Status status(store::Shards& shards);
+[[nodiscard]] Status status(shard::Shards& shards);
 // Asks one shard.
-[[nodiscard]] ShardStatus status(store::Shards& shards, std::uint32_t shard);
+[[nodiscard]] ShardStatus status(shard::Shards& shards, std::uint32_t shard);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::cluster

@@ -21,7 +21,7 @@
 
 #include "base/text.hpp"
 
-namespace looseleaf::sql {
+namespace looseleaf::config {
 namespace {
 
 namespace fs = std::filesystem;
@@ -442,12 +442,12 @@ OptionFileValues read_option_files(const std::string& defaults_file, const std::
   return reader.merged();
 }
 
-ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard, const Overrides& overrides) {
+sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard, const Overrides& overrides) {
   OptionFileValues files =
       overrides.defaults_file.empty()
           ? read_option_files(cluster.defaults_file, shard.option_group, "defaults_file in the cluster file")
           : read_option_files(overrides.defaults_file, shard.option_group);
-  ConnectOptions options;
+  sql::ConnectOptions options;
   options.address = shard.address;
   options.database = shard.database;
   options.user = first_not_empty({shard.user, cluster.user, files.user});
@@ -472,4 +472,4 @@ ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& sha
   return options;
 }
 
-}  // namespace looseleaf::sql
+}  // namespace looseleaf::config

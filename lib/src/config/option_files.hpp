@@ -7,7 +7,7 @@
 
 #include "sql/connection.hpp"
 
-namespace looseleaf::sql {
+namespace looseleaf::config {
 
 // What was found in the groups [client], [looseleaf] and the shard's own; a later group wins over an earlier one, and
 // within a group a later line or file. Only what a client needs: anything else, LOCAL INFILE included, is ignored, and
@@ -33,7 +33,7 @@ struct Overrides {
   std::string defaults_file;
   std::optional<SslMode> ssl_mode;
 };
-[[nodiscard]] ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard,
-                                                const Overrides& overrides);
+[[nodiscard]] sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard,
+                                                     const Overrides& overrides);
 
-}  // namespace looseleaf::sql
+}  // namespace looseleaf::config

@@ -15,17 +15,17 @@
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
-Error other_definition(const store::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
+Error other_definition(const shard::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
                        const IndexDefinition& given) {
   Error::Context context = shards.where(shard);
   context.emplace_back("index", given.table);
-  for (const std::string& difference : definition_differences(in_force, given)) {
+  for (const std::string& difference : model::definition_differences(in_force, given)) {
     context.emplace_back("difference", difference);  // a line each: Error::with would keep the first alone
   }
   return {ErrorCode::bad_definition, "index exists with another definition", std::move(context),
@@ -41,7 +41,7 @@ bool is_being_dropped(const KnownIndex& everywhere) {
 }
 
 // Refuses what a definition cannot be created beside.
-void check(store::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
+void check(shard::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
            const base::Deadline& deadline) {
   if (is_being_dropped(everywhere)) {
     throw Error(ErrorCode::bad_index, "an index of this name is being dropped", {{"index", definition.table}},
@@ -58,7 +58,7 @@ void check(store::Shards& shards, const IndexDefinition& definition, const Known
       throw error.with("index", definition.table);
     }
   }
-  for (const std::string& name : all_indexes(shards, deadline)) {
+  for (const std::string& name : shard::all_indexes(shards, deadline)) {
     if (name != definition.table && base::ascii_lower(name) == base::ascii_lower(definition.table)) {
       throw Error(ErrorCode::bad_definition, "index differs from another one only in case",
                   {{"index", definition.table}, {"other", name}}, "some servers cannot tell such tables apart");
@@ -83,7 +83,7 @@ IndexState state_of(const KnownIndex& everywhere) {
 
 class Creation {
  public:
-  Creation(store::Shards& shards, const IndexDefinition& definition)
+  Creation(shard::Shards& shards, const IndexDefinition& definition)
       : shards_(shards),
         definition_(definition),
         deadline_(shards.deadline()),
@@ -124,7 +124,7 @@ class Creation {
   // A crashed create of the same definition goes on under its generation; one of another definition is undone first,
   // under its own intent, so that a crash meanwhile leaves nothing that nobody knows of.
   KnownIndex claim(const KnownIndex& before) {
-    const std::optional<store::JobRow> left = before.create_intent;
+    const std::optional<job::JobRow> left = before.create_intent;
     generation_ = before.generation().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
       change_.claim(left->generation, left->detail, steps::create_intent);
@@ -145,7 +145,7 @@ class Creation {
   }
 
   void drop_leftover(sql::Connection& connection, std::uint64_t generation) const {
-    if (comment_of_table(connection, definition_.table) == store::table_comment(generation)) {
+    if (comment_of_table(connection, definition_.table) == shard::table_comment(generation)) {
       connection.execute("DROP TABLE " + sql::quote_identifier(definition_.table));
     }
   }
@@ -153,9 +153,9 @@ class Creation {
   void create_table(sql::Connection& connection) const {
     const auto comment = comment_of_table(connection, definition_.table);
     if (!comment) {
-      connection.execute(fmt::format("{} COMMENT='{}'", store::create_index_table(definition_, connection.flavour()),
-                                     store::table_comment(generation_)));
-    } else if (*comment != store::table_comment(generation_)) {
+      connection.execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, connection.flavour()),
+                                     shard::table_comment(generation_)));
+    } else if (*comment != shard::table_comment(generation_)) {
       throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",
                   {{"table", definition_.table}, {"comment", *comment}},
                   "rename or drop that table, or give the index another name");
@@ -169,9 +169,9 @@ class Creation {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::create_demote, shard);
       change_.change_catalog(shard, [&](sql::Connection& connection) {
-        static_cast<void>(store::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
+        static_cast<void>(shard::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
                                                  IndexState::building));
-        store::remove_job(connection, "backfill", definition_.table, generation_);
+        job::remove_job(connection, "backfill", definition_.table, generation_);
       });
     }
   }
@@ -182,12 +182,12 @@ class Creation {
     bool empty = false;
     change_.change_catalog(shard, [&](sql::Connection& connection) {
       empty = connection.query("SELECT 1 FROM entities LIMIT 1").empty();
-      store::add_index(connection, definition_, generation_, IndexState::building);
+      shard::add_index(connection, definition_, generation_, IndexState::building);
     });
     return empty;
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const IndexDefinition& definition_;
   const base::Deadline deadline_;
   IndexChange change_;
@@ -196,7 +196,7 @@ class Creation {
 
 }  // namespace
 
-std::vector<CreateReport> create_indexes(store::Shards& shards, const std::vector<IndexDefinition>& definitions) {
+std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
   shards.check_identities();
   std::vector<CreateReport> reports;
   for (const IndexDefinition& definition : definitions) {
@@ -208,7 +208,7 @@ std::vector<CreateReport> create_indexes(store::Shards& shards, const std::vecto
 namespace {
 
 // What create_indexes() would do on one shard.
-CreatePlan::Step plan_shard(store::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
+CreatePlan::Step plan_shard(shard::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
                             const KnownIndex& everywhere, const base::Deadline& deadline) {
   CreatePlan::Step step;
   step.shards = {shard};
@@ -217,13 +217,13 @@ CreatePlan::Step plan_shard(store::Shards& shards, std::uint32_t shard, const In
     return step;
   }
   step.note = "to be put in the catalog, state building";
-  store::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
+  shard::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
     const auto comment = comment_of_table(connection, definition.table);
     const auto generation = everywhere.generation();
-    if (comment && generation && *comment == store::table_comment(*generation)) {
+    if (comment && generation && *comment == shard::table_comment(*generation)) {
       step.note = "its table is there, " + step.note;
     } else {
-      step.sql = store::create_index_table(definition, connection.flavour()) + ";";
+      step.sql = shard::create_index_table(definition, connection.flavour()) + ";";
     }
   });
   return step;
@@ -231,7 +231,7 @@ CreatePlan::Step plan_shard(store::Shards& shards, std::uint32_t shard, const In
 
 }  // namespace
 
-std::vector<CreatePlan> plan_indexes(store::Shards& shards, const std::vector<IndexDefinition>& definitions) {
+std::vector<CreatePlan> plan_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
   const base::Deadline deadline = shards.deadline();
   std::vector<CreatePlan> plans;
   for (const IndexDefinition& definition : definitions) {
@@ -255,4 +255,4 @@ std::vector<CreatePlan> plan_indexes(store::Shards& shards, const std::vector<In
   return plans;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

@@ -6,11 +6,11 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 
 // See Datastore::create_indexes and Datastore::plan_indexes.
-std::vector<CreateReport> create_indexes(store::Shards& shards, const std::vector<IndexDefinition>& definitions);
-[[nodiscard]] std::vector<CreatePlan> plan_indexes(store::Shards& shards,
+std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions);
+[[nodiscard]] std::vector<CreatePlan> plan_indexes(shard::Shards& shards,
                                                    const std::vector<IndexDefinition>& definitions);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

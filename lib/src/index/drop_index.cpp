@@ -9,25 +9,25 @@
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 constexpr int er_table_access_denied = 1142;
 
-KnownIndex look_up_known_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+KnownIndex look_up_known_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   KnownIndex everywhere = look_up_with_intents(shards, table, deadline);
   if (!everywhere.generation()) {
-    throw no_such_index(shards, table);
+    throw shard::no_such_index(shards, table);
   }
   return everywhere;
 }
 
 class Drop {
  public:
-  Drop(store::Shards& shards, const std::string& table, bool keep_table)
+  Drop(shard::Shards& shards, const std::string& table, bool keep_table)
       : shards_(shards), table_(table), keep_table_(keep_table), deadline_(shards.deadline()) {}
 
   DropReport run() {
@@ -49,8 +49,8 @@ class Drop {
     const std::string statement =
         keep_table_ ? fmt::format("RENAME TABLE {0} TO {0}", name) : fmt::format("DROP VIEW {}", name);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-        if (comment_of_table(connection, table_) != store::table_comment(generation)) {
+      shard::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
+        if (comment_of_table(connection, table_) != shard::table_comment(generation)) {
           return;
         }
         try {
@@ -84,8 +84,8 @@ class Drop {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::drop_catalog, shard);
       change.change_catalog(shard, [&](sql::Connection& connection) {
-        store::remove_index(connection, table_, generation_);
-        store::remove_job(connection, "backfill", table_, generation_);
+        shard::remove_index(connection, table_, generation_);
+        job::remove_job(connection, "backfill", table_, generation_);
       });
     }
     change.finish(steps::drop_finish);
@@ -96,7 +96,7 @@ class Drop {
 
   // Only a table of this generation is touched.
   void remove_table(sql::Connection& connection) const {
-    if (comment_of_table(connection, table_) != store::table_comment(generation_)) {
+    if (comment_of_table(connection, table_) != shard::table_comment(generation_)) {
       return;
     }
     const std::string name = sql::quote_identifier(table_);
@@ -112,7 +112,7 @@ class Drop {
     return fmt::format("{}_dropped_{:016x}", table_.substr(0, 64 - 25), generation_);
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::string& table_;
   bool keep_table_;
   const base::Deadline deadline_;
@@ -122,16 +122,16 @@ class Drop {
 
 }  // namespace
 
-DropReport drop_index(store::Shards& shards, const std::string& table, const DropOptions& options) {
+DropReport drop_index(shard::Shards& shards, const std::string& table, const DropOptions& options) {
   shards.check_identities();
   return Drop(shards, table, options.keep_table).run();
 }
 
-void require_indexes(store::Shards& shards, const std::vector<std::string>& tables) {
+void require_indexes(shard::Shards& shards, const std::vector<std::string>& tables) {
   shards.check_identities();
   for (const std::string& table : tables) {
     static_cast<void>(look_up_known_index(shards, table, shards.deadline()));
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

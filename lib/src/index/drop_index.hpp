@@ -7,13 +7,13 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 
 // Queries stop first, then writers, then the tables go, then the catalog rows; may be repeated at any point.
 // Throws Error(bad_index) if nothing is known of such an index.
-DropReport drop_index(store::Shards& shards, const std::string& table, const DropOptions& options);
+DropReport drop_index(shard::Shards& shards, const std::string& table, const DropOptions& options);
 
 // The same for the first of these of which nothing is known.
-void require_indexes(store::Shards& shards, const std::vector<std::string>& tables);
+void require_indexes(shard::Shards& shards, const std::vector<std::string>& tables);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

@@ -10,11 +10,11 @@
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 namespace {
 
 // Locks are named server-wide and 64 characters long at most.
-std::string name_of_lock(const store::Shards& shards, std::uint32_t shard, const std::string& table) {
+std::string name_of_lock(const shard::Shards& shards, std::uint32_t shard, const std::string& table) {
   return fmt::format("looseleaf.ddl.{:016x}",
                      base::fnv1a(shards.cluster().shards[shard].database + '\n' + base::ascii_lower(table)));
 }
@@ -29,18 +29,18 @@ Error taken_over(const std::string& table) {
 // Ends the session, and with it the locks that it holds.
 class Closing {
  public:
-  explicit Closing(store::Lease& lease) : lease_(lease) {}
+  explicit Closing(shard::Lease& lease) : lease_(lease) {}
   ~Closing() { lease_.discard(); }
   Closing(const Closing&) = delete;
   Closing& operator=(const Closing&) = delete;
 
  private:
-  store::Lease& lease_;
+  shard::Lease& lease_;
 };
 
 }  // namespace
 
-IndexChange::IndexChange(store::Shards& shards, std::string job, std::string table, const base::Deadline& deadline)
+IndexChange::IndexChange(shard::Shards& shards, std::string job, std::string table, const base::Deadline& deadline)
     : shards_(shards),
       job_(std::move(job)),
       table_(std::move(table)),
@@ -48,26 +48,26 @@ IndexChange::IndexChange(store::Shards& shards, std::string job, std::string tab
       lock_(shards, "catalog", table_) {}
 
 void IndexChange::claim(std::uint64_t generation, const std::string& detail, std::string_view step) {
-  store::JobRow intent;
+  job::JobRow intent;
   intent.job = job_;
   intent.table = table_;
   intent.generation = generation;
   intent.detail = detail;
   intent.token = lock_.token();
-  intent.holder = store::this_process();
+  intent.holder = job::this_process();
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    const store::Step scope(step, shard);
+    const shard::Step scope(step, shard);
     with_named_lock(shard, [&](sql::Connection& connection) {
       sql::Transaction transaction(connection);
       connection.execute(
           fmt::format("DELETE FROM looseleaf_progress WHERE job IN ('create', 'drop') AND table_name = {}",
                       sql::text_literal(table_)));
-      store::write_job(connection, intent);
-      const store::Step commit(store::steps::intent_commit, shard);
+      job::write_job(connection, intent);
+      const shard::Step commit(shard::steps::intent_commit, shard);
       transaction.commit();
     });
   }
-  store::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
+  shard::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
     if (!is_ours(connection)) {  // another run began at shard 0 while we were on our way
       for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
         remove_intent(shard);
@@ -78,7 +78,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
 }
 
 void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
-  store::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const store::Fence&) {
+  shard::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const shard::Fence&) {
     if (!is_ours(connection)) {
       throw taken_over(table_);
     }
@@ -89,9 +89,9 @@ void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(s
 void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to,
                             std::string_view step) const {
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    const store::Step scope(step, shard);
+    const shard::Step scope(step, shard);
     change_catalog(shard, [&](sql::Connection& connection) {
-      static_cast<void>(store::set_index_state(connection, table_, generation, from, to));
+      static_cast<void>(shard::set_index_state(connection, table_, generation, from, to));
     });
   }
 }
@@ -110,20 +110,20 @@ void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
     if (!is_ours(connection)) {
       throw taken_over(table_);
     }
-    const store::Step scope(step, shard);
+    const shard::Step scope(step, shard);
     work(connection);
   });
 }
 
 void IndexChange::finish(std::string_view step) const {
   for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
-    const store::Step scope(step, shard);
+    const shard::Step scope(step, shard);
     remove_intent(shard);
   }
 }
 
 void IndexChange::remove_intent(std::uint32_t shard) const {
-  store::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
+  shard::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
     connection.execute(fmt::format("DELETE FROM looseleaf_progress WHERE job = '{}' AND table_name = {} AND token = {}",
                                    job_, sql::text_literal(table_), lock_.token()));
   });
@@ -132,11 +132,11 @@ void IndexChange::remove_intent(std::uint32_t shard) const {
 // The lock is the session's, so it lasts as long as a statement that this session has under way.
 void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
   const std::string name = name_of_lock(shards_, shard, table_);
-  store::on_shard(shards_, shard, [&] {
+  shard::on_shard(shards_, shard, [&] {
     sql::with_retries(deadline_, [&] {
-      store::Lease lease = shards_.connect(shard, deadline_);
+      shard::Lease lease = shards_.connect(shard, deadline_);
       const Closing closing(lease);
-      if (!store::get_named_lock(*lease, name, deadline_)) {
+      if (!job::get_named_lock(*lease, name, deadline_)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                                "another process changes this index's table all the time", {{"index", table_}},
                                "`looseleaf status` names it");
@@ -146,4 +146,4 @@ void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(
   });
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

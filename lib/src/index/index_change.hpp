@@ -12,7 +12,7 @@
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 
 // One run of create-index or drop-index of one index. A named lock keeps two runs apart, but it can be lost without its
 // holder noticing. So a run writes its intent, with a token of its own, on every shard before it changes anything, and
@@ -21,7 +21,7 @@ namespace looseleaf::ops {
 class IndexChange {
  public:
   // `job` is "create" or "drop". Throws Error(busy), naming the holder, if another run is under way.
-  IndexChange(store::Shards& shards, std::string job, std::string table, const base::Deadline& deadline);
+  IndexChange(shard::Shards& shards, std::string job, std::string table, const base::Deadline& deadline);
 
   // Writes the intent on every shard, in place of what an earlier run left there, to create or to drop. Once this has
   // returned no earlier run can change anything. Throws Error(busy) if another run did the same meanwhile; each begins
@@ -49,10 +49,10 @@ class IndexChange {
   void remove_intent(std::uint32_t shard) const;
   void with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const;
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::string job_, table_;
   const base::Deadline& deadline_;
-  store::JobLock lock_;
+  job::JobLock lock_;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

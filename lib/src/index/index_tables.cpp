@@ -5,10 +5,10 @@
 
 #include "sql/literals.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::index {
 
 std::optional<std::uint64_t> KnownIndex::generation() const {
-  if (const auto in_catalog = IndexEverywhere::generation()) {
+  if (const auto in_catalog = shard::IndexEverywhere::generation()) {
     return in_catalog;
   }
   if (drop_intent) {
@@ -17,13 +17,13 @@ std::optional<std::uint64_t> KnownIndex::generation() const {
   return create_intent ? std::optional(create_intent->generation) : std::nullopt;
 }
 
-KnownIndex look_up_with_intents(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+KnownIndex look_up_with_intents(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   KnownIndex known;
-  store::with_shard(shards, 0, deadline, [&](sql::Connection& connection) {
-    known.create_intent = store::read_job(connection, "create", table);
-    known.drop_intent = store::read_job(connection, "drop", table);
+  shard::with_shard(shards, 0, deadline, [&](sql::Connection& connection) {
+    known.create_intent = job::read_job(connection, "create", table);
+    known.drop_intent = job::read_job(connection, "drop", table);
   });
-  known.on_shard = look_up_index(shards, table, deadline).on_shard;
+  known.on_shard = shard::look_up_index(shards, table, deadline).on_shard;
   return known;
 }
 
@@ -35,4 +35,4 @@ std::optional<std::string> comment_of_table(sql::Connection& connection, const s
   return found.empty() ? std::nullopt : std::optional(found.text(0, 0));
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::index

@@ -12,7 +12,7 @@
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::job {
 namespace {
 
 constexpr const char* columns =
@@ -53,7 +53,7 @@ std::string key(const std::string& job, const std::string& table) {
 }
 
 // Locks are named server-wide and 64 characters long at most.
-std::string name_of_lock(const Shards& shards, const std::string& job, const std::string& table) {
+std::string name_of_lock(const shard::Shards& shards, const std::string& job, const std::string& table) {
   return fmt::format("looseleaf.{:016x}",
                      base::fnv1a(shards.cluster().shards.front().database + '\n' + job + '\n' + table));
 }
@@ -133,7 +133,8 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
       fmt::format("DELETE FROM looseleaf_progress WHERE {} AND generation = {}", key(job, table), generation));
 }
 
-bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job, const std::string& table) {
+bool is_under_way(const shard::Shards& shards, sql::Connection& connection, const std::string& job,
+                  const std::string& table) {
   return session_with_lock(connection, name_of_lock(shards, locked_as(job), table)).has_value();
 }
 
@@ -159,7 +160,7 @@ std::string this_process() {
   return fmt::format("{} pid {}", host.data(), ::getpid());
 }
 
-JobLock::JobLock(Shards& shards, std::string job, std::string table)
+JobLock::JobLock(shard::Shards& shards, std::string job, std::string table)
     : shards_(shards),
       job_(std::move(job)),
       table_(std::move(table)),
@@ -223,7 +224,7 @@ void JobLock::acquire() {
       lease_->discard();
       lease_.reset();
     }
-    Lease lease = shards_.connect(0, deadline);
+    shard::Lease lease = shards_.connect(0, deadline);
     try {
       lease->execute("SET SESSION wait_timeout = 120");
       if (!take(*lease, deadline)) {
@@ -275,4 +276,4 @@ void JobLock::keep_alive() {
   }
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::job

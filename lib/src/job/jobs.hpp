@@ -12,7 +12,7 @@
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::job {
 
 // What a job left on one shard. Only the job's own code gives meaning to position, barrier and detail.
 struct JobRow {
@@ -42,7 +42,7 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
                 std::uint64_t generation);
 
 // Whether a process is at work on the job that such a row is about; asked on a connection to shard 0.
-[[nodiscard]] bool is_under_way(const Shards& shards, sql::Connection& connection, const std::string& job,
+[[nodiscard]] bool is_under_way(const shard::Shards& shards, sql::Connection& connection, const std::string& job,
                                 const std::string& table);
 
 // Gets a named lock for the connection's session, for which it waits a second; near the deadline, where a connection
@@ -58,7 +58,7 @@ void remove_job(sql::Connection& connection, const std::string& job, const std::
 class JobLock {
  public:
   // Throws Error(busy), naming the holder, if another process has it.
-  JobLock(Shards& shards, std::string job, std::string table);
+  JobLock(shard::Shards& shards, std::string job, std::string table);
   ~JobLock();
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
@@ -76,12 +76,12 @@ class JobLock {
   void end_former_session(sql::Connection& connection) const;
   [[nodiscard]] Error held_by_another(sql::Connection& connection) const;
 
-  Shards& shards_;
+  shard::Shards& shards_;
   std::string job_, table_, name_;
   std::uint64_t token_;
   std::string own_name_;
-  std::optional<Lease> lease_;
+  std::optional<shard::Lease> lease_;
   std::chrono::steady_clock::time_point asked_;
 };
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::job

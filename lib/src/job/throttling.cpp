@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-namespace looseleaf::ops {
+namespace looseleaf::job {
 namespace {
 
 constexpr auto look_every = std::chrono::seconds(1);
@@ -20,7 +20,7 @@ constexpr auto most_made_good = std::chrono::milliseconds(500);
 
 }  // namespace
 
-Throttling::Throttling(store::Shards& shards, const Throttle& limits) : shards_(shards), limits_(limits) {
+Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(shards), limits_(limits) {
   const auto& all = shards.cluster().shards;
   if (limits_.max_lag > 0 &&
       std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
@@ -85,7 +85,7 @@ std::string Throttling::busy_server() {
       continue;
     }
     const std::uint64_t running =
-        store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+        shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
           return connection.query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
         });
     if (running > limits_.max_load) {
@@ -127,4 +127,4 @@ std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::job

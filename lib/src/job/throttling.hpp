@@ -13,7 +13,7 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::job {
 
 // For all threads of one job.
 class Throttling {
@@ -23,7 +23,7 @@ class Throttling {
   using WhileWaiting = std::function<void(const std::string& reason)>;
 
   // Throws Error(usage) if max_lag is asked for and the cluster file names no replica.
-  Throttling(store::Shards& shards, const Throttle& limits);
+  Throttling(shard::Shards& shards, const Throttle& limits);
 
   // Returns when `entities` more may be dealt with. What came late by half a second or less is made good: what comes
   // after it need not wait until the rate is reached again.
@@ -47,7 +47,7 @@ class Throttling {
   std::string late_replica();
   std::string lateness(std::uint32_t shard, std::size_t n);
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const Throttle limits_;
   std::mutex turn_;
   std::mutex mutex_;                       // guards everything below
@@ -57,4 +57,4 @@ class Throttling {
   std::map<std::pair<std::uint32_t, std::size_t>, std::unique_ptr<sql::Connection>> replicas_;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::job

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace looseleaf::ops {
+namespace looseleaf::model {
 
 std::vector<std::string> definition_differences(const IndexDefinition& in_force, const IndexDefinition& given) {
   const auto before = nlohmann::json::parse(in_force.canonical_json());
@@ -21,4 +21,4 @@ std::vector<std::string> definition_differences(const IndexDefinition& in_force,
   return differences;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::model

@@ -11,7 +11,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/placement.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 namespace {
 
 constexpr std::size_t ids_at_once = 500;
@@ -20,7 +20,7 @@ constexpr std::size_t most_decoded = 1 << 20;    // bytes of texts that wait, of
 
 // What was read of an entity, and its text if that was decoded already.
 struct Found {
-  store::EntityBody body;
+  shard::EntityBody body;
   std::optional<std::string> text;
 };
 
@@ -28,7 +28,7 @@ using Bodies = std::map<Uuid, Found>;
 
 Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   Bodies bodies;
-  for (store::EntityBody& body : store::read_bodies(connection, ids, max_size)) {
+  for (shard::EntityBody& body : shard::read_bodies(connection, ids, max_size)) {
     bodies.emplace(body.id, Found{std::move(body), std::nullopt});
   }
   return bodies;
@@ -57,13 +57,13 @@ void decode(Bodies& bodies, const GetHooks& hooks) {
 class Batch {
  public:
   // `partial`: what cannot be had is passed over.
-  Batch(store::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks)
+  Batch(shard::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks)
       : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks) {}
 
   void read(std::span<const Uuid> ids) {
     std::map<std::uint32_t, std::set<Uuid>> by_shard;
     for (const Uuid& id : ids) {
-      by_shard[store::shard_of(id, shards_.count())].insert(id);
+      by_shard[shard::shard_of(id, shards_.count())].insert(id);
     }
     std::vector<std::function<void()>> tasks;
     for (const auto& [shard, wanted] : by_shard) {
@@ -72,7 +72,7 @@ class Batch {
         tasks.emplace_back([&, shard = shard, &wanted = wanted] {
           tolerate(shard,
                    [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
-          ops::decode(into, hooks_);
+          read::decode(into, hooks_);
         });
       }
     }
@@ -81,7 +81,7 @@ class Batch {
 
   // Absent if it is passed over. To be called once for each time that an id was asked for.
   std::optional<GetResult> result_of(const Uuid& id) {
-    const std::uint32_t shard = store::shard_of(id, shards_.count());
+    const std::uint32_t shard = shard::shard_of(id, shards_.count());
     GetResult result{id, {}, {}};
     const auto found = bodies_.at(shard).find(id);
     if (found != bodies_.at(shard).end() && found->second.text) {
@@ -89,8 +89,8 @@ class Batch {
       return result;
     }
     if (found != bodies_.at(shard).end()) {
-      store::EntityBody large;
-      const store::EntityBody* body = &found->second.body;
+      shard::EntityBody large;
+      const shard::EntityBody* body = &found->second.body;
       if (!body->body) {
         tolerate(shard, [&] { large = read_large(shard, id); });
         body = &large;
@@ -109,20 +109,20 @@ class Batch {
 
  private:
   Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
-    return store::with_shard(
+    return shard::with_shard(
         shards_, shard, shards_.deadline(),
-        [&](sql::Connection& connection) { return ops::read(connection, ids, max_size); },
-        partial_ ? store::Purpose::brief : store::Purpose::general);
+        [&](sql::Connection& connection) { return read::read(connection, ids, max_size); },
+        partial_ ? shard::Purpose::brief : shard::Purpose::general);
   }
 
-  store::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
+  shard::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
     Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size);
-    return one.empty() ? store::EntityBody() : std::move(one.begin()->second.body);  // deleted meanwhile
+    return one.empty() ? shard::EntityBody() : std::move(one.begin()->second.body);  // deleted meanwhile
   }
 
-  void decode(std::uint32_t shard, const store::EntityBody& body, GetResult& result) const {
+  void decode(std::uint32_t shard, const shard::EntityBody& body, GetResult& result) const {
     try {
-      store::on_shard(shards_, shard, [&] {
+      shard::on_shard(shards_, shard, [&] {
         result.entity = Entity{result.id, codec::decode_body(*body.body, model::max_body_size)};
       });
     } catch (Error& error) {
@@ -144,7 +144,7 @@ class Batch {
     }
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   Unavailable& unavailable_;
   const bool partial_;
   const GetHooks& hooks_;
@@ -179,7 +179,7 @@ Unavailable::Shards Unavailable::down() const {
   return down_;
 }
 
-void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
+void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
               Unavailable& unavailable, Wanted wanted, const GetHooks& hooks) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
@@ -197,4 +197,4 @@ void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::funct
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

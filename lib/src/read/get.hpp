@@ -10,7 +10,7 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
 // The shards that cannot be asked, for whoever goes on without them: each is tried in vain once. Thread-safe.
 class Unavailable {
@@ -43,7 +43,7 @@ struct GetHooks {
   // Asked for each of `ids` in turn, by its place: whether to pass over it after all.
   std::function<bool(std::size_t at)> skip;
 };
-void get_each(store::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
+void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
               Unavailable& unavailable, Wanted wanted, const GetHooks& hooks = {});
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

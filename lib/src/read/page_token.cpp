@@ -11,7 +11,7 @@
 #include "base/base64.hpp"
 #include "base/text.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 namespace {
 
 constexpr std::size_t number_size = 8, sum_size = 4, id_size = 16;
@@ -116,7 +116,7 @@ class Reader {
 
 }  // namespace
 
-std::string make_token(const IndexDefinition& definition, const Query& query, const store::IndexEntry& last) {
+std::string make_token(const IndexDefinition& definition, const Query& query, const shard::IndexEntry& last) {
   std::string bytes;
   append_number(bytes, identity_of(definition, query));
   for (const model::Value& value : last.values) {
@@ -127,7 +127,7 @@ std::string make_token(const IndexDefinition& definition, const Query& query, co
   return base::to_base64url(bytes);
 }
 
-store::IndexEntry parse_token(const IndexDefinition& definition, const Query& query, const std::string& token) {
+shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query, const std::string& token) {
   const auto bytes = base::from_base64url(token);
   if (!bytes || bytes->size() < number_size + id_size + sum_size) {
     fail("not a page token");
@@ -140,7 +140,7 @@ store::IndexEntry parse_token(const IndexDefinition& definition, const Query& qu
   if (reader.number() != identity_of(definition, query)) {
     fail("the page token belongs to another query, or to another definition of the index");
   }
-  store::IndexEntry last;
+  shard::IndexEntry last;
   for (const Property& property : definition.properties) {
     last.values.push_back(reader.value(property.type));
   }
@@ -151,4 +151,4 @@ store::IndexEntry parse_token(const IndexDefinition& definition, const Query& qu
   return last;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

@@ -7,14 +7,14 @@
 
 #include "shard/index_rows.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
 // The last index row that was dealt with, bound to the definition, the conditions and the order of the query.
 [[nodiscard]] std::string make_token(const IndexDefinition& definition, const Query& query,
-                                     const store::IndexEntry& last);
+                                     const shard::IndexEntry& last);
 
 // Throws Error(usage) for what make_token() did not give for this query.
-[[nodiscard]] store::IndexEntry parse_token(const IndexDefinition& definition, const Query& query,
+[[nodiscard]] shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query,
                                             const std::string& token);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

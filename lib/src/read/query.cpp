@@ -21,14 +21,14 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
-store::Purpose purpose_of(const Query& query) {
-  return query.partial ? store::Purpose::brief : store::Purpose::general;
+shard::Purpose purpose_of(const Query& query) {
+  return query.partial ? shard::Purpose::brief : shard::Purpose::general;
 }
 
 constexpr std::size_t most_remembered = 65'536;  // ids, some 6 MiB
@@ -37,7 +37,7 @@ class Run {
  public:
   enum class Judgement { wanted, stale, repeat, unlike_where };
 
-  Run(store::Shards& shards, const store::CatalogIndex& index, const Query& query, Unavailable& unavailable)
+  Run(shard::Shards& shards, const shard::CatalogIndex& index, const Query& query, Unavailable& unavailable)
       : shards_(shards),
         index_(index),
         query_(query),
@@ -62,7 +62,7 @@ class Run {
   QueryReport run(const std::function<bool(const Entity&)>& on_entity) {
     while (true) {
       stop_if_asked();
-      const std::vector<store::IndexEntry> entries = next_batch();
+      const std::vector<shard::IndexEntry> entries = next_batch();
       if (entries.empty() || !give(entries, on_entity)) {
         break;
       }
@@ -93,7 +93,7 @@ class Run {
     Judge(const Run& run, const std::string& text)
         : run_(run), entity_(text), matching_(run.plan_.matching_rows(entity_)) {}
 
-    Judgement operator()(const store::IndexEntry& entry) const {
+    Judgement operator()(const shard::IndexEntry& entry) const {
       switch (run_.plan_.judge(entry, matching_)) {
         case QueryPlan::Verdict::stale:
           return Judgement::stale;
@@ -114,7 +114,7 @@ class Run {
   // Of the entries of a batch: by the threads that read the entities, as far as they have decoded them.
   class Judgements {
    public:
-    Judgements(const std::vector<store::IndexEntry>& entries, const Run& run)
+    Judgements(const std::vector<shard::IndexEntry>& entries, const Run& run)
         : entries_(entries), run_(run), judged_(entries.size()) {
       for (std::size_t i = 0; i < entries.size(); ++i) {
         by_id_.emplace_back(entries[i].entity_id, i);
@@ -163,15 +163,15 @@ class Run {
       return {first, last};
     }
 
-    const std::vector<store::IndexEntry>& entries_;
+    const std::vector<shard::IndexEntry>& entries_;
     const Run& run_;
     std::vector<std::pair<Uuid, std::size_t>> by_id_;  // where its entries are, sorted
     std::vector<std::optional<Judgement>> judged_;
   };
 
   // Merges the shards' rows. None are left if it is empty.
-  std::vector<store::IndexEntry> next_batch() {
-    std::vector<store::IndexEntry> batch;
+  std::vector<shard::IndexEntry> next_batch() {
+    std::vector<shard::IndexEntry> batch;
     while (batch.size() < batch_size_) {
       if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
         if (!batch.empty()) {
@@ -195,8 +195,8 @@ class Run {
   }
 
   // A row that stands on two shards, on one of them wrongly, counts once.
-  void take(ShardRows& from, std::vector<store::IndexEntry>& batch) {
-    store::IndexEntry entry = from.take();
+  void take(ShardRows& from, std::vector<shard::IndexEntry>& batch) {
+    shard::IndexEntry entry = from.take();
     if (entry == last_taken_) {
       ++report_.filtered_stale;
       return;
@@ -231,7 +231,7 @@ class Run {
   }
 
   // False when the caller wants no more.
-  bool give(const std::vector<store::IndexEntry>& entries, const std::function<bool(const Entity&)>& on_entity) {
+  bool give(const std::vector<shard::IndexEntry>& entries, const std::function<bool(const Entity&)>& on_entity) {
     const Step step(steps::query_read_entities, 0);
     std::vector<Uuid> ids;
     for (const auto& entry : entries) {
@@ -257,7 +257,7 @@ class Run {
   }
 
   // Without another look at its entity. `number`: of the entry in its batch.
-  bool skips(std::size_t number, const store::IndexEntry& entry, const Judgements& judgements) {
+  bool skips(std::size_t number, const shard::IndexEntry& entry, const Judgements& judgements) {
     if (judged_.contains(entry.entity_id)) {  // since this batch was put together
       ++report_.filtered_repeats;
       return true;
@@ -269,7 +269,7 @@ class Run {
     return false;
   }
 
-  bool give(const store::IndexEntry& entry, const GetResult& result, Judgement judgement,
+  bool give(const shard::IndexEntry& entry, const GetResult& result, Judgement judgement,
             const std::function<bool(const Entity&)>& on_entity) {
     if (several_rows_ && judgement != Judgement::stale) {
       remember(entry.entity_id);
@@ -308,8 +308,8 @@ class Run {
     judged_.insert(id);
   }
 
-  store::Shards& shards_;
-  const store::CatalogIndex& index_;
+  shard::Shards& shards_;
+  const shard::CatalogIndex& index_;
   const Query& query_;
   const QueryPlan plan_;
   const model::Filter filter_;
@@ -318,31 +318,31 @@ class Run {
   std::size_t batch_size_;
   const bool several_rows_;  // an entity may have
   std::set<Uuid> judged_;    // then: entities of which a row was found to be right
-  std::optional<store::IndexEntry> last_taken_, last_given_;
+  std::optional<shard::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
 };
 
-std::shared_ptr<const store::Catalog> catalog_of(store::Shards& shards, std::uint32_t shard, const Query& query,
+std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uint32_t shard, const Query& query,
                                                  const base::Deadline& deadline) {
   const auto load = [&](sql::Connection& connection) {
     auto catalog = shards.reload_catalog(shard, connection);
-    const store::CatalogIndex* const index = catalog->find(query.index);
+    const shard::CatalogIndex* const index = catalog->find(query.index);
     if (!index || index->state != IndexState::ready) {
-      store::validate_locks(connection);  // a server that was demoted may not know better
+      shard::validate_locks(connection);  // a server that was demoted may not know better
     }
     return catalog;
   };
-  return store::with_shard(shards, shard, deadline, load, purpose_of(query));
+  return shard::with_shard(shards, shard, deadline, load, purpose_of(query));
 }
 
 // Which shards are down, and why: asked all at once, since each of them takes its time.
-Unavailable::Shards find_down(store::Shards& shards) {
+Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&, shard] {
       try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), store::Purpose::brief));
+        static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::brief));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;
@@ -357,10 +357,10 @@ Unavailable::Shards find_down(store::Shards& shards) {
 
 // Definitions are the same on every shard; whether the index is ready is checked on each that is read. `down`: what is
 // not to be asked; who turns out to be down is added.
-std::shared_ptr<const store::Catalog> catalog_with(store::Shards& shards, const Query& query,
+std::shared_ptr<const shard::Catalog> catalog_with(shard::Shards& shards, const Query& query,
                                                    Unavailable::Shards& down) {
   const base::Deadline deadline = shards.deadline();
-  std::shared_ptr<const store::Catalog> last;
+  std::shared_ptr<const shard::Catalog> last;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     if (down.contains(shard)) {
       continue;
@@ -394,8 +394,8 @@ bool serves(const IndexDefinition& definition, const Query& query) {
 }
 
 // Names the indexes that can use the conditions.
-Error with_alternatives(Error error, const store::Catalog& catalog, const Query& query) {
-  for (const store::CatalogIndex& other : catalog.indexes) {
+Error with_alternatives(Error error, const shard::Catalog& catalog, const Query& query) {
+  for (const shard::CatalogIndex& other : catalog.indexes) {
     if (other.state == IndexState::ready && other.definition.table != query.index && serves(other.definition, query)) {
       error.with("can use them", other.definition.table);
     }
@@ -404,10 +404,10 @@ Error with_alternatives(Error error, const store::Catalog& catalog, const Query&
 }
 
 // A catalog as last seen, of any shard, in which the index is ready; null if there is none.
-std::shared_ptr<const store::Catalog> cached_catalog_with(store::Shards& shards, const Query& query) {
+std::shared_ptr<const shard::Catalog> cached_catalog_with(shard::Shards& shards, const Query& query) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     auto catalog = shards.cached_catalog(shard);
-    const store::CatalogIndex* const index = catalog ? catalog->find(query.index) : nullptr;
+    const shard::CatalogIndex* const index = catalog ? catalog->find(query.index) : nullptr;
     if (index && index->state == IndexState::ready) {
       return catalog;
     }
@@ -417,7 +417,7 @@ std::shared_ptr<const store::Catalog> cached_catalog_with(store::Shards& shards,
 
 // Answers by a catalog that may be out of date: whether the index is ready and still the same is asked after its rows
 // were read. Absent if it is not, or is not known; then nothing was given to the caller.
-std::optional<QueryReport> query_by_cache(store::Shards& shards, const Query& query,
+std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& query,
                                           const std::function<bool(const Entity&)>& on_entity) {
   const auto catalog = cached_catalog_with(shards, query);
   if (!catalog) {
@@ -440,7 +440,7 @@ std::optional<QueryReport> query_by_cache(store::Shards& shards, const Query& qu
 
 }  // namespace
 
-QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
+QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
   if (!query.partial) {  // else the shards that are down are looked for first
     if (auto report = query_by_cache(shards, query, on_entity)) {
       return *std::move(report);
@@ -448,9 +448,9 @@ QueryReport query(store::Shards& shards, const Query& query, const std::function
   }
   Unavailable::Shards down = query.partial ? find_down(shards) : Unavailable::Shards();
   const auto catalog = catalog_with(shards, query, down);
-  const store::CatalogIndex* index = catalog->find(query.index);
+  const shard::CatalogIndex* index = catalog->find(query.index);
   if (!index) {
-    throw no_such_index(shards, query.index);
+    throw shard::no_such_index(shards, query.index);
   }
   if (index->state != IndexState::ready) {
     throw not_ready(query.index, index->state);
@@ -464,4 +464,4 @@ QueryReport query(store::Shards& shards, const Query& query, const std::function
   return Run(shards, *index, query, unavailable).run(on_entity);
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

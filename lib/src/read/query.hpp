@@ -6,10 +6,10 @@
 
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
 // See Datastore::query. Throws Error(usage) for conditions that the index cannot use, Error(bad_index) if the index is
 // unknown, building, or dropped meanwhile.
-QueryReport query(store::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity);
+QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

@@ -16,7 +16,7 @@
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 namespace {
 
 std::vector<std::string> property_names(const IndexDefinition& definition) {
@@ -154,7 +154,7 @@ std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
   for (const Bound& bound : bounds_) {
     if (definition_.shard_on == bound.property && bound.op == Operator::equal) {
       for (const model::Value& value : bound.any_of) {
-        wanted.insert(store::shard_of(model::as_stored(definition_.properties[bound.property], value), count));
+        wanted.insert(shard::shard_of(model::as_stored(definition_.properties[bound.property], value), count));
       }
     }
   }
@@ -180,13 +180,13 @@ void QueryPlan::add_condition(sql::Statement& statement, const Bound& bound) con
     statement.add(column);
     for (const model::Value& value : bound.any_of) {
       statement.add(separator);
-      store::add_value(statement, model::as_stored(property, value));
+      shard::add_value(statement, model::as_stored(property, value));
       separator = ", ";
     }
     statement.add(")");
     return;
   }
-  store::add_value(statement.add(column).add(comparison(bound.op, cut, full)), stored);
+  shard::add_value(statement.add(column).add(comparison(bound.op, cut, full)), stored);
   if (bound.op == Operator::prefix) {
     if (const auto end = base::utf8_successor(*text)) {
       statement.add(" AND ").add(column).add(" < ").add_text(*end);
@@ -212,7 +212,7 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 // Only columns whose values differ are compared and ordered by: with a string that is fixed among them MariaDB does not
 // see that the rows come in order, and sorts all that match.
 sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_writable,
-                                 const std::optional<store::IndexEntry>& after, std::size_t limit, Order order) const {
+                                 const std::optional<shard::IndexEntry>& after, std::size_t limit, Order order) const {
   std::string select = "SELECT ";
   std::vector<std::string> ordered, literals;
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
@@ -222,11 +222,11 @@ sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_w
     }
     if (!is_fixed(i)) {
       ordered.push_back(column);
-      literals.push_back(after ? store::value_literal(after->values[i]) : std::string());
+      literals.push_back(after ? shard::value_literal(after->values[i]) : std::string());
     }
   }
   ordered.emplace_back("r.entity_id");
-  literals.push_back(after ? store::id_literal(after->entity_id) : std::string());
+  literals.push_back(after ? shard::id_literal(after->entity_id) : std::string());
   select.append("r.entity_id, c.generation = ").append(std::to_string(generation));
   select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(is_writable);
   select.append(" AS ready FROM ").append(sql::quote_identifier(definition_.table));
@@ -237,7 +237,7 @@ sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_w
     statement.add(" AND ");
   }
   if (after) {
-    statement.add(store::beyond(ordered, literals, descending_ ? "<" : ">")).add(" AND ");
+    statement.add(shard::beyond(ordered, literals, descending_ ? "<" : ">")).add(" AND ");
   }
   std::string end = "c.table_name = " + sql::text_literal(definition_.table);
   const char* separator = " ORDER BY ";
@@ -248,16 +248,16 @@ sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_w
   return statement.add(end.append(" LIMIT ").append(std::to_string(limit)));
 }
 
-std::vector<store::IndexEntry> QueryPlan::entries(const sql::Result& found) const {
-  std::vector<store::IndexEntry> entries(found.size());
+std::vector<shard::IndexEntry> QueryPlan::entries(const sql::Result& found) const {
+  std::vector<shard::IndexEntry> entries(found.size());
   for (std::size_t row = 0; row < found.size(); ++row) {
     std::size_t column = 0;
     entries[row].values.reserve(known_.size());
     for (std::size_t i = 0; i < known_.size(); ++i) {
       entries[row].values.push_back(
-          known_[i] ? *known_[i] : store::parse_cell(definition_.properties[i], found.text(row, column++)));
+          known_[i] ? *known_[i] : shard::parse_cell(definition_.properties[i], found.text(row, column++)));
     }
-    entries[row].entity_id = store::require_uuid(found.text(row, column));
+    entries[row].entity_id = shard::require_uuid(found.text(row, column));
   }
   return entries;
 }
@@ -306,15 +306,15 @@ std::vector<model::Row> QueryPlan::matching_rows(const model::StoredEntity& enti
   return rows;
 }
 
-QueryPlan::Verdict QueryPlan::judge(const store::IndexEntry& entry, const std::vector<model::Row>& matching) const {
+QueryPlan::Verdict QueryPlan::judge(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const {
   if (!std::binary_search(matching.begin(), matching.end(), entry.values)) {
     return Verdict::stale;
   }
   return entry.values == (descending_ ? matching.back() : matching.front()) ? Verdict::given : Verdict::repeat;
 }
 
-bool QueryPlan::before(const store::IndexEntry& a, const store::IndexEntry& b) const {
+bool QueryPlan::before(const shard::IndexEntry& a, const shard::IndexEntry& b) const {
   return descending_ ? b < a : a < b;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

@@ -12,7 +12,7 @@
 #include "model/stored_entity.hpp"
 #include "shard/index_rows.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
 class QueryPlan {
  public:
@@ -27,10 +27,10 @@ class QueryPlan {
   // snapshot, with this generation, and `is_writable`, which the server looks up once. Columns whose values the
   // conditions tell are left out: every cell costs.
   [[nodiscard]] sql::Statement select(std::uint64_t generation, std::string_view is_writable,
-                                      const std::optional<store::IndexEntry>& after, std::size_t limit,
+                                      const std::optional<shard::IndexEntry>& after, std::size_t limit,
                                       Order order = Order::of_query) const;
   // What such a SELECT has found.
-  [[nodiscard]] std::vector<store::IndexEntry> entries(const sql::Result& found) const;
+  [[nodiscard]] std::vector<shard::IndexEntry> entries(const sql::Result& found) const;
   // Of what was found, if that is anything.
   [[nodiscard]] bool was_ready(const sql::Result& found) const;
 
@@ -39,13 +39,13 @@ class QueryPlan {
   // By its entity's matching rows. stale: it is none of these. repeat: it is, but another one comes first in the order
   // of the query. So an entity with several is given once, without any memory of what was given.
   enum class Verdict { given, stale, repeat };
-  [[nodiscard]] Verdict judge(const store::IndexEntry& entry, const std::vector<model::Row>& matching) const;
+  [[nodiscard]] Verdict judge(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const;
 
   // Do the conditions tell the values of all properties?
   [[nodiscard]] bool is_point() const;
 
   // Does `a` come before `b` in the order of the query?
-  [[nodiscard]] bool before(const store::IndexEntry& a, const store::IndexEntry& b) const;
+  [[nodiscard]] bool before(const shard::IndexEntry& a, const shard::IndexEntry& b) const;
 
  private:
   struct Bound {  // one condition on one property
@@ -69,4 +69,4 @@ class QueryPlan {
   std::vector<std::optional<model::Value>> known_;  // what every row has of each property, if the conditions tell
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

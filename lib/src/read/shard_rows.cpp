@@ -10,10 +10,10 @@
 #include "shard/steps.hpp"
 #include "sql/errors.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 Error not_ready(const std::string& table, IndexState state) {
   if (state == IndexState::building) {
@@ -28,14 +28,14 @@ Error not_ready(const std::string& table, IndexState state) {
           fmt::format("`looseleaf drop-index {}` finishes that", table)};
 }
 
-store::IndexEntry ShardRows::take() {
-  store::IndexEntry entry = std::move(rows_.front());
+shard::IndexEntry ShardRows::take() {
+  shard::IndexEntry entry = std::move(rows_.front());
   rows_.pop_front();
   return entry;
 }
 
 void ShardRows::read() {
-  auto entries = store::with_shard(
+  auto entries = shard::with_shard(
       shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return read(connection); }, purpose_);
   ended_ = entries.size() < chunk_;
   if (!entries.empty()) {
@@ -48,7 +48,7 @@ void ShardRows::read() {
 
 // Where all rows have the same values a server spends a tenth of the statement on their order. So if these are likely
 // all of them, they are put in order here.
-std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection) {
+std::vector<shard::IndexEntry> ShardRows::read(sql::Connection& connection) {
   if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
     return read(connection, QueryPlan::Order::of_query);
   }
@@ -60,7 +60,7 @@ std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection) {
   return entries;
 }
 
-std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection, QueryPlan::Order order) {
+std::vector<shard::IndexEntry> ShardRows::read(sql::Connection& connection, QueryPlan::Order order) {
   const sql::Statement statement = plan_.select(index_.generation, connection.is_writable(), last_, chunk_, order);
   auto entries = select_checked(connection, statement);
   if (first_statement_.empty()) {
@@ -69,7 +69,7 @@ std::vector<store::IndexEntry> ShardRows::read(sql::Connection& connection, Quer
   return entries;
 }
 
-std::vector<store::IndexEntry> ShardRows::select_checked(sql::Connection& connection,
+std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connection,
                                                          const sql::Statement& statement) const {
   try {
     const sql::Result found = select(connection, statement);
@@ -106,14 +106,14 @@ void ShardRows::check_state(sql::Connection& connection) const {
       sql::Statement("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = ")
           .add_text(index_.definition.table));
   if (found.empty()) {
-    store::validate_locks(connection);
+    shard::validate_locks(connection);
     throw dropped();
   }
-  store::require_writable(connection, found.text(0, 2));
+  shard::require_writable(connection, found.text(0, 2));
   if (found.unsigned_integer(0, 0) != index_.generation) {
     throw dropped();
   }
-  const IndexState state = store::parse_index_state(found.text(0, 1));
+  const IndexState state = shard::parse_index_state(found.text(0, 1));
   if (state != IndexState::ready) {
     throw not_ready(index_.definition.table, state);
   }
@@ -126,4 +126,4 @@ Error ShardRows::dropped() const {
           "`looseleaf status` lists the indexes there are"};
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

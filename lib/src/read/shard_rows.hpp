@@ -16,7 +16,7 @@
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::read {
 
 // Says that an index cannot be queried in this state.
 [[nodiscard]] Error not_ready(const std::string& table, IndexState state);
@@ -28,8 +28,8 @@ class ShardRows {
   static constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // rows in memory at once
 
   // From after `after`, at first `chunk` of them at once.
-  ShardRows(store::Shards& shards, std::uint32_t shard, store::Purpose purpose, const store::CatalogIndex& index,
-            const QueryPlan& plan, std::optional<store::IndexEntry> after, std::size_t chunk)
+  ShardRows(shard::Shards& shards, std::uint32_t shard, shard::Purpose purpose, const shard::CatalogIndex& index,
+            const QueryPlan& plan, std::optional<shard::IndexEntry> after, std::size_t chunk)
       : shards_(shards),
         shard_(shard),
         purpose_(purpose),
@@ -43,34 +43,34 @@ class ShardRows {
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
-  [[nodiscard]] const store::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
+  [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
 
   // What came of it; the statement is the first one, empty if none was answered.
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
-  store::IndexEntry take();
+  shard::IndexEntry take();
   void read();
 
  private:
-  std::vector<store::IndexEntry> read(sql::Connection& connection);
-  std::vector<store::IndexEntry> read(sql::Connection& connection, QueryPlan::Order order);
-  [[nodiscard]] std::vector<store::IndexEntry> select_checked(sql::Connection& connection,
+  std::vector<shard::IndexEntry> read(sql::Connection& connection);
+  std::vector<shard::IndexEntry> read(sql::Connection& connection, QueryPlan::Order order);
+  [[nodiscard]] std::vector<shard::IndexEntry> select_checked(sql::Connection& connection,
                                                               const sql::Statement& statement) const;
   [[nodiscard]] sql::Result select(sql::Connection& connection, const sql::Statement& statement) const;
   void check_state(sql::Connection& connection) const;
   [[nodiscard]] Error dropped() const;
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::uint32_t shard_;
-  const store::Purpose purpose_;
-  const store::CatalogIndex& index_;
+  const shard::Purpose purpose_;
+  const shard::CatalogIndex& index_;
   const QueryPlan& plan_;
-  std::deque<store::IndexEntry> rows_;
-  std::optional<store::IndexEntry> last_;
+  std::deque<shard::IndexEntry> rows_;
+  std::optional<shard::IndexEntry> last_;
   std::size_t chunk_;
   std::string first_statement_;
   std::uint64_t read_ = 0;
   bool ended_ = false;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::read

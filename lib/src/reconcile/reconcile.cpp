@@ -19,11 +19,11 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::reconcile {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 constexpr std::size_t batch_size = 200;    // entities locked at once
 constexpr std::size_t max_changes = 5000;  // index rows written while they are
@@ -32,18 +32,18 @@ constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence
 // Deletes and inserts on several index shards, in one transaction on each, all open until commit().
 class IndexTransactions {
  public:
-  IndexTransactions(store::Shards& shards, const std::vector<store::Lease>& leases, const store::Catalog& catalog)
+  IndexTransactions(shard::Shards& shards, const std::vector<shard::Lease>& leases, const shard::Catalog& catalog)
       : shards_(shards), leases_(leases), catalog_(catalog) {}
 
   // False if a row that nobody told us of stands in the way in a UNIQUE table; then nothing may be committed.
-  [[nodiscard]] bool apply(const RowsByShard& deletes, const RowsByShard& inserts) {
+  [[nodiscard]] bool apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
     std::set<std::uint32_t> touched;
     for (const auto& [shard, rows] : deletes)
       touched.insert(shard);
     for (const auto& [shard, rows] : inserts)
       touched.insert(shard);
     for (const std::uint32_t shard : touched) {  // in ascending order
-      const bool placed = store::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
+      const bool placed = shard::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
       if (!placed) {
         return false;
       }
@@ -53,7 +53,7 @@ class IndexTransactions {
 
   void commit() {
     for (auto& [shard, transaction] : open_) {
-      store::on_shard(shards_, shard, [&, shard = shard, &open = transaction] {
+      shard::on_shard(shards_, shard, [&, shard = shard, &open = transaction] {
         const Step step(steps::reconcile_commit, shard);
         open->commit();
       });
@@ -61,18 +61,18 @@ class IndexTransactions {
   }
 
  private:
-  bool apply_on(std::uint32_t shard, const RowsByShard& deletes, const RowsByShard& inserts) {
+  bool apply_on(std::uint32_t shard, const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
     const Step step(steps::reconcile_change_index_rows, shard);
     sql::Connection& connection = *leases_[shard];
     open_.emplace_back(shard, std::make_unique<sql::Transaction>(connection));
     if (const auto rows = deletes.find(shard); rows != deletes.end()) {
       for (const auto& [index, entries] : rows->second) {
-        store::delete_entries(connection, catalog_.indexes[index].definition, entries);
+        shard::delete_entries(connection, catalog_.indexes[index].definition, entries);
       }
     }
     if (const auto rows = inserts.find(shard); rows != inserts.end()) {
       for (const auto& [index, entries] : rows->second) {
-        if (!insert_or_report(connection, catalog_.indexes[index].definition, entries).blocked.empty()) {
+        if (!shard::insert_or_report(connection, catalog_.indexes[index].definition, entries).blocked.empty()) {
           return false;
         }
       }
@@ -80,9 +80,9 @@ class IndexTransactions {
     return true;
   }
 
-  store::Shards& shards_;
-  const std::vector<store::Lease>& leases_;
-  const store::Catalog& catalog_;
+  shard::Shards& shards_;
+  const std::vector<shard::Lease>& leases_;
+  const shard::Catalog& catalog_;
   std::vector<std::pair<std::uint32_t, std::unique_ptr<sql::Transaction>>> open_;
 };
 
@@ -90,21 +90,21 @@ class IndexTransactions {
 void validate(sql::Connection& entity_connection, std::uint32_t entity_shard) {
   const Step step(steps::reconcile_validate, entity_shard);
   if (!step.left_out()) {
-    store::validate_locks(entity_connection);
+    shard::validate_locks(entity_connection);
   }
 }
 
 // What the locked entities call for.
 struct Expectation {
-  std::vector<PlacedRow> rows;  // sorted
-  std::set<Uuid> known;         // entities (tombstones too) whose rows we can judge
+  std::vector<shard::PlacedRow> rows;  // sorted
+  std::set<Uuid> known;                // entities (tombstones too) whose rows we can judge
   std::vector<Uuid> unreadable;
 };
 
-Expectation expect(const store::Shards& shards, const store::Catalog& catalog, std::uint32_t entity_shard,
-                   const std::vector<store::EntityRow>& entities) {
+Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, std::uint32_t entity_shard,
+                   const std::vector<shard::EntityRow>& entities) {
   Expectation expectation;
-  for (const store::EntityRow& entity : entities) {
+  for (const shard::EntityRow& entity : entities) {
     std::optional<model::StoredEntity> stored;
     try {
       if (entity.body) {
@@ -115,22 +115,22 @@ Expectation expect(const store::Shards& shards, const store::Catalog& catalog, s
       continue;
     }
     expectation.known.insert(entity.id);
-    auto rows = placed_rows(catalog, entity.id, stored ? &*stored : nullptr, entity_shard, shards.count());
+    auto rows = shard::placed_rows(catalog, entity.id, stored ? &*stored : nullptr, entity_shard, shards.count());
     std::move(rows.begin(), rows.end(), std::back_inserter(expectation.rows));
   }
   std::sort(expectation.rows.begin(), expectation.rows.end());
   return expectation;
 }
 
-Difference difference(FindingKind kind, const store::Catalog& catalog, const PlacedRow& row) {
-  const store::CatalogIndex& index = catalog.indexes[row.index];
+Difference difference(FindingKind kind, const shard::Catalog& catalog, const shard::PlacedRow& row) {
+  const shard::CatalogIndex& index = catalog.indexes[row.index];
   return {kind, index.definition.table, index.generation, row.shard, row.entry};
 }
 
 // One batch of ids of one entity shard.
 class Reconciliation {
  public:
-  Reconciliation(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
+  Reconciliation(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
                  const base::Deadline& deadline)
       : shards_(shards), entity_shard_(entity_shard), ids_(ids), mode_(mode), deadline_(deadline) {}
 
@@ -153,9 +153,9 @@ class Reconciliation {
   // False if there is more to do: the catalog changed, a row stood in the way, or there was too much for one round.
   bool attempt() {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
-    const std::vector<store::Lease> leases = connect_all(shards_, deadline_);
-    const store::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
-    return store::on_shard(shards_, entity_shard_, [&] {
+    const std::vector<shard::Lease> leases = shard::connect_all(shards_, deadline_);
+    const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
+    return shard::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
       if (lock_fence(*entity_lease) != catalog->epoch) {
         transaction.roll_back();
@@ -164,7 +164,7 @@ class Reconciliation {
       }
       const auto entities = lock_entities(*entity_lease);
       const Expectation expected = expect(shards_, *catalog, entity_shard_, entities);
-      const std::vector<PlacedRow> actual = read_index_rows(leases, *catalog);
+      const std::vector<shard::PlacedRow> actual = read_index_rows(leases, *catalog);
       Changes changes;
       ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
@@ -186,18 +186,18 @@ class Reconciliation {
 
   [[nodiscard]] std::uint64_t lock_fence(sql::Connection& connection) const {
     const Step step(steps::reconcile_fence, entity_shard_);
-    return store::lock_fence_shared(connection).epoch;
+    return shard::lock_fence_shared(connection).epoch;
   }
 
-  [[nodiscard]] std::vector<store::EntityRow> lock_entities(sql::Connection& connection) const {
+  [[nodiscard]] std::vector<shard::EntityRow> lock_entities(sql::Connection& connection) const {
     const Step step(steps::reconcile_lock_entities, entity_shard_);
-    return store::read_entities(connection, ids_, store::Lock::shared);
+    return shard::read_entities(connection, ids_, shard::Lock::shared);
   }
 
-  [[nodiscard]] std::vector<PlacedRow> read_index_rows(const std::vector<store::Lease>& leases,
-                                                       const store::Catalog& catalog) const {
+  [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const std::vector<shard::Lease>& leases,
+                                                              const shard::Catalog& catalog) const {
     const Step step(steps::reconcile_read_index_rows, entity_shard_);
-    return read_rows(shards_, leases, catalog, ids_);
+    return shard::read_rows(shards_, leases, catalog, ids_);
   }
 
   void end(sql::Transaction& transaction) const {
@@ -207,38 +207,38 @@ class Reconciliation {
 
   // What a round deletes and inserts: not more than can be done while the fence and the entities are locked.
   struct Changes {
-    RowsByShard deletes, inserts;
+    shard::RowsByShard deletes, inserts;
     std::size_t rows = 0;
     bool more = false;
 
     [[nodiscard]] bool empty() const { return rows == 0; }
-    void add(RowsByShard& to, const PlacedRow& row) {
+    void add(shard::RowsByShard& to, const shard::PlacedRow& row) {
       if (rows == max_changes) {
         more = true;
         return;
       }
-      add_row(to, row);
+      shard::add_row(to, row);
       ++rows;
     }
   };
 
-  ReconcileReport compare(const store::Catalog& catalog, const Expectation& expected,
-                          const std::vector<PlacedRow>& actual, Changes& changes) const {
+  ReconcileReport compare(const shard::Catalog& catalog, const Expectation& expected,
+                          const std::vector<shard::PlacedRow>& actual, Changes& changes) const {
     ReconcileReport report;
-    std::vector<PlacedRow> missing, extra;
+    std::vector<shard::PlacedRow> missing, extra;
     std::set_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
                         std::back_inserter(missing));
     std::set_difference(actual.begin(), actual.end(), expected.rows.begin(), expected.rows.end(),
                         std::back_inserter(extra));
     // In a UNIQUE table what stands in the way of a missing row must go in the same round: extra rows first.
-    for (const PlacedRow& row : extra) {
+    for (const shard::PlacedRow& row : extra) {
       if (!expected.known.contains(row.entry.entity_id)) {
         continue;  // of an absent or unreadable entity: not ours to judge here
       }
       report.differences.push_back(difference(kind_of_extra(catalog, expected, row), catalog, row));
       changes.add(changes.deletes, row);
     }
-    for (const PlacedRow& row : missing) {
+    for (const shard::PlacedRow& row : missing) {
       report.differences.push_back(difference(FindingKind::missing, catalog, row));
       changes.add(changes.inserts, row);
     }
@@ -248,19 +248,20 @@ class Reconciliation {
     return report;
   }
 
-  [[nodiscard]] FindingKind kind_of_extra(const store::Catalog& catalog, const Expectation& expected,
-                                          const PlacedRow& row) const {
+  [[nodiscard]] FindingKind kind_of_extra(const shard::Catalog& catalog, const Expectation& expected,
+                                          const shard::PlacedRow& row) const {
     if (expected_elsewhere(expected, row)) {
       return FindingKind::misplaced;
     }
-    const bool has_another = catalog.indexes[row.index].definition.immutable &&
-                             std::any_of(expected.rows.begin(), expected.rows.end(), [&](const PlacedRow& other) {
-                               return other.index == row.index && other.entry.entity_id == row.entry.entity_id;
-                             });
+    const bool has_another =
+        catalog.indexes[row.index].definition.immutable &&
+        std::any_of(expected.rows.begin(), expected.rows.end(), [&](const shard::PlacedRow& other) {
+          return other.index == row.index && other.entry.entity_id == row.entry.entity_id;
+        });
     return has_another ? FindingKind::duplicate : FindingKind::stale;
   }
 
-  [[nodiscard]] bool expected_elsewhere(const Expectation& expected, PlacedRow row) const {
+  [[nodiscard]] bool expected_elsewhere(const Expectation& expected, shard::PlacedRow row) const {
     for (row.shard = 0; row.shard < shards_.count(); ++row.shard) {
       if (std::binary_search(expected.rows.begin(), expected.rows.end(), row)) {
         return true;
@@ -270,12 +271,12 @@ class Reconciliation {
   }
 
   // False if a row stood in the way; then nothing was changed.
-  bool mend(const store::Catalog& catalog, const std::vector<store::Lease>& leases, sql::Connection& entity_connection,
+  bool mend(const shard::Catalog& catalog, const std::vector<shard::Lease>& leases, sql::Connection& entity_connection,
             const Changes& changes) {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
       if (!step.left_out()) {
-        store::make_durable(*leases[entity_shard_], entity_shard_);  // the bodies that no longer call for these rows
+        shard::make_durable(*leases[entity_shard_], entity_shard_);  // the bodies that no longer call for these rows
       }
     }
     IndexTransactions transactions(shards_, leases, catalog);
@@ -287,9 +288,9 @@ class Reconciliation {
     return true;
   }
 
-  static void note_stamps(const std::vector<store::EntityRow>& entities, ReconcileReport& report) {
+  static void note_stamps(const std::vector<shard::EntityRow>& entities, ReconcileReport& report) {
     std::map<Uuid, base::Stamp> stamps;
-    for (const store::EntityRow& entity : entities) {
+    for (const shard::EntityRow& entity : entities) {
       stamps.emplace(entity.id, entity.updated);
     }
     for (Difference& difference : report.differences) {
@@ -297,16 +298,16 @@ class Reconciliation {
     }
   }
 
-  void note_absent(const std::vector<store::EntityRow>& entities, ReconcileReport& report) const {
+  void note_absent(const std::vector<shard::EntityRow>& entities, ReconcileReport& report) const {
     std::set<Uuid> present;
-    for (const store::EntityRow& entity : entities) {
+    for (const shard::EntityRow& entity : entities) {
       present.insert(entity.id);
     }
     std::copy_if(ids_.begin(), ids_.end(), std::back_inserter(report.absent),
                  [&](const Uuid& id) { return !present.contains(id); });
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::uint32_t entity_shard_;
   const std::span<const Uuid> ids_;
   const ReconcileMode mode_;
@@ -316,20 +317,20 @@ class Reconciliation {
 };
 
 // One batch; see suspects().
-std::set<Uuid> look(store::Shards& shards, std::uint32_t entity_shard, const store::Catalog& catalog,
+std::set<Uuid> look(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
                     std::span<const Uuid> ids, const base::Deadline& deadline) {
-  const std::vector<store::Lease> leases = connect_all(shards, deadline);
-  const store::Lease entity_lease = shards.connect(entity_shard, deadline);
+  const std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
+  const shard::Lease entity_lease = shards.connect(entity_shard, deadline);
   // The entities first: one that changes between the two reads has a stamp that is yet to be looked at.
-  const auto entities = store::on_shard(shards, entity_shard,
-                                        [&] { return store::read_entities(*entity_lease, ids, store::Lock::none); });
+  const auto entities = shard::on_shard(shards, entity_shard,
+                                        [&] { return shard::read_entities(*entity_lease, ids, shard::Lock::none); });
   const Expectation expected = expect(shards, catalog, entity_shard, entities);
-  const std::vector<PlacedRow> actual = read_rows(shards, leases, catalog, ids);
-  std::vector<PlacedRow> different;
+  const std::vector<shard::PlacedRow> actual = shard::read_rows(shards, leases, catalog, ids);
+  std::vector<shard::PlacedRow> different;
   std::set_symmetric_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
                                 std::back_inserter(different));
   std::set<Uuid> found;
-  for (const PlacedRow& row : different) {
+  for (const shard::PlacedRow& row : different) {
     found.insert(row.entry.entity_id);
   }
   for (const Uuid& id : ids) {
@@ -344,7 +345,7 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& e
                                   std::span<const Uuid> ids) {
   const Step step(steps::sweep_look, entity_shard);
   std::vector<Uuid> absent(ids.begin(), ids.end());
-  for (const auto& row : store::read_entities(entity_connection, ids, store::Lock::none)) {
+  for (const auto& row : shard::read_entities(entity_connection, ids, shard::Lock::none)) {
     std::erase(absent, row.id);
   }
   return absent;
@@ -352,20 +353,20 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& e
 
 // Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them; if they
 // are many, some of them, which it returns, and sets `more`.
-std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<store::Lease>& leases,
+std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<shard::Lease>& leases,
                                     std::uint32_t entity_shard, sql::Connection& entity_connection,
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
   const std::vector<Uuid> absent = absent_entities(entity_shard, entity_connection, ids);
-  const store::Catalog catalog = store::load_catalog(entity_connection);
+  const shard::Catalog catalog = shard::load_catalog(entity_connection);
   const bool repairs = mode == ReconcileMode::repair;
-  const std::vector<PlacedRow> rows =
-      read_rows(shards, leases, catalog, absent, repairs ? max_orphans + 1 : store::no_limit);
+  const std::vector<shard::PlacedRow> rows =
+      shard::read_rows(shards, leases, catalog, absent, repairs ? max_orphans + 1 : shard::no_limit);
   more = repairs && rows.size() > max_orphans;
   std::vector<Difference> orphans;
-  RowsByShard deletes;
-  for (const PlacedRow& row : std::span(rows).first(more ? max_orphans : rows.size())) {
+  shard::RowsByShard deletes;
+  for (const shard::PlacedRow& row : std::span(rows).first(more ? max_orphans : rows.size())) {
     orphans.push_back(difference(FindingKind::orphan, catalog, row));
-    add_row(deletes, row);
+    shard::add_row(deletes, row);
   }
   if (repairs && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
@@ -378,10 +379,10 @@ std::vector<Difference> sweep_batch(store::Shards& shards, const std::vector<sto
 
 }  // namespace
 
-ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline) {
   ReconcileReport report;
-  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
+  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline).run();
     std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
@@ -389,10 +390,10 @@ ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std
   return report;
 }
 
-std::vector<Uuid> suspects(store::Shards& shards, std::uint32_t entity_shard, const store::Catalog& catalog,
+std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
                            std::span<const Uuid> ids, const base::Deadline& deadline) {
   std::vector<Uuid> found;
-  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
+  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     try {
       const std::set<Uuid> some =
           sql::with_retries(deadline, [&] { return look(shards, entity_shard, catalog, batch, deadline); });
@@ -407,10 +408,10 @@ std::vector<Uuid> suspects(store::Shards& shards, std::uint32_t entity_shard, co
   return found;
 }
 
-ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                     ReconcileMode mode, const std::function<void()>& between) {
   ReconcileReport report;
-  in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
+  shard::in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
     between();
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;
@@ -422,7 +423,7 @@ ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_
       if (!too_slow || part.size() == 1) {
         throw;
       }
-      throw TooManyRows();  // for one time-out; what was done is kept
+      throw shard::TooManyRows();  // for one time-out; what was done is kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
     for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline, between)) {
@@ -432,27 +433,27 @@ ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_
   return report;
 }
 
-std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline,
                                       const std::function<void()>& between) {
   std::vector<Difference> orphans;
-  in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    std::vector<store::Lease> leases = connect_all(shards, deadline);
+  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
+    std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     while (true) {
       const auto connect_again = [&] {
-        for (store::Lease& lease : leases) {
+        for (shard::Lease& lease : leases) {
           if (lease->broken()) {
-            lease = shards.connect(lease.shard(), round_deadline, store::Purpose::index_writes);
+            lease = shards.connect(lease.shard(), round_deadline, shard::Purpose::index_writes);
           }
         }
       };
       std::vector<Difference> round;
       bool more = false;
-      const auto sweep = [&](sql::Connection& connection, const store::Fence&) {
+      const auto sweep = [&](sql::Connection& connection, const shard::Fence&) {
         round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
       };
-      store::with_fence_exclusive(shards, entity_shard, round_deadline, sweep, connect_again);
+      shard::with_fence_exclusive(shards, entity_shard, round_deadline, sweep, connect_again);
       std::move(round.begin(), round.end(), std::back_inserter(orphans));
       if (!more) {
         return;
@@ -464,4 +465,4 @@ std::vector<Difference> sweep_orphans(store::Shards& shards, std::uint32_t entit
   return orphans;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::reconcile

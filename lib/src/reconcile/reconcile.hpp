@@ -15,7 +15,7 @@
 #include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::reconcile {
 
 // A difference between the rows that are there and the rows that should be, seen under the entity's lock.
 struct Difference {
@@ -24,7 +24,7 @@ struct Difference {
   std::string table;         // empty with unreadable
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // where the row is, or should be
-  store::IndexEntry entry;
+  shard::IndexEntry entry;
   base::Stamp updated = {};  // the entity's stamp then; not compared. Zero for orphans
 
   [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }
@@ -41,27 +41,27 @@ struct ReconcileReport {
 
 // Ids of one entity shard, any number, in any order. In mode examine nothing is changed. Replays after transient
 // errors until the deadline, then throws. An entity whose body cannot be read is reported and left alone.
-ReconcileReport reconcile(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline);
 
 // For ids whose entities seem not to exist: with their shard's fence held exclusively looks again, and in mode repair
 // deletes the index rows of those that really do not, a thousand at a time: in between calls `between`, which may throw
 // to stop. Returns the orphans found.
 std::vector<Difference> sweep_orphans(
-    store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
+    shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
     const base::Deadline& deadline, const std::function<void()>& between = [] {});
 
 // Those of the ids that reconcile may have something to do for, by plain reads that lock nothing. Whatever is passed
 // over was right when it was read, or has changed since its entity was.
-[[nodiscard]] std::vector<Uuid> suspects(store::Shards& shards, std::uint32_t entity_shard,
-                                         const store::Catalog& catalog, std::span<const Uuid> ids,
+[[nodiscard]] std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard,
+                                         const shard::Catalog& catalog, std::span<const Uuid> ids,
                                          const base::Deadline& deadline);
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 
 // Both of these, for long jobs: a few ids at a time, each few with a whole time-out of their own; `between` is called
 // before each, and may throw to stop. The report's `absent` stays empty: orphans are among the differences.
-ReconcileReport reconcile_in_slices(store::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                     ReconcileMode mode, const std::function<void()>& between);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::reconcile

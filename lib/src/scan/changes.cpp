@@ -6,30 +6,30 @@
 #include "shard/entity_rows.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::scan {
 
-void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
+void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
                  const std::function<void(const std::vector<Uuid>&)>& work) {
   constexpr std::size_t batch_size = 500;
   // Pages down the key on updated, which ends in the primary key added_id.
-  store::StampPlace below = {until, 0};
+  shard::StampPlace below = {until, 0};
   while (true) {
-    const sql::Result rows = store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+    const sql::Result rows = shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
       return connection.query(
           fmt::format("SELECT id, updated, added_id FROM entities WHERE updated >= {} AND {} "
                       "ORDER BY updated DESC, added_id DESC LIMIT {}",
-                      sql::stamp_literal(from), store::earlier_than(below), batch_size));
+                      sql::stamp_literal(from), shard::earlier_than(below), batch_size));
     });
     if (rows.empty()) {
       return;
     }
     std::vector<Uuid> ids;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      ids.push_back(store::require_uuid(rows.text(i, 0)));
+      ids.push_back(shard::require_uuid(rows.text(i, 0)));
     }
     work(ids);
     below = {base::parse_stamp(rows.text(rows.size() - 1, 1)), rows.unsigned_integer(rows.size() - 1, 2)};
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::scan

@@ -9,11 +9,11 @@
 #include "base/stamp.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::scan {
 
 // Calls `work` with the ids of one shard's entities whose stamps are in [from, until), most recent first, in batches of
 // a few hundred. With `until` a barrier, none is passed over.
-void for_changed(store::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
+void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
                  const std::function<void(const std::vector<Uuid>&)>& work);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::scan

@@ -9,7 +9,7 @@
 #include "shard/placement.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::scan {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -32,7 +32,7 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
   const auto problem = [&](FindingKind kind, const std::string& what) {
     found.problem = Finding{kind, {}, shard, id, what};
   };
-  const std::uint32_t home = store::shard_of(id, shards);
+  const std::uint32_t home = shard::shard_of(id, shards);
   if (home != shard) {
     problem(FindingKind::wrong_shard, "belongs on shard " + std::to_string(home));
     return found;
@@ -51,9 +51,9 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
   return found;
 }
 
-std::optional<std::string> read_body(store::Shards& shards, std::uint32_t shard, const Uuid& id) {
-  return store::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
-    auto rows = store::read_entities(connection, std::span(&id, 1), store::Lock::none);
+std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard, const Uuid& id) {
+  return shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+    auto rows = shard::read_entities(connection, std::span(&id, 1), shard::Lock::none);
     return rows.empty() ? std::nullopt : std::move(rows.front().body);
   });
 }
@@ -61,8 +61,8 @@ std::optional<std::string> read_body(store::Shards& shards, std::uint32_t shard,
 void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem,
                      const std::function<void(const Progress&)>& progress) {
   const std::uint64_t estimate =
-      store::with_shard(shards_, shard_, shards_.deadline(),
-                        [](sql::Connection& connection) { return store::estimate_rows(connection, "entities"); });
+      shard::with_shard(shards_, shard_, shards_.deadline(),
+                        [](sql::Connection& connection) { return shard::estimate_rows(connection, "entities"); });
   std::size_t chunk = smallest_chunk, got = 0;
   while (true) {
     throttling_.wait(got, [&](const std::string& reason) {
@@ -82,10 +82,10 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
   }
 }
 
-void EntityScan::judge(std::vector<store::EntityBody>& rows, const OnEntity& on_entity,
+void EntityScan::judge(std::vector<shard::EntityBody>& rows, const OnEntity& on_entity,
                        const std::function<void(const Finding&)>& on_problem) {
   std::vector<Uuid> problems;
-  for (store::EntityBody& row : rows) {
+  for (shard::EntityBody& row : rows) {
     if (!row.body && row.size > 0) {
       row.body = read_body(shards_, shard_, row.id);
     }
@@ -103,17 +103,17 @@ void EntityScan::judge(std::vector<store::EntityBody>& rows, const OnEntity& on_
   }
 }
 
-std::optional<std::vector<store::EntityBody>> EntityScan::read_chunk(std::size_t chunk) {
-  return store::with_shard(shards_, shard_, shards_.deadline(),
-                           [&](sql::Connection& connection) -> std::optional<std::vector<store::EntityBody>> {
-                             auto rows = store::read_added(connection, position_, position_ + chunk, small_body);
+std::optional<std::vector<shard::EntityBody>> EntityScan::read_chunk(std::size_t chunk) {
+  return shard::with_shard(shards_, shard_, shards_.deadline(),
+                           [&](sql::Connection& connection) -> std::optional<std::vector<shard::EntityBody>> {
+                             auto rows = shard::read_added(connection, position_, position_ + chunk, small_body);
                              if (rows.empty()) {
-                               const auto next = store::next_added(connection, position_);
+                               const auto next = shard::next_added(connection, position_);
                                if (!next) {
                                  return std::nullopt;
                                }
                                position_ = *next - 1;
-                               rows = store::read_added(connection, position_, position_ + chunk, small_body);
+                               rows = shard::read_added(connection, position_, position_ + chunk, small_body);
                              }
                              position_ += chunk;
                              return rows;
@@ -125,13 +125,13 @@ std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
   std::vector<Finding> findings;
   for (std::size_t from = 0; from < ids.size(); from += at_once) {
     const std::span part = std::span(ids).subspan(from, std::min(at_once, ids.size() - from));
-    const auto rows = store::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+    const auto rows = shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
       sql::Transaction transaction(connection);
-      auto locked = store::read_entities(connection, part, store::Lock::shared);
+      auto locked = shard::read_entities(connection, part, shard::Lock::shared);
       transaction.roll_back();
       return locked;
     });
-    for (const store::EntityRow& row : rows) {
+    for (const shard::EntityRow& row : rows) {
       if (auto found = judge_entity(shards_.count(), shard_, row.id, row.body); found.problem) {
         findings.push_back(*std::move(found.problem));
       }
@@ -140,4 +140,4 @@ std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
   return findings;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::scan

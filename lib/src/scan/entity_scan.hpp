@@ -12,7 +12,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::scan {
 
 // Bodies larger than this are read one by one, so that a chunk of them takes bounded memory.
 inline constexpr std::uint64_t small_body = 32 << 10;
@@ -28,13 +28,13 @@ struct FoundEntity {
                                        const std::optional<std::string>& body);
 
 // The body of one entity, by a plain read; absent if it has none now.
-[[nodiscard]] std::optional<std::string> read_body(store::Shards& shards, std::uint32_t shard, const Uuid& id);
+[[nodiscard]] std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard, const Uuid& id);
 
 class EntityScan {
  public:
   using OnEntity = std::function<void(const Uuid&, const model::StoredEntity&)>;
 
-  EntityScan(store::Shards& shards, std::uint32_t shard, Throttling& throttling)
+  EntityScan(shard::Shards& shards, std::uint32_t shard, job::Throttling& throttling)
       : shards_(shards), shard_(shard), throttling_(throttling) {}
 
   // Calls `on_entity` with each readable entity that is on the right shard, `on_problem` with each other one that under
@@ -46,16 +46,16 @@ class EntityScan {
 
  private:
   // Those whose added_id is one of the next `chunk` ones that may be in use; absent at the end.
-  [[nodiscard]] std::optional<std::vector<store::EntityBody>> read_chunk(std::size_t chunk);
-  void judge(std::vector<store::EntityBody>& rows, const OnEntity& on_entity,
+  [[nodiscard]] std::optional<std::vector<shard::EntityBody>> read_chunk(std::size_t chunk);
+  void judge(std::vector<shard::EntityBody>& rows, const OnEntity& on_entity,
              const std::function<void(const Finding&)>& on_problem);
   [[nodiscard]] std::vector<Finding> confirm(const std::vector<Uuid>& ids);
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::uint32_t shard_;
-  Throttling& throttling_;
+  job::Throttling& throttling_;
   std::uint64_t position_ = 0;  // all with an added_id up to this were read
   std::uint64_t entities_ = 0;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::scan

@@ -25,7 +25,7 @@ std::string to_string(IndexState state) {
   return {};
 }
 
-namespace store {
+namespace shard {
 namespace {
 
 void draw_epoch(sql::Connection& connection) {
@@ -107,5 +107,5 @@ void remove_index(sql::Connection& connection, const std::string& table, std::ui
   draw_epoch(connection);
 }
 
-}  // namespace store
+}  // namespace shard
 }  // namespace looseleaf

@@ -9,7 +9,7 @@
 
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 struct CatalogIndex {
   IndexDefinition definition;
@@ -46,4 +46,4 @@ void remove_index(sql::Connection& connection, const std::string& table, std::ui
 // Throws Error(corrupt) for an unknown word.
 [[nodiscard]] IndexState parse_index_state(const std::string& text);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -7,7 +7,7 @@
 #include "shard/steps.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 void make_durable(sql::Connection& connection, std::uint32_t shard) {
   const std::string key = fmt::format("{:016x}", base::random_u64());
@@ -37,7 +37,7 @@ void Witness::stay() {
 }
 
 bool Witness::make_durable() {
-  return on_each(store::make_durable);
+  return on_each(shard::make_durable);
 }
 
 bool Witness::on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work) {
@@ -54,4 +54,4 @@ bool Witness::on_each(const std::function<void(sql::Connection&, std::uint32_t s
   return !lost_;
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -9,7 +9,7 @@
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // Returns when everything that this session could see before the call is on the server's disk. That does not follow
 // from having seen it, nor from having locked it: a server shows a commit, and lets go of its locks, before its log is
@@ -38,4 +38,4 @@ class Witness {
   std::chrono::steady_clock::time_point stayed_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

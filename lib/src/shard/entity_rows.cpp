@@ -11,7 +11,7 @@
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 constexpr std::size_t row_overhead = 512;  // of a row in a statement beyond its body, generously
@@ -231,4 +231,4 @@ std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, 
   return nth_id(connection, "entities", "id", range, skip);
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

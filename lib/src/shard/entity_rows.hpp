@@ -12,7 +12,7 @@
 #include "shard/statements.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 struct EntityRow {
   std::uint64_t added_id = 0;  // 0: not inserted yet
@@ -89,4 +89,4 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
 // Bytes that one row's INSERT takes at most, for comparison with max_allowed_packet.
 [[nodiscard]] std::size_t statement_size(std::size_t body_size);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -14,7 +14,7 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 constexpr const char* select_fence =
@@ -139,4 +139,4 @@ void validate_locks(sql::Connection& connection) {  // MySQL's super_read_only i
   require_writable(connection, connection.query("SELECT @@global.read_only").text(0, 0));
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

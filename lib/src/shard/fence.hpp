@@ -12,7 +12,7 @@
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 struct Fence {
   std::uint64_t epoch = 0;
@@ -46,4 +46,4 @@ void require_writable(sql::Connection& connection, const std::string& read_only)
 // trusted, and whatever was done on their strength must be rolled back.
 void validate_locks(sql::Connection& connection);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -7,16 +7,16 @@
 
 #include "base/nearest.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::shard {
 namespace {
 
-store::Catalog read_catalog(store::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return store::with_shard(shards, shard, deadline,
+shard::Catalog read_catalog(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  return shard::with_shard(shards, shard, deadline,
                            [&](sql::Connection& connection) { return *shards.reload_catalog(shard, connection); });
 }
 
-void add_names(std::set<std::string>& names, const store::Catalog& catalog) {
-  for (const store::CatalogIndex& index : catalog.indexes) {
+void add_names(std::set<std::string>& names, const shard::Catalog& catalog) {
+  for (const shard::CatalogIndex& index : catalog.indexes) {
     names.insert(index.definition.table);
   }
 }
@@ -32,17 +32,17 @@ std::optional<std::uint64_t> IndexEverywhere::generation() const {
   return std::nullopt;
 }
 
-IndexEverywhere look_up_index(store::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   IndexEverywhere everywhere;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    const store::Catalog catalog = read_catalog(shards, shard, deadline);
-    const store::CatalogIndex* index = catalog.find(table);
+    const shard::Catalog catalog = read_catalog(shards, shard, deadline);
+    const shard::CatalogIndex* index = catalog.find(table);
     everywhere.on_shard.push_back(index ? std::optional(*index) : std::nullopt);
   }
   return everywhere;
 }
 
-std::vector<std::string> all_indexes(store::Shards& shards, const base::Deadline& deadline) {
+std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline& deadline) {
   std::set<std::string> names;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     add_names(names, read_catalog(shards, shard, deadline));
@@ -50,7 +50,7 @@ std::vector<std::string> all_indexes(store::Shards& shards, const base::Deadline
   return {names.begin(), names.end()};
 }
 
-Error no_such_index(store::Shards& shards, const std::string& table) {
+Error no_such_index(shard::Shards& shards, const std::string& table) {
   std::set<std::string> names;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     if (const auto catalog = shards.cached_catalog(shard)) {
@@ -64,4 +64,4 @@ Error no_such_index(store::Shards& shards, const std::string& table) {
   return {ErrorCode::bad_index, "no such index", {{"index", table}}, std::move(hint)};
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::shard

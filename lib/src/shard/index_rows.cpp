@@ -10,7 +10,7 @@
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 void append_entry(std::string& out, const IndexEntry& entry) {
@@ -189,4 +189,4 @@ std::string beyond(std::span<const std::string> columns, std::span<const std::st
   return out;
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -14,7 +14,7 @@
 #include "shard/statements.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 inline constexpr std::size_t no_limit = 1'000'000'000'000;
 
@@ -67,4 +67,4 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
 [[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,
                                  const char* comparison);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

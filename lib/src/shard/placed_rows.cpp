@@ -9,23 +9,23 @@
 #include "model/expected_rows.hpp"
 #include "shard/placement.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::shard {
 namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, held for several entities at once
 
 // `expected_rows` gives those of a definition.
 template <typename ExpectedRows>
-std::vector<PlacedRow> place(const store::Catalog& catalog, const Uuid& id, const ExpectedRows& expected_rows,
+std::vector<PlacedRow> place(const shard::Catalog& catalog, const Uuid& id, const ExpectedRows& expected_rows,
                              std::uint32_t entity_shard, std::uint32_t shards) {
   std::vector<PlacedRow> rows;
   for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
-    const store::CatalogIndex& entry = catalog.indexes[index];
+    const shard::CatalogIndex& entry = catalog.indexes[index];
     if (!entry.maintained()) {
       continue;
     }
     for (model::Row& row : expected_rows(entry.definition)) {
-      const std::uint32_t shard = store::index_shard(entry.definition, row, entity_shard, shards);
+      const std::uint32_t shard = shard::index_shard(entry.definition, row, entity_shard, shards);
       rows.push_back({shard, index, {std::move(row), id}});
     }
   }
@@ -35,7 +35,7 @@ std::vector<PlacedRow> place(const store::Catalog& catalog, const Uuid& id, cons
 
 }  // namespace
 
-std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
+std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
                                    std::uint32_t entity_shard, std::uint32_t shards) {
   const auto expected_rows = [&](const IndexDefinition& definition) {
     return entity != nullptr ? model::expected_rows(definition, *entity) : std::vector<model::Row>();
@@ -43,7 +43,7 @@ std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id
   return place(catalog, id, expected_rows, entity_shard, shards);
 }
 
-std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id, const model::StoredEntity* entity,
+std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::StoredEntity* entity,
                                    std::uint32_t entity_shard, std::uint32_t shards) {
   const auto expected_rows = [&](const IndexDefinition& definition) {
     return entity != nullptr ? entity->expected_rows(definition) : std::vector<model::Row>();
@@ -56,9 +56,9 @@ void add_row(RowsByShard& rows, const PlacedRow& row) {
 }
 
 Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
-                          std::span<const store::IndexEntry> entries) {
+                          std::span<const shard::IndexEntry> entries) {
   Inserted inserted;
-  inserted.all_new = store::insert_entries(connection, definition, entries) == entries.size();
+  inserted.all_new = shard::insert_entries(connection, definition, entries) == entries.size();
   if (inserted.all_new || !definition.immutable) {
     return inserted;
   }
@@ -66,9 +66,9 @@ Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& de
   for (const auto& entry : entries) {
     ids.push_back(entry.entity_id);
   }
-  std::vector<store::IndexEntry> there;
-  store::in_lists(ids, [&](std::span<const Uuid> some) {
-    auto found = store::read_entries(connection, definition, some);
+  std::vector<shard::IndexEntry> there;
+  shard::in_lists(ids, [&](std::span<const Uuid> some) {
+    auto found = shard::read_entries(connection, definition, some);
     std::move(found.begin(), found.end(), std::back_inserter(there));
   });
   std::sort(there.begin(), there.end());
@@ -80,25 +80,25 @@ Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& de
   return inserted;
 }
 
-std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline) {
-  std::vector<store::Lease> leases;
+std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadline& deadline) {
+  std::vector<shard::Lease> leases;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    leases.push_back(shards.connect(shard, deadline, store::Purpose::index_writes));
+    leases.push_back(shards.connect(shard, deadline, shard::Purpose::index_writes));
   }
   return leases;
 }
 
-std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                 const store::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
-  const bool all_of_several = most == store::no_limit && ids.size() > 1;  // may be too many to be held
+std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
+                                 const shard::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
+  const bool all_of_several = most == shard::no_limit && ids.size() > 1;  // may be too many to be held
   std::vector<std::vector<PlacedRow>> found(leases.size());
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
     tasks.emplace_back([&, shard] {
-      store::on_shard(shards, shard, [&] {
+      shard::on_shard(shards, shard, [&] {
         for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
           if (catalog.indexes[index].maintained()) {
-            auto entries = store::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
+            auto entries = shard::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
                                                all_of_several ? most_rows + 1 : most);
             if (all_of_several && entries.size() > most_rows) {
               throw TooManyRows();
@@ -120,4 +120,4 @@ std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store:
   return rows;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::shard

@@ -15,26 +15,26 @@
 #include "shard/index_rows.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::shard {
 
 // Rows to be written, by index shard and by the index's place in the catalog.
-using RowsByShard = std::map<std::uint32_t, std::map<std::size_t, std::vector<store::IndexEntry>>>;
+using RowsByShard = std::map<std::uint32_t, std::map<std::size_t, std::vector<shard::IndexEntry>>>;
 
 // One row where it belongs.
 struct PlacedRow {
   std::uint32_t shard = 0;
   std::size_t index = 0;  // in the catalog
-  store::IndexEntry entry;
+  shard::IndexEntry entry;
 
   auto operator<=>(const PlacedRow&) const = default;
   bool operator==(const PlacedRow&) const = default;
 };
 
 // The expected rows, sorted, of an entity (null: a tombstone, which calls for none) in all maintained indexes.
-[[nodiscard]] std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id,
+[[nodiscard]] std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id,
                                                  const nlohmann::json* entity, std::uint32_t entity_shard,
                                                  std::uint32_t shards);
-[[nodiscard]] std::vector<PlacedRow> placed_rows(const store::Catalog& catalog, const Uuid& id,
+[[nodiscard]] std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id,
                                                  const model::StoredEntity* entity, std::uint32_t entity_shard,
                                                  std::uint32_t shards);
 
@@ -49,10 +49,10 @@ struct Inserted {
 // Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than
 // were sent, looks for it.
 [[nodiscard]] Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
-                                        std::span<const store::IndexEntry> entries);
+                                        std::span<const shard::IndexEntry> entries);
 
 // A connection for index rows to every shard.
-[[nodiscard]] std::vector<store::Lease> connect_all(store::Shards& shards, const base::Deadline& deadline);
+[[nodiscard]] std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadline& deadline);
 
 // Thrown by read_rows() for several entities that have more rows than should be held at once; see in_batches().
 struct TooManyRows {};
@@ -76,8 +76,8 @@ void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
 
 // The rows of these entities in every maintained index on every shard, sorted; at most `most` of each index table, or
 // all: then throws TooManyRows if these are several entities.
-[[nodiscard]] std::vector<PlacedRow> read_rows(store::Shards& shards, const std::vector<store::Lease>& leases,
-                                               const store::Catalog& catalog, std::span<const Uuid> ids,
-                                               std::size_t most = store::no_limit);
+[[nodiscard]] std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
+                                               const shard::Catalog& catalog, std::span<const Uuid> ids,
+                                               std::size_t most = shard::no_limit);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::shard

@@ -3,7 +3,7 @@
 
 #include "codec/crc32.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 std::uint32_t shard_of(const Uuid& uuid, std::uint32_t shards) {
   std::uint64_t remainder = 0;
@@ -40,4 +40,4 @@ std::uint32_t index_shard(const IndexDefinition& definition, const model::Row& r
   return definition.shard_on ? shard_of(row.at(*definition.shard_on), shards) : entity_shard;
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

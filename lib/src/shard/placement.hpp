@@ -8,7 +8,7 @@
 
 #include "model/value.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // The UUID as a 128-bit big-endian integer, modulo the number of shards.
 [[nodiscard]] std::uint32_t shard_of(const Uuid& uuid, std::uint32_t shards);
@@ -23,4 +23,4 @@ namespace looseleaf::store {
 [[nodiscard]] std::uint32_t index_shard(const IndexDefinition& definition, const model::Row& row,
                                         std::uint32_t entity_shard, std::uint32_t shards);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

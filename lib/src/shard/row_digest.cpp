@@ -10,7 +10,7 @@
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 // Appends a value so that its end can be told from what follows.
@@ -70,4 +70,4 @@ RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& def
   return {result.unsigned_integer(0, 0), result.unsigned_integer(0, 1)};
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

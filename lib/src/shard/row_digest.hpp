@@ -8,7 +8,7 @@
 #include "shard/index_rows.hpp"
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // How many rows there are, and the XOR of their mixes.
 struct RowDigest {
@@ -36,4 +36,4 @@ class RowMixer {
 [[nodiscard]] RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& definition,
                                        const IdRange& range);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -5,7 +5,7 @@
 
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 std::string column_type(const Property& property, sql::Flavour flavour) {
@@ -108,4 +108,4 @@ std::string table_comment(std::uint64_t generation) {
   return fmt::format("looseleaf generation {:016x}", generation);
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

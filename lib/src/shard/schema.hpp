@@ -9,7 +9,7 @@
 
 #include "sql/errors.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 inline constexpr unsigned format_version = 1;
 
@@ -28,4 +28,4 @@ class NotInitialised : public Error {
 // The comment that ties an index table to its generation, so that no other generation adopts it.
 [[nodiscard]] std::string table_comment(std::uint64_t generation);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -10,7 +10,7 @@
 #include "config/option_files.hpp"
 #include "shard/schema.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 constexpr std::size_t max_idle = 8;  // connections kept for each shard
@@ -243,7 +243,7 @@ std::unique_ptr<sql::Connection> Shards::connect_replica(std::uint32_t shard, st
 }
 
 sql::ConnectOptions Shards::connect_options(const ShardConfig& shard) const {
-  return sql::resolve_connection(cluster_, shard, {options_.defaults_file, options_.ssl_mode});
+  return config::resolve_connection(cluster_, shard, {options_.defaults_file, options_.ssl_mode});
 }
 
 std::unique_ptr<sql::Connection> Shards::take_idle(std::uint32_t shard, Purpose purpose) {
@@ -474,4 +474,4 @@ void Shards::warn(Warning warning) {
   }
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -18,7 +18,7 @@
 #include "sql/connection.hpp"
 #include "sql/retry.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 class Shards;
 
@@ -192,4 +192,4 @@ auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadl
   });
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -8,7 +8,7 @@
 #include "base/hex.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 constexpr std::size_t max_statement = 1 << 19;
@@ -107,4 +107,4 @@ void MultiRow::send() {
   rows_ = 0;
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -12,7 +12,7 @@
 
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // Ids from `from` to below `until`; absent: from the first, to the last.
 struct IdRange {
@@ -85,4 +85,4 @@ class MultiRow {
   std::uint64_t affected_ = 0;
 };
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

@@ -6,7 +6,7 @@
 
 #include "base/failpoint.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // clang-format off
 namespace steps {
@@ -70,4 +70,4 @@ inline constexpr std::string_view
 
 using Step = base::FailpointScope;
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

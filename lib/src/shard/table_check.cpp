@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "sql/literals.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 namespace {
 
 struct Column {
@@ -124,4 +124,4 @@ std::vector<std::string> table_differences(sql::Connection& connection, const In
   return differences;
 }
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

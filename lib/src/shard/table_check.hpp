@@ -7,10 +7,10 @@
 
 #include "sql/connection.hpp"
 
-namespace looseleaf::store {
+namespace looseleaf::shard {
 
 // One sentence for each difference in columns, types, collations and keys; empty if there is none.
 [[nodiscard]] std::vector<std::string> table_differences(sql::Connection& connection,
                                                          const IndexDefinition& definition);
 
-}  // namespace looseleaf::store
+}  // namespace looseleaf::shard

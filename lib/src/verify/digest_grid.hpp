@@ -12,10 +12,10 @@
 #include "shard/row_digest.hpp"
 #include "shard/statements.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 
 // The range below bounds[number], or above the last one.
-[[nodiscard]] inline store::IdRange range_between(const std::vector<Uuid>& bounds, std::size_t number) {
+[[nodiscard]] inline shard::IdRange range_between(const std::vector<Uuid>& bounds, std::size_t number) {
   return {number == 0 ? std::nullopt : std::optional(bounds[number - 1]),
           number == bounds.size() ? std::nullopt : std::optional(bounds[number])};
 }
@@ -45,7 +45,7 @@ class DigestGrid {
   [[nodiscard]] std::size_t ranges() const { return bounds_.size() + 1; }
   [[nodiscard]] std::size_t cells() const { return std::size_t{1} << bits_; }  // of one range
 
-  [[nodiscard]] store::IdRange range(std::size_t number) const { return range_between(bounds_, number); }
+  [[nodiscard]] shard::IdRange range(std::size_t number) const { return range_between(bounds_, number); }
   [[nodiscard]] std::size_t range_of(const Uuid& id) const {
     return static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), id) - bounds_.begin());
   }
@@ -65,18 +65,18 @@ class DigestGrid {
 
   // May be called by several threads at once.
   void add(std::size_t table, std::size_t place, std::uint64_t mix) {
-    store::RowDigest& cell = cells_[table * table_cells_ + place];
+    shard::RowDigest& cell = cells_[table * table_cells_ + place];
     std::atomic_ref(cell.rows).fetch_add(1, std::memory_order_relaxed);
     std::atomic_ref(cell.mix).fetch_xor(mix, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] const store::RowDigest& cell(std::size_t table, std::size_t range, std::size_t cell) const {
+  [[nodiscard]] const shard::RowDigest& cell(std::size_t table, std::size_t range, std::size_t cell) const {
     return cells_[table * table_cells_ + (range << bits_) + cell];
   }
-  [[nodiscard]] store::RowDigest whole(std::size_t table, std::size_t range) const {
-    store::RowDigest sum;
+  [[nodiscard]] shard::RowDigest whole(std::size_t table, std::size_t range) const {
+    shard::RowDigest sum;
     for (std::size_t i = 0; i < cells(); ++i) {
-      const store::RowDigest& part = cell(table, range, i);
+      const shard::RowDigest& part = cell(table, range, i);
       sum.rows += part.rows;
       sum.mix ^= part.mix;
     }
@@ -89,7 +89,7 @@ class DigestGrid {
   std::vector<Uuid> bounds_;
   int bits_ = 0;
   std::size_t table_cells_ = 0;
-  std::vector<store::RowDigest> cells_;  // by table, range and cell
+  std::vector<shard::RowDigest> cells_;  // by table, range and cell
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

@@ -31,7 +31,7 @@ std::string to_string(FindingKind kind) {
   return {};
 }
 
-namespace ops {
+namespace verify {
 
 void Findings::add(const Finding& finding) {
   ++report_.found;
@@ -49,5 +49,5 @@ void Findings::add_mended(const Finding& finding) {
   }
 }
 
-}  // namespace ops
+}  // namespace verify
 }  // namespace looseleaf

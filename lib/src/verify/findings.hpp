@@ -3,7 +3,7 @@
 
 #include <looseleaf/jobs.hpp>
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 
 // Used by one thread at a time.
 class Findings {
@@ -19,4 +19,4 @@ class Findings {
   VerifyReport& report_;
 };
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

@@ -12,25 +12,25 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/table_check.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 namespace {
 
 class Choice {
  public:
-  Choice(store::Shards& shards, const VerifyOptions& options, const VerifyHooks& hooks, Findings& findings)
+  Choice(shard::Shards& shards, const VerifyOptions& options, const VerifyHooks& hooks, Findings& findings)
       : shards_(shards), options_(options), hooks_(hooks), findings_(findings) {}
 
-  std::vector<store::CatalogIndex> choose() {
-    std::vector<store::CatalogIndex> chosen;
+  std::vector<shard::CatalogIndex> choose() {
+    std::vector<shard::CatalogIndex> chosen;
     std::vector<std::string> tables =
-        options_.tables.empty() ? all_indexes(shards_, shards_.deadline()) : options_.tables;
+        options_.tables.empty() ? shard::all_indexes(shards_, shards_.deadline()) : options_.tables;
     for (const std::string& table : distinct(tables)) {
-      const IndexEverywhere everywhere = look_up_settled(table);
+      const shard::IndexEverywhere everywhere = look_up_settled(table);
       if (!everywhere.in_any_catalog()) {
         if (options_.tables.empty() || declared(table) != nullptr) {
           continue;  // dropped a moment ago, or declared in vain
         }
-        throw no_such_index(shards_, table);
+        throw shard::no_such_index(shards_, table);
       }
       check_declaration(table, everywhere);
       if (!not_in_force(table, everywhere) && check_catalogs(table, everywhere) &&
@@ -62,7 +62,7 @@ class Choice {
     return found == options_.definitions->end() ? nullptr : &*found;
   }
 
-  static bool is_going(const IndexEverywhere& everywhere) {
+  static bool is_going(const shard::IndexEverywhere& everywhere) {
     return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
       return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
     });
@@ -72,7 +72,7 @@ class Choice {
     findings_.add({FindingKind::definition_differs, table, shard, {}, what});
   }
 
-  void check_declaration(const std::string& table, const IndexEverywhere& everywhere) {
+  void check_declaration(const std::string& table, const shard::IndexEverywhere& everywhere) {
     if (!options_.definitions) {
       return;
     }
@@ -91,7 +91,7 @@ class Choice {
       }
       return;
     }
-    for (const std::string& difference : definition_differences((*first)->definition, *declaration)) {
+    for (const std::string& difference : model::definition_differences((*first)->definition, *declaration)) {
       definition_differs(table, shard, difference);
     }
   }
@@ -112,20 +112,20 @@ class Choice {
 
   // Shards differ for a moment while an index is created, published or dropped: looks again before calling it a
   // finding.
-  IndexEverywhere look_up_settled(const std::string& table) {
+  shard::IndexEverywhere look_up_settled(const std::string& table) {
     constexpr int looks = 10;
     constexpr auto between = std::chrono::milliseconds(300);
-    IndexEverywhere everywhere = look_up_index(shards_, table, shards_.deadline());
+    shard::IndexEverywhere everywhere = shard::look_up_index(shards_, table, shards_.deadline());
     for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
       hooks_.heartbeat();
       std::this_thread::sleep_for(between);
-      everywhere = look_up_index(shards_, table, shards_.deadline());
+      everywhere = shard::look_up_index(shards_, table, shards_.deadline());
     }
     return everywhere;
   }
 
   // True if the index is not in force: left out of a verification of all, an error if it was named.
-  bool not_in_force(const std::string& table, const IndexEverywhere& everywhere) {
+  bool not_in_force(const std::string& table, const shard::IndexEverywhere& everywhere) {
     bool dropping = false, building = true;
     for (const auto& index : everywhere.on_shard) {
       dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
@@ -150,7 +150,7 @@ class Choice {
     std::string what;
   };
 
-  static std::vector<CatalogDifference> differences(const IndexEverywhere& everywhere) {
+  static std::vector<CatalogDifference> differences(const shard::IndexEverywhere& everywhere) {
     const auto& first = everywhere.on_shard.front();
     std::vector<CatalogDifference> found;
     if (!first && everywhere.in_any_catalog()) {
@@ -172,7 +172,7 @@ class Choice {
   }
 
   // True if the index is the same everywhere, so that its rows can be judged; its state may differ.
-  bool check_catalogs(const std::string& table, const IndexEverywhere& everywhere) {
+  bool check_catalogs(const std::string& table, const shard::IndexEverywhere& everywhere) {
     bool comparable = true;
     for (const CatalogDifference& difference : differences(everywhere)) {
       findings_.add({FindingKind::catalog_differs, table, difference.shard, {}, difference.what});
@@ -181,11 +181,11 @@ class Choice {
     return comparable;
   }
 
-  bool check_tables(const store::CatalogIndex& index) {
+  bool check_tables(const shard::CatalogIndex& index) {
     bool in_order = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return store::table_differences(connection, index.definition);
+      const auto differences = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return shard::table_differences(connection, index.definition);
       });
       for (const std::string& difference : differences) {
         findings_.add({FindingKind::table_differs, index.definition.table, shard, {}, difference});
@@ -195,7 +195,7 @@ class Choice {
     return in_order;
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const VerifyOptions& options_;
   const VerifyHooks& hooks_;
   Findings& findings_;
@@ -204,9 +204,9 @@ class Choice {
 
 }  // namespace
 
-std::vector<store::CatalogIndex> verifiable_indexes(store::Shards& shards, const VerifyOptions& options,
+std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options,
                                                     const VerifyHooks& hooks, Findings& findings) {
   return Choice(shards, options, hooks, findings).choose();
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

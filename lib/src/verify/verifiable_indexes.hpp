@@ -10,12 +10,12 @@
 #include "verify/findings.hpp"
 #include "verify/verify.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 
 // The indexes asked for whose catalogs and tables are in order; what is not in order is a finding, and what is not what
 // options.definitions declare is one too. Throws Error(bad_index) for an index that was named and is unknown or not in
 // force.
-[[nodiscard]] std::vector<store::CatalogIndex> verifiable_indexes(store::Shards& shards, const VerifyOptions& options,
+[[nodiscard]] std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options,
                                                                   const VerifyHooks& hooks, Findings& findings);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

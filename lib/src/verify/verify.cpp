@@ -21,7 +21,7 @@
 #include "verify/verifiable_indexes.hpp"
 #include "verify/walk.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 namespace {
 
 constexpr std::size_t most_suspects = 1000;     // looked at again at once
@@ -39,12 +39,12 @@ using Clock = std::chrono::steady_clock;
 
 class Verification {
  public:
-  Verification(store::Shards& shards, const VerifyOptions& options, JobControl& control, const VerifyHooks& hooks)
+  Verification(shard::Shards& shards, const VerifyOptions& options, JobControl& control, const VerifyHooks& hooks)
       : shards_(shards), options_(options), control_(control), hooks_(hooks), throttling_(shards, options.throttle) {}
 
   VerifyReport run() {
     indexes_ = verifiable_indexes(shards_, options_, hooks_, findings_);
-    for (const store::CatalogIndex& index : indexes_) {
+    for (const shard::CatalogIndex& index : indexes_) {
       generations_.emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
     }
@@ -108,7 +108,7 @@ class Verification {
   void look_again() {
     std::set<Uuid> wrong;
     for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
-      for (Difference& difference : examine(shard, ids)) {
+      for (reconcile::Difference& difference : examine(shard, ids)) {
         wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
@@ -132,7 +132,7 @@ class Verification {
     if (options_.repair) {
       repair();
     }
-    for (const Difference& difference : confirmed_) {
+    for (const reconcile::Difference& difference : confirmed_) {
       findings_.add(to_finding(difference));
     }
     confirmed_.clear();
@@ -146,10 +146,10 @@ class Verification {
       breathe();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    const std::map<Difference, Standing> before = std::exchange(standing_, {});
+    const std::map<reconcile::Difference, Standing> before = std::exchange(standing_, {});
     std::set<Uuid> gone = entities_of(before);
     for (const auto& [shard, ids] : by_entity_shard(gone)) {
-      for (Difference& difference : examine(shard, ids)) {
+      for (reconcile::Difference& difference : examine(shard, ids)) {
         const auto stood = before.find(difference);
         if (difference.kind != FindingKind::missing && stood == before.end()) {
           continue;
@@ -163,13 +163,13 @@ class Verification {
         }
       }
     }
-    for (const Difference& difference : confirmed_) {
+    for (const reconcile::Difference& difference : confirmed_) {
       gone.erase(difference.entry.entity_id);
     }
     report_.in_flight += gone.size();
   }
 
-  void stand(Difference difference, int looks) {
+  void stand(reconcile::Difference difference, int looks) {
     const base::Stamp updated = difference.updated;
     standing_.insert_or_assign(std::move(difference), Standing{updated, looks});
     first_look_ = Clock::now();
@@ -177,22 +177,24 @@ class Verification {
 
   // Differences of these entities in the indexes that are being verified, as seen under their locks; and which of the
   // entities are unreadable.
-  std::vector<Difference> examine(std::uint32_t shard, const std::vector<Uuid>& ids) {
-    return apply(shard, ids, ReconcileMode::examine);
+  std::vector<reconcile::Difference> examine(std::uint32_t shard, const std::vector<Uuid>& ids) {
+    return apply(shard, ids, reconcile::ReconcileMode::examine);
   }
 
-  std::vector<Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids, ReconcileMode mode) {
-    std::vector<Difference> found = reconcile_in_slices(shards_, shard, ids, mode, [this] { breathe(); }).differences;
-    std::erase_if(found, [&](const Difference& difference) {
+  std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
+                                           reconcile::ReconcileMode mode) {
+    std::vector<reconcile::Difference> found =
+        reconcile::reconcile_in_slices(shards_, shard, ids, mode, [this] { breathe(); }).differences;
+    std::erase_if(found, [&](const reconcile::Difference& difference) {
       return difference.kind != FindingKind::unreadable &&
              !generations_.contains({difference.table, difference.generation});
     });
     return found;
   }
 
-  static const Difference& difference_of(const Difference& difference) { return difference; }
+  static const reconcile::Difference& difference_of(const reconcile::Difference& difference) { return difference; }
   template <typename Value>
-  static const Difference& difference_of(const std::pair<const Difference, Value>& item) {
+  static const reconcile::Difference& difference_of(const std::pair<const reconcile::Difference, Value>& item) {
     return item.first;
   }
 
@@ -208,24 +210,24 @@ class Verification {
   [[nodiscard]] std::map<std::uint32_t, std::vector<Uuid>> by_entity_shard(const std::set<Uuid>& ids) const {
     std::map<std::uint32_t, std::vector<Uuid>> by_shard;
     for (const Uuid& id : ids) {
-      by_shard[store::shard_of(id, shards_.count())].push_back(id);
+      by_shard[shard::shard_of(id, shards_.count())].push_back(id);
     }
     return by_shard;
   }
 
   // Mends what was confirmed, then looks again: what still differs stays confirmed.
   void repair() {
-    std::set<Difference> left;
+    std::set<reconcile::Difference> left;
     for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
-      apply(shard, ids, ReconcileMode::repair);
-      for (const Difference& difference : examine(shard, ids)) {
+      apply(shard, ids, reconcile::ReconcileMode::repair);
+      for (const reconcile::Difference& difference : examine(shard, ids)) {
         if (confirmed_.contains(difference)) {
           left.insert(difference);
         }
       }
     }
     std::set<Uuid> mended;
-    for (const Difference& difference : confirmed_) {
+    for (const reconcile::Difference& difference : confirmed_) {
       if (!left.contains(difference)) {
         findings_.add_mended(to_finding(difference));
         mended.insert(difference.entry.entity_id);
@@ -248,21 +250,21 @@ class Verification {
     }
   }
 
-  static Finding to_finding(const Difference& difference) {
+  static Finding to_finding(const reconcile::Difference& difference) {
     return {difference.kind, difference.table, difference.shard, difference.entry.entity_id,
             model::to_json(difference.entry.values)};
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const VerifyOptions& options_;
   JobControl& control_;
   const VerifyHooks& hooks_;
-  Throttling throttling_;
-  std::vector<store::CatalogIndex> indexes_;
+  job::Throttling throttling_;
+  std::vector<shard::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
   std::set<Uuid> suspects_;                                      // to be looked at under their locks
-  std::map<Difference, Standing> standing_;                      // may be there for a moment only
-  std::set<Difference> confirmed_;                               // but not reported yet
+  std::map<reconcile::Difference, Standing> standing_;           // may be there for a moment only
+  std::set<reconcile::Difference> confirmed_;                    // but not reported yet
   Clock::time_point first_look_;                                 // at what stands, the latest
   VerifyReport report_;
   Findings findings_{options_, report_};
@@ -270,12 +272,12 @@ class Verification {
 
 // An entity of any shard may call for rows on any other: while one is down nothing can be proved, and to say so at once
 // helps more than to wait for it.
-void require_every_shard(store::Shards& shards) {
+void require_every_shard(shard::Shards& shards) {
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&shards, shard] {
       try {
-        shards.connect(shard, shards.deadline(), store::Purpose::brief).discard();
+        shards.connect(shard, shards.deadline(), shard::Purpose::brief).discard();
       } catch (const sql::ServerError& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;
@@ -293,7 +295,7 @@ void require_every_shard(store::Shards& shards) {
 
 }  // namespace
 
-VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
+VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control,
                     const VerifyHooks& hooks) {
   shards.check_identities();
   Verification verification(shards, options, control, hooks);
@@ -310,4 +312,4 @@ VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobCont
   }
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

@@ -7,7 +7,7 @@
 #include "shard/shards.hpp"
 #include "verify/digest_grid.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 
 // See Datastore::verify. A difference seen while walking is only a suspicion: it becomes a finding when it still stands
 // under the entity's lock, and, unless it is a missing row, under a second lock after the grace period.
@@ -17,7 +17,7 @@ struct VerifyHooks {
   bool wait_for_shards = false;             // for one that is down at the beginning, until the time-out
   const DigestGrid* scanned = nullptr;      // for walk(), of all indexes that are named; null: it reads all bodies
 };
-VerifyReport verify(store::Shards& shards, const VerifyOptions& options, JobControl& control,
+VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control,
                     const VerifyHooks& hooks = {});
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

@@ -16,7 +16,7 @@
 #include "shard/placement.hpp"
 #include "shard/row_digest.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -43,10 +43,10 @@ struct RangeDifference {
 
 class Walk {
  public:
-  Walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+  Walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
        const WalkVisitor& visitor)
       : shards_(shards), throttling_(throttling), visitor_(visitor), catalog_{0, indexes} {
-    for (const store::CatalogIndex& index : indexes) {
+    for (const shard::CatalogIndex& index : indexes) {
       for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
         counts_.rows[{index.definition.table, shard}] = 0;
       }
@@ -104,18 +104,18 @@ class Walk {
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
     on_all_shards([&](std::uint32_t shard) {
-      const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
-        return store::estimate_rows(connection, "entities");
+      const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
+        return shard::estimate_rows(connection, "entities");
       });
       add_bounds(shard, {}, rows, bounds,
-                 [](sql::Connection& connection, const store::IdRange& range, std::size_t step) {
-                   return store::id_after(connection, range, step);
+                 [](sql::Connection& connection, const shard::IdRange& range, std::size_t step) {
+                   return shard::id_after(connection, range, step);
                  });
     });
     make_set(bounds);
     std::vector<Uuid> more;
     on_all_shards([&](std::uint32_t shard) {
-      for (const store::CatalogIndex& index : catalog_.indexes) {
+      for (const shard::CatalogIndex& index : catalog_.indexes) {
         for (std::size_t i = 0; i <= bounds.size(); ++i) {
           divide(shard, index.definition, range_between(bounds, i), more);
         }
@@ -127,23 +127,23 @@ class Walk {
   }
 
   // Adds bounds within a range in which a table has many more rows than there are entities.
-  void divide(std::uint32_t shard, const IndexDefinition& definition, const store::IdRange& range,
+  void divide(std::uint32_t shard, const IndexDefinition& definition, const shard::IdRange& range,
               std::vector<Uuid>& bounds) {
     show_begun(shard);
-    const std::uint64_t rows = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      return store::estimate_entries(connection, definition, range);
+    const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      return shard::estimate_entries(connection, definition, range);
     });
     if (rows > DigestGrid::many_rows) {
       add_bounds(shard, range, rows, bounds,
-                 [&](sql::Connection& connection, const store::IdRange& within, std::size_t step) {
-                   return store::entity_id_after(connection, definition, within, step);
+                 [&](sql::Connection& connection, const shard::IdRange& within, std::size_t step) {
+                   return shard::entity_id_after(connection, definition, within, step);
                  });
     }
   }
 
   // `rows`: about how many there are.
   template <typename IdAfter>
-  void add_bounds(std::uint32_t shard, store::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
+  void add_bounds(std::uint32_t shard, shard::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
                   const IdAfter& id_after) {
     const std::size_t paced = paced_step(rows);
     for (std::size_t step = smallest_step;;) {
@@ -152,7 +152,7 @@ class Walk {
       const std::size_t limited = throttling_.paces() ? paced : step;
       const auto turn = throttling_.turn();
       const auto start = Clock::now();
-      range.from = store::with_shard(shards_, shard, shards_.deadline(),
+      range.from = shard::with_shard(shards_, shard, shards_.deadline(),
                                      [&](sql::Connection& connection) { return id_after(connection, range, limited); });
       if (!range.from) {
         return;
@@ -193,10 +193,10 @@ class Walk {
   void estimate_rows() {
     on_all_shards([&](std::uint32_t shard) {
       std::uint64_t estimate = 0;
-      store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
         estimate = 0;
-        for (const store::CatalogIndex& index : catalog_.indexes) {
-          estimate += store::estimate_rows(connection, index.definition.table);
+        for (const shard::CatalogIndex& index : catalog_.indexes) {
+          estimate += shard::estimate_rows(connection, index.definition.table);
         }
       });
       const std::lock_guard lock(mutex_);
@@ -210,15 +210,15 @@ class Walk {
 
   void scan_entities(DigestGrid& grid) {
     on_all_shards([&](std::uint32_t shard) {
-      EntityScan scan(shards_, shard, throttling_);
-      store::RowMixer mixer;
+      scan::EntityScan scan(shards_, shard, throttling_);
+      shard::RowMixer mixer;
       scan.run(
           [&](const Uuid& id, const model::StoredEntity& entity) {
             const std::size_t place = grid.place_of(id);
             for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
               const IndexDefinition& definition = catalog_.indexes[index].definition;
               for (const model::Row& row : entity.expected_rows(definition)) {
-                const auto to = store::index_shard(definition, row, shard, shards_.count());
+                const auto to = shard::index_shard(definition, row, shard, shards_.count());
                 grid.add(table_of(index, to), place, mixer.mix(row, id));
               }
             }
@@ -252,10 +252,10 @@ class Walk {
                      RangeDifference& difference) {
     const IndexDefinition& definition = catalog_.indexes[index].definition;
     const std::size_t table = table_of(index, shard);
-    const store::RowDigest expected = grid.whole(table, range);
+    const shard::RowDigest expected = grid.whole(table, range);
     std::uint64_t rows = 0;
-    if (store::servers_can_digest(definition)) {
-      const store::RowDigest actual = digest(definition, shard, grid.range(range));
+    if (shard::servers_can_digest(definition)) {
+      const shard::RowDigest actual = digest(definition, shard, grid.range(range));
       rows = actual.rows;
       if (actual != expected) {
         compare_cells(grid, range, index, shard, difference);
@@ -272,10 +272,10 @@ class Walk {
     show_compared(shard);
   }
 
-  store::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const store::IdRange& range) {
+  shard::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const shard::IdRange& range) {
     const auto turn = throttling_.turn();
-    return store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      return store::digest_entries(connection, definition, range);
+    return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      return shard::digest_entries(connection, definition, range);
     });
   }
 
@@ -283,17 +283,17 @@ class Walk {
   std::uint64_t compare_cells(const DigestGrid& grid, std::size_t range, std::size_t index, std::uint32_t shard,
                               RangeDifference& difference) {
     const IndexDefinition& definition = catalog_.indexes[index].definition;
-    std::vector<store::RowDigest> cells(grid.cells());
+    std::vector<shard::RowDigest> cells(grid.cells());
     std::vector<Uuid> ids;
     std::uint64_t count = 0;
-    store::RowMixer mixer;
-    std::optional<store::IndexEntry> last;
+    shard::RowMixer mixer;
+    std::optional<shard::IndexEntry> last;
     for (std::size_t got = entry_chunk; got == entry_chunk;) {
-      const auto entries = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return store::read_entries_in(connection, definition, grid.range(range), last, entry_chunk);
+      const auto entries = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return shard::read_entries_in(connection, definition, grid.range(range), last, entry_chunk);
       });
-      for (const store::IndexEntry& entry : entries) {
-        store::RowDigest& cell = cells[grid.cell_of(entry.entity_id)];
+      for (const shard::IndexEntry& entry : entries) {
+        shard::RowDigest& cell = cells[grid.cell_of(entry.entity_id)];
         ++cell.rows;
         cell.mix ^= mixer.mix(entry.values, entry.entity_id);
         if (ids.empty() || ids.back() != entry.entity_id) {
@@ -323,8 +323,8 @@ class Walk {
     std::vector<Uuid> ids = std::move(difference.row_ids);
     if (!difference.cells.empty()) {
       on_all_shards([&](std::uint32_t shard) {
-        auto found = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          return store::read_ids(connection, grid.range(range));
+        auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+          return shard::read_ids(connection, grid.range(range));
         });
         std::erase_if(found, [&](const Uuid& id) { return !difference.cells.contains(grid.cell_of(id)); });
         const std::lock_guard lock(mutex_);
@@ -338,7 +338,7 @@ class Walk {
   // Compares both sides of these entities row by row.
   void look_closely(const std::vector<Uuid>& ids) {
     counts_.looked_again += ids.size();
-    in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
+    shard::in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
       show_compared(0);
       const base::Deadline deadline = shards_.deadline();
       const auto suspects = sql::with_retries(deadline, [&] { return differing(batch, deadline); });
@@ -349,35 +349,36 @@ class Walk {
   }
 
   std::vector<Uuid> differing(std::span<const Uuid> ids, const base::Deadline& deadline) {
-    const std::vector<PlacedRow> expected = expected_rows(ids);
-    const std::vector<PlacedRow> actual = read_rows(shards_, connect_all(shards_, deadline), catalog_, ids);
-    std::vector<PlacedRow> different;
+    const std::vector<shard::PlacedRow> expected = expected_rows(ids);
+    const std::vector<shard::PlacedRow> actual =
+        shard::read_rows(shards_, shard::connect_all(shards_, deadline), catalog_, ids);
+    std::vector<shard::PlacedRow> different;
     std::set_symmetric_difference(expected.begin(), expected.end(), actual.begin(), actual.end(),
                                   std::back_inserter(different));
     std::vector<Uuid> suspects;
-    for (const PlacedRow& row : different) {
+    for (const shard::PlacedRow& row : different) {
       suspects.push_back(row.entry.entity_id);
     }
     make_set(suspects);
     return suspects;
   }
 
-  std::vector<PlacedRow> expected_rows(std::span<const Uuid> ids) {
+  std::vector<shard::PlacedRow> expected_rows(std::span<const Uuid> ids) {
     std::vector<std::vector<Uuid>> by_shard(shards_.count());
     for (const Uuid& id : ids) {
-      by_shard[store::shard_of(id, shards_.count())].push_back(id);
+      by_shard[shard::shard_of(id, shards_.count())].push_back(id);
     }
-    std::vector<PlacedRow> rows;
+    std::vector<shard::PlacedRow> rows;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      auto bodies = store::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return store::read_bodies(connection, by_shard[shard], small_body);
+      auto bodies = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+        return shard::read_bodies(connection, by_shard[shard], scan::small_body);
       });
-      for (store::EntityBody& entity : bodies) {
+      for (shard::EntityBody& entity : bodies) {
         if (!entity.body) {
-          entity.body = read_body(shards_, shard, entity.id);
+          entity.body = scan::read_body(shards_, shard, entity.id);
         }
-        if (const auto found = judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
-          auto placed = placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
+        if (const auto found = scan::judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
+          auto placed = shard::placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
           std::move(placed.begin(), placed.end(), std::back_inserter(rows));
         }
         entity.body.reset();
@@ -387,10 +388,10 @@ class Walk {
     return rows;
   }
 
-  store::Shards& shards_;
-  Throttling& throttling_;
+  shard::Shards& shards_;
+  job::Throttling& throttling_;
   const WalkVisitor& visitor_;
-  const store::Catalog catalog_;  // of the indexes walked
+  const shard::Catalog catalog_;  // of the indexes walked
   std::mutex mutex_;              // guards what follows, and the visitor while shards are walked at once
   bool failed_ = false;
   WalkCounts counts_;
@@ -402,15 +403,15 @@ class Walk {
 
 }  // namespace
 
-DigestGrid make_grid(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
-                     const WalkVisitor& visitor) {
+DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes,
+                     job::Throttling& throttling, const WalkVisitor& visitor) {
   return Walk(shards, indexes, throttling, visitor).make_grid();
 }
 
-WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
                 const WalkVisitor& visitor, const DigestGrid* scanned) {
   Walk walk(shards, indexes, throttling, visitor);
   return scanned != nullptr ? walk.run(*scanned) : walk.run();
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

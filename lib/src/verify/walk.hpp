@@ -26,7 +26,7 @@
 #include "shard/shards.hpp"
 #include "verify/digest_grid.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::verify {
 
 // None of these is called while another one runs. All may throw, which ends the walk.
 struct WalkVisitor {
@@ -46,12 +46,12 @@ struct WalkCounts {
 };
 
 // A grid for these indexes with nothing in it yet, whose ranges have as many ids as should be dealt with at once.
-DigestGrid make_grid(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
-                     const WalkVisitor& visitor);
+DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes,
+                     job::Throttling& throttling, const WalkVisitor& visitor);
 
 // `scanned`: such a grid of the same indexes, with what all entities call for. Then no bodies are read but those in
 // cells that differ, none is found broken, and no entities are counted.
-WalkCounts walk(store::Shards& shards, const std::vector<store::CatalogIndex>& indexes, Throttling& throttling,
+WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
                 const WalkVisitor& visitor, const DigestGrid* scanned = nullptr);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::verify

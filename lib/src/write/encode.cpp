@@ -6,19 +6,19 @@
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::write {
 
-std::optional<Write> encode_put(store::Shards& shards, WriteResult& result) {
+std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
   try {
     const model::TakenEntity entity = model::take_entity(result.text, result.position);
     result.id = entity.id;
     Write write{entity.id, codec::encode_body(entity.text), std::nullopt};
     // While the parsed body is at hand. A catalog that is not known yet, or is not the one in force any more, costs the
     // writer a second parse.
-    const std::uint32_t shard = store::shard_of(entity.id, shards.count());
+    const std::uint32_t shard = shard::shard_of(entity.id, shards.count());
     if (const auto catalog = shards.cached_catalog(shard)) {
       write.expected =
-          ExpectedRows{catalog->epoch, placed_rows(*catalog, entity.id, &entity.members, shard, shards.count())};
+          ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, entity.id, &entity.members, shard, shards.count())};
     }
     return write;
   } catch (const Error& error) {
@@ -31,4 +31,4 @@ std::optional<Write> encode_put(store::Shards& shards, WriteResult& result) {
   return std::nullopt;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::write

@@ -7,10 +7,10 @@
 #include "shard/shards.hpp"
 #include "write/put.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::write {
 
 // Parses and compresses `result.text`, which began at `result.position`, and sets `result.id`. Absent if the result is
 // final: the text is no entity, or could not be encoded.
-[[nodiscard]] std::optional<Write> encode_put(store::Shards& shards, WriteResult& result);
+[[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::write

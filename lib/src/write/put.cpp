@@ -22,11 +22,11 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::write {
 namespace {
 
-using store::Step;
-namespace steps = store::steps;
+using shard::Step;
+namespace steps = shard::steps;
 
 constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
 constexpr std::uint64_t max_old_bodies = 1 << 20;  // bytes of stored bodies that are compared with at once
@@ -37,13 +37,13 @@ constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000)
 struct Item {
   const Write* write = nullptr;
   WriteOutcome* outcome = nullptr;
-  bool decided = false;            // the outcome is final
-  bool deferred = false;           // waits for an index shard that is down, so that the others need not
-  bool reconcile = false;          // its index rows may hold more than they should
-  std::vector<PlacedRow> rows;     // expected once it is stored
-  std::set<std::uint32_t> new_on;  // shards of those among them that the old body does not call for
-  std::uint64_t added_id = 0;      // of its row; 0: a new one
-  base::Stamp stamp;               // as it is written
+  bool decided = false;                // the outcome is final
+  bool deferred = false;               // waits for an index shard that is down, so that the others need not
+  bool reconcile = false;              // its index rows may hold more than they should
+  std::vector<shard::PlacedRow> rows;  // expected once it is stored
+  std::set<std::uint32_t> new_on;      // shards of those among them that the old body does not call for
+  std::uint64_t added_id = 0;          // of its row; 0: a new one
+  base::Stamp stamp;                   // as it is written
 };
 
 using Items = std::vector<Item*>;
@@ -68,7 +68,7 @@ std::optional<model::Json> read_body(const std::optional<std::string>& body) {
 
 class BatchWriter {
  public:
-  BatchWriter(store::Shards& shards, std::uint32_t entity_shard, const base::Deadline& deadline)
+  BatchWriter(shard::Shards& shards, std::uint32_t entity_shard, const base::Deadline& deadline)
       : shards_(shards), entity_shard_(entity_shard), deadline_(deadline) {}
 
   void run(std::vector<Item>& items) {
@@ -83,7 +83,7 @@ class BatchWriter {
         continue;
       }
       try {
-        store::on_shard(shards_, entity_shard_, [&] { attempt(pending); });
+        shard::on_shard(shards_, entity_shard_, [&] { attempt(pending); });
       } catch (const sql::ServerError& error) {
         last_error_ = error;
         if (!error.retryable() && error.error_class() != sql::ErrorClass::duplicate_key) {
@@ -126,13 +126,13 @@ class BatchWriter {
     for (Item* item : items) {
       item->rows = expected_rows(*catalog, *item->write);
       item->new_on.clear();
-      for (const PlacedRow& row : item->rows) {
+      for (const shard::PlacedRow& row : item->rows) {
         item->new_on.insert(row.shard);
       }
     }
-    store::Lease lease = shards_.connect(entity_shard_, deadline_);
+    shard::Lease lease = shards_.connect(entity_shard_, deadline_);
     Items batch = refuse_too_large(items, lease->max_allowed_packet());
-    std::map<std::uint32_t, store::Lease> index_leases;
+    std::map<std::uint32_t, shard::Lease> index_leases;
     batch = connect_index_shards(batch, index_leases);
     if (batch.empty()) {
       return;
@@ -173,10 +173,10 @@ class BatchWriter {
 
   // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way. `as_new`:
   // takes all ids for new ones, which an INSERT proves as well as a look; known_ids if that was wrong.
-  Ending transact(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
-                  std::map<std::uint32_t, store::Lease>& index_leases, bool as_new) {
+  Ending transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
+                  std::map<std::uint32_t, shard::Lease>& index_leases, bool as_new) {
     sql::Transaction transaction(connection);
-    const store::Fence fence = lock_fence(connection);
+    const shard::Fence fence = lock_fence(connection);
     if (fence.epoch != catalog.epoch) {
       return Ending::catalog_changed;
     }
@@ -204,17 +204,17 @@ class BatchWriter {
     return Ending::committed;
   }
 
-  [[nodiscard]] store::Fence lock_fence(sql::Connection& connection) const {
+  [[nodiscard]] shard::Fence lock_fence(sql::Connection& connection) const {
     const Step step(steps::put_fence, entity_shard_);
-    return store::lock_fence_shared(connection);
+    return shard::lock_fence_shared(connection);
   }
 
-  [[nodiscard]] std::vector<PlacedRow> expected_rows(const store::Catalog& catalog, const Write& write) const {
+  [[nodiscard]] std::vector<shard::PlacedRow> expected_rows(const shard::Catalog& catalog, const Write& write) const {
     if (write.expected && write.expected->epoch == catalog.epoch) {
       return write.expected->rows;
     }
     const auto json = catalog.indexes.empty() ? std::nullopt : read_body(write.body);
-    return placed_rows(catalog, write.id, json ? &*json : nullptr, entity_shard_, shards_.count());
+    return shard::placed_rows(catalog, write.id, json ? &*json : nullptr, entity_shard_, shards_.count());
   }
 
   Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
@@ -225,10 +225,10 @@ class BatchWriter {
         decide(*item, WriteStatus::rejected,
                Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}},
                      fmt::format("it must not be larger than {} bytes when compressed", max_stored_body)));
-      } else if (store::statement_size(size) > max_packet) {
+      } else if (shard::statement_size(size) > max_packet) {
         decide(*item, WriteStatus::rejected,
                Error(ErrorCode::bad_entity, "body does not fit the server's max_allowed_packet",
-                     {{"needed", fmt::format("{} bytes", store::statement_size(size))},
+                     {{"needed", fmt::format("{} bytes", shard::statement_size(size))},
                       {"max_allowed_packet", fmt::format("{} bytes", max_packet)}},
                      "raise max_allowed_packet on every server of the cluster"));
       } else {
@@ -240,16 +240,16 @@ class BatchWriter {
 
   // A connection for every index shard that is needed, before any lock is held. Items whose shards cannot be reached
   // are put off, or failed once the deadline has passed.
-  Items connect_index_shards(const Items& items, std::map<std::uint32_t, store::Lease>& leases) {
+  Items connect_index_shards(const Items& items, std::map<std::uint32_t, shard::Lease>& leases) {
     std::map<std::uint32_t, sql::ServerError> down;
     for (const Item* item : items) {
-      for (const PlacedRow& row : item->rows) {
+      for (const shard::PlacedRow& row : item->rows) {
         if (leases.contains(row.shard) || down.contains(row.shard)) {
           continue;
         }
         try {
-          leases.emplace(row.shard, item->deferred ? shards_.connect(row.shard, deadline_, store::Purpose::index_writes)
-                                                   : shards_.connect_once(row.shard, store::Purpose::index_writes));
+          leases.emplace(row.shard, item->deferred ? shards_.connect(row.shard, deadline_, shard::Purpose::index_writes)
+                                                   : shards_.connect_once(row.shard, shard::Purpose::index_writes));
         } catch (const sql::ServerError& error) {
           down.emplace(row.shard, error);
         }
@@ -258,7 +258,7 @@ class BatchWriter {
     Items reachable;
     for (Item* item : items) {
       const auto failed = std::find_if(item->rows.begin(), item->rows.end(),
-                                       [&](const PlacedRow& row) { return down.contains(row.shard); });
+                                       [&](const shard::PlacedRow& row) { return down.contains(row.shard); });
       if (failed == item->rows.end()) {
         reachable.push_back(item);
       } else if (item->deferred) {  // connect() has waited as long as it makes sense
@@ -279,9 +279,9 @@ class BatchWriter {
   }
 
   // put.lock_entities and put.write_entities: locks what is there, decides what needs no write, writes the rest.
-  Items write_entities(sql::Connection& connection, const store::Catalog& catalog, const store::Fence& fence,
+  Items write_entities(sql::Connection& connection, const shard::Catalog& catalog, const shard::Fence& fence,
                        const Items& items, bool as_new) {
-    std::map<Uuid, store::EntityHead> found;
+    std::map<Uuid, shard::EntityHead> found;
     if (!as_new) {
       found = lock_entities(connection, items);
       shards_.note_ids(entity_shard_, found.empty());
@@ -290,7 +290,7 @@ class BatchWriter {
       check_against_old(connection, catalog, items, found);
     }
     Items written;
-    std::vector<store::EntityRow> inserts, updates;
+    std::vector<shard::EntityRow> inserts, updates;
     for (Item* item : items) {
       const auto before = found.find(item->write->id);
       if (!item->write->body && (before == found.end() || !before->second.body_size)) {
@@ -310,27 +310,27 @@ class BatchWriter {
       written.push_back(item);
     }
     const Step step(steps::put_write_entities, entity_shard_);
-    store::update_entities(connection, updates);
-    store::insert_entities(connection, inserts);
+    shard::update_entities(connection, updates);
+    shard::insert_entities(connection, inserts);
     return written;
   }
 
-  [[nodiscard]] std::map<Uuid, store::EntityHead> lock_entities(sql::Connection& connection, const Items& items) const {
+  [[nodiscard]] std::map<Uuid, shard::EntityHead> lock_entities(sql::Connection& connection, const Items& items) const {
     std::vector<Uuid> ids;
     for (const Item* item : items) {
       ids.push_back(item->write->id);
     }
     const Step step(steps::put_lock_entities, entity_shard_);
-    std::map<Uuid, store::EntityHead> found;
-    for (const store::EntityHead& head : store::lock_entities(connection, ids)) {
+    std::map<Uuid, shard::EntityHead> found;
+    for (const shard::EntityHead& head : shard::lock_entities(connection, ids)) {
       found.emplace(head.id, head);
     }
     return found;
   }
 
   // Compares with the bodies that are there, read a few at a time: they may be much larger than those written.
-  void check_against_old(sql::Connection& connection, const store::Catalog& catalog, const Items& items,
-                         const std::map<Uuid, store::EntityHead>& found) {
+  void check_against_old(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
+                         const std::map<Uuid, shard::EntityHead>& found) {
     std::map<Uuid, Item*> by_id;
     for (Item* item : items) {
       by_id.emplace(item->write->id, item);
@@ -338,7 +338,7 @@ class BatchWriter {
     std::vector<Uuid> ids;
     std::uint64_t bytes = 0;
     const auto check_read = [&] {
-      for (const store::EntityRow& old : store::read_entities(connection, ids, store::Lock::none)) {
+      for (const shard::EntityRow& old : shard::read_entities(connection, ids, shard::Lock::none)) {
         check_against(catalog, old, *by_id.at(old.id));
       }
       ids.clear();
@@ -357,7 +357,7 @@ class BatchWriter {
   }
 
   // Decides an item whose immutable property would change, and notes whether its old rows have to go.
-  void check_against(const store::Catalog& catalog, const store::EntityRow& old, Item& item) const {
+  void check_against(const shard::Catalog& catalog, const shard::EntityRow& old, Item& item) const {
     std::optional<model::Json> before;
     try {
       before = read_body(old.body);
@@ -368,19 +368,19 @@ class BatchWriter {
     if (item.write->body) {
       check_immutable(catalog, *before, item);
     }
-    const auto old_rows = placed_rows(catalog, old.id, &*before, entity_shard_, shards_.count());
+    const auto old_rows = shard::placed_rows(catalog, old.id, &*before, entity_shard_, shards_.count());
     if (!std::includes(item.rows.begin(), item.rows.end(), old_rows.begin(), old_rows.end())) {
       item.reconcile = true;
     }
     item.new_on.clear();
-    for (const PlacedRow& row : item.rows) {
+    for (const shard::PlacedRow& row : item.rows) {
       if (!std::binary_search(old_rows.begin(), old_rows.end(), row)) {
         item.new_on.insert(row.shard);
       }
     }
   }
 
-  static void check_immutable(const store::Catalog& catalog, const nlohmann::json& before, Item& item) {
+  static void check_immutable(const shard::Catalog& catalog, const nlohmann::json& before, Item& item) {
     if (const IndexDefinition* index = first_forbidding(catalog, before, *item.write->body)) {
       decide(item, WriteStatus::rejected,
              Error(ErrorCode::refused, "an immutable property would change",
@@ -391,10 +391,10 @@ class BatchWriter {
 
   // The first index that does not let an entity become this without being deleted first; null if there is none. A
   // tombstone counts as an entity without any property.
-  static const IndexDefinition* first_forbidding(const store::Catalog& catalog, const nlohmann::json& before,
+  static const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const nlohmann::json& before,
                                                  const std::optional<std::string>& after_body) {
     std::optional<model::Json> after;
-    for (const store::CatalogIndex& index : catalog.indexes) {
+    for (const shard::CatalogIndex& index : catalog.indexes) {
       if (!index.maintained() || !index.definition.immutable) {
         continue;
       }
@@ -410,13 +410,13 @@ class BatchWriter {
 
   // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and
   // start over. blocked_ gets the items of UNIQUE tables in whose way another row stands.
-  bool insert_index_rows(const store::Catalog& catalog, const Items& items,
-                         std::map<std::uint32_t, store::Lease>& leases) {
+  bool insert_index_rows(const shard::Catalog& catalog, const Items& items,
+                         std::map<std::uint32_t, shard::Lease>& leases) {
     blocked_.clear();
-    RowsByShard rows;
+    shard::RowsByShard rows;
     for (Item* item : items) {
-      for (const PlacedRow& row : item->rows) {
-        add_row(rows, row);
+      for (const shard::PlacedRow& row : item->rows) {
+        shard::add_row(rows, row);
       }
     }
     // Rows that the old bodies call for are there, and on disk, since before those were committed. Others may be there
@@ -431,7 +431,7 @@ class BatchWriter {
     for (auto& [shard, by_index] : rows) {
       tasks.emplace_back([&, n = tasks.size(), shard = shard, &by_index = by_index] {
         try {
-          store::on_shard(shards_, shard, [&] {
+          shard::on_shard(shards_, shard, [&] {
             bool all_new = true;
             for (auto& [index, entries] : by_index) {
               const Step step(steps::put_insert_index_rows, shard);
@@ -439,14 +439,15 @@ class BatchWriter {
                 continue;
               }
               std::sort(entries.begin(), entries.end());
-              Inserted inserted = insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries);
+              shard::Inserted inserted =
+                  shard::insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries);
               in_the_way[n].merge(inserted.blocked);
               all_new = all_new && inserted.all_new;
             }
             if (!all_new && new_on.contains(shard)) {
               const Step step(steps::put_make_durable, shard);
               if (!step.left_out()) {
-                store::make_durable(*leases.at(shard), shard);
+                shard::make_durable(*leases.at(shard), shard);
               }
             }
           });
@@ -477,7 +478,7 @@ class BatchWriter {
       }
       for (Item* item : items) {
         const bool needs_it = std::any_of(item->rows.begin(), item->rows.end(),
-                                          [&](const PlacedRow& row) { return row.shard == failure->shard; });
+                                          [&](const shard::PlacedRow& row) { return row.shard == failure->shard; });
         if (needs_it && !item->decided) {
           put_off(*item, failure->error);
         }
@@ -498,18 +499,18 @@ class BatchWriter {
     for (Item* item : blocked) {
       ids.push_back(item->write->id);
     }
-    ReconcileReport report;
+    reconcile::ReconcileReport report;
     try {
-      report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline_);
-      sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline_);
+      report = reconcile::reconcile(shards_, entity_shard_, ids, reconcile::ReconcileMode::repair, deadline_);
+      reconcile::sweep_orphans(shards_, entity_shard_, report.absent, reconcile::ReconcileMode::repair, deadline_);
     } catch (const Error& error) {
       fail(blocked, error);
       return;
     }
     for (Item* item : blocked) {
       const Error::Context context = {{"id", to_string(item->write->id)}};
-      const bool unreadable =
-          std::any_of(report.differences.begin(), report.differences.end(), [&](const Difference& difference) {
+      const bool unreadable = std::any_of(
+          report.differences.begin(), report.differences.end(), [&](const reconcile::Difference& difference) {
             return difference.kind == FindingKind::unreadable && difference.entry.entity_id == item->write->id;
           });
       if (unreadable) {  // which of its rows are right cannot be told
@@ -526,7 +527,7 @@ class BatchWriter {
 
   // After a COMMIT whose outcome is unknown: locks the rows on a new connection, which waits until the old session is
   // gone, and looks. What turns out not to be committed stays undecided.
-  void resolve(const store::Catalog& catalog, const Items& items) {
+  void resolve(const shard::Catalog& catalog, const Items& items) {
     std::vector<Uuid> ids;
     for (Item* item : items) {
       ids.push_back(item->write->id);
@@ -535,10 +536,10 @@ class BatchWriter {
     sql::Backoff backoff;
     while (true) {
       try {
-        const store::Lease lease = shards_.connect(entity_shard_, deadline_);
+        const shard::Lease lease = shards_.connect(entity_shard_, deadline_);
         const Step step(steps::put_resolve, entity_shard_);
         const auto rows = read_locked(*lease, ids);
-        store::make_durable(*lease, entity_shard_);
+        shard::make_durable(*lease, entity_shard_);
         settle(catalog, items, rows);
         return;
       } catch (const Error& error) {
@@ -553,9 +554,9 @@ class BatchWriter {
     }
   }
 
-  static std::vector<store::EntityRow> read_locked(sql::Connection& connection, std::span<const Uuid> ids) {
+  static std::vector<shard::EntityRow> read_locked(sql::Connection& connection, std::span<const Uuid> ids) {
     const sql::Transaction transaction(connection);
-    return store::read_entities(connection, ids, store::Lock::exclusive);
+    return shard::read_entities(connection, ids, shard::Lock::exclusive);
   }
 
   static void leave_unknown(const Items& items, const Error& error) {
@@ -566,7 +567,7 @@ class BatchWriter {
     }
   }
 
-  static void settle(const store::Catalog& catalog, const Items& items, const std::vector<store::EntityRow>& rows) {
+  static void settle(const shard::Catalog& catalog, const Items& items, const std::vector<shard::EntityRow>& rows) {
     for (Item* item : items) {
       const auto row =
           std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
@@ -583,7 +584,7 @@ class BatchWriter {
 
   // A greater stamp: another writer came later, so ours took effect before it. But if that one would have been refused
   // then, either ours never did, or the entity was deleted in between. If it is deleted now, such a one may have come.
-  static void settle_overtaken(const store::Catalog& catalog, Item& item, const store::EntityRow& row) {
+  static void settle_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
     const IndexDefinition* const forbidding =
         item.write->body ? first_forbidding(catalog, *read_body(item.write->body), row.body) : nullptr;
     if (forbidding == nullptr) {
@@ -610,8 +611,9 @@ class BatchWriter {
     const Step step(steps::put_reconcile, entity_shard_);
     try {
       const base::Deadline deadline(std::clamp(deadline_.left(), shortest_tidying, longest_tidying));
-      const ReconcileReport report = reconcile(shards_, entity_shard_, ids, ReconcileMode::repair, deadline);
-      sweep_orphans(shards_, entity_shard_, report.absent, ReconcileMode::repair, deadline);
+      const reconcile::ReconcileReport report =
+          reconcile::reconcile(shards_, entity_shard_, ids, reconcile::ReconcileMode::repair, deadline);
+      reconcile::sweep_orphans(shards_, entity_shard_, report.absent, reconcile::ReconcileMode::repair, deadline);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);
       shards_.warn({"index rows of some entities could not be tidied up yet",
@@ -620,7 +622,7 @@ class BatchWriter {
     }
   }
 
-  store::Shards& shards_;
+  shard::Shards& shards_;
   const std::uint32_t entity_shard_;
   const base::Deadline& deadline_;
   Items written_, blocked_;  // of the transaction under way
@@ -636,7 +638,7 @@ Error out_of_something(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
+std::vector<WriteOutcome> write_batch(shard::Shards& shards, std::uint32_t entity_shard,
                                       const std::vector<Write>& writes, const base::Deadline& deadline) {
   std::vector<WriteOutcome> outcomes(writes.size());
   std::vector<Item> items(writes.size());
@@ -653,4 +655,4 @@ std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entit
   return outcomes;
 }
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::write

@@ -12,12 +12,12 @@
 #include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 
-namespace looseleaf::ops {
+namespace looseleaf::write {
 
 // The expected rows of an entity under one catalog.
 struct ExpectedRows {
   std::uint64_t epoch = 0;  // of the catalog
-  std::vector<PlacedRow> rows;
+  std::vector<shard::PlacedRow> rows;
 };
 
 // One entity to be stored, or, without a body, deleted.
@@ -34,10 +34,10 @@ struct WriteOutcome {
 
 // All writes belong to `entity_shard`; their ids are distinct and sorted. Returns one outcome
 // for each, in the same order. Never throws for what a server does: that is part of the outcomes.
-std::vector<WriteOutcome> write_batch(store::Shards& shards, std::uint32_t entity_shard,
+std::vector<WriteOutcome> write_batch(shard::Shards& shards, std::uint32_t entity_shard,
                                       const std::vector<Write>& writes, const base::Deadline& deadline);
 
 // For what is no Error: memory or threads ran out.
 [[nodiscard]] Error out_of_something(const std::exception& error);
 
-}  // namespace looseleaf::ops
+}  // namespace looseleaf::write

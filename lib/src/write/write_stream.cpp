@@ -41,24 +41,24 @@ struct Slot {
   bool encoded = false;        // an encoder is through with it: `write` is complete, or the result is final
   bool final_already = false;  // the encoder found it malformed, or could not encode it
   bool done = false;           // the result is final; set only once every stage is through with the slot
-  ops::Write write;
+  write::Write write;
 };
 
 }  // namespace
 
 class WriteStream::Impl {
  public:
-  Impl(std::shared_ptr<store::Shards> shards, std::function<void(WriteResult)> on_result)
+  Impl(std::shared_ptr<shard::Shards> shards, std::function<void(WriteResult)> on_result)
       : shards_(std::move(shards)),
         on_result_(std::move(on_result)),
         worthwhile_(worthwhile_batch(shards_->count())),
         queues_(shards_->count()) {
-    shards_->check_identities(store::Shards::Known::trust);
+    shards_->check_identities(shard::Shards::Known::trust);
     try {
       start_threads();
     } catch (const std::exception& error) {
       end_threads();
-      throw ops::out_of_something(error);
+      throw write::out_of_something(error);
     }
   }
 
@@ -167,7 +167,7 @@ class WriteStream::Impl {
       }
       slot.done = slot.final_already;
       if (!slot.done) {
-        auto& queue = queues_[store::shard_of(slot.write.id, shards_->count())];
+        auto& queue = queues_[shard::shard_of(slot.write.id, shards_->count())];
         queue.push_back(&slot);
         any_full = any_full || queue.size() == worthwhile_;
       }
@@ -198,9 +198,9 @@ class WriteStream::Impl {
       lock.unlock();
       for (Slot* slot : taken) {
         if (slot->is_put) {
-          auto write = ops::encode_put(*shards_, slot->result);
+          auto write = write::encode_put(*shards_, slot->result);
           slot->final_already = !write;
-          slot->write = std::move(write).value_or(ops::Write());
+          slot->write = std::move(write).value_or(write::Write());
         }
       }
       lock.lock();
@@ -276,13 +276,13 @@ class WriteStream::Impl {
   }
 
   void store_batch(std::uint32_t shard, const std::vector<Slot*>& batch) {
-    std::vector<ops::Write> writes;
+    std::vector<write::Write> writes;
     writes.reserve(batch.size());
     for (Slot* slot : batch) {
       writes.push_back(std::move(slot->write));
     }
     const base::Deadline deadline = shards_->deadline();
-    std::vector<ops::WriteOutcome> outcomes = ops::write_batch(*shards_, shard, writes, deadline);
+    std::vector<write::WriteOutcome> outcomes = write::write_batch(*shards_, shard, writes, deadline);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i]->result.status = outcomes[i].status;
       batch[i]->result.error = std::move(outcomes[i].error);
@@ -324,7 +324,7 @@ class WriteStream::Impl {
     }
   }
 
-  const std::shared_ptr<store::Shards> shards_;
+  const std::shared_ptr<shard::Shards> shards_;
   const std::function<void(WriteResult)> on_result_;
   const std::size_t worthwhile_;  // writes
 

@@ -11,7 +11,7 @@
 #include <looseleaf/error.hpp>
 #include <string>
 
-namespace looseleaf::sql {
+namespace looseleaf::config {
 namespace {
 
 // A directory that is also $HOME, so that the developer's own ~/.my.cnf plays no part.
@@ -312,4 +312,4 @@ TEST_CASE("without a password nothing pretends that one was given") {
 }
 
 }  // namespace
-}  // namespace looseleaf::sql
+}  // namespace looseleaf::config
