@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
-#include <looseleaf/datastore.hpp>
+#include <looseleaf/write.hpp>
 #include <map>
 #include <memory>
 #include <mutex>

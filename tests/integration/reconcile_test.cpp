@@ -427,18 +427,18 @@ TEST_CASE("a connection that is on loan while another to its shard breaks is not
   const auto session = [](const shard::Lease& lease) { return lease->query("SELECT CONNECTION_ID()").text(0, 0); };
   std::string kept, kept_on_other;
   {
-    const shard::Lease lease = shards.connect_once(0);
+    const shard::Lease lease = shards.sessions().connect_once(0);
     kept = session(lease);
   }
   {
-    const shard::Lease on_loan = shards.connect_once(0);
+    const shard::Lease on_loan = shards.sessions().connect_once(0);
     CHECK(session(on_loan) == kept);
-    const shard::Lease other_shard = shards.connect_once(1);
+    const shard::Lease other_shard = shards.sessions().connect_once(1);
     kept_on_other = session(other_shard);
-    shards.connect_once(0)->mark_broken();
+    shards.sessions().connect_once(0)->mark_broken();
   }
-  CHECK(session(shards.connect_once(0)) != kept);
-  CHECK(session(shards.connect_once(1)) == kept_on_other);
+  CHECK(session(shards.sessions().connect_once(0)) != kept);
+  CHECK(session(shards.sessions().connect_once(1)) == kept_on_other);
 }
 
 }  // namespace

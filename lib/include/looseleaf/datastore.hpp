@@ -1,87 +1,27 @@
 // The store: entities by id, index queries, and the operations on a whole cluster.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <looseleaf/cluster.hpp>
-#include <looseleaf/entity_reader.hpp>
+#include <looseleaf/entity.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
+#include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
 #include <looseleaf/status.hpp>
 #include <looseleaf/uuid.hpp>
+#include <looseleaf/write.hpp>
+#include <looseleaf/write_stream.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace looseleaf {
-
-namespace shard {
-class Shards;
-}
-
-struct Warning {
-  std::string what;
-  Error::Context context;
-  std::string hint;
-};
-
-struct Options {
-  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // of one operation with all its retries
-  std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  std::string defaults_file;        // beats the cluster file's; empty: that one
-  std::optional<SslMode> ssl_mode;  // beats the cluster file's
-  // Called from any thread, one call at a time, once for each distinct warning.
-  std::function<void(const Warning&)> on_warning;
-  // Asked once if a server wants a password and none is configured; absent: fail instead.
-  std::function<std::optional<std::string>(const std::string& prompt)> ask_password;
-};
-
-struct Entity {
-  Uuid id;
-  std::string json;  // the text as stored
-
-  bool operator==(const Entity&) const = default;
-};
-
-// What there is under an id.
-struct GetResult {
-  Uuid id;
-  std::optional<Entity> entity;  // absent if there is none
-  std::optional<Error> error;  // its body cannot be read (corrupt), or its shard cannot be asked (unavailable, server)
-};
-
-// What became of one write.
-enum class WriteStatus {
-  stored,     // durable: the entity is stored, or deleted
-  not_found,  // a delete of an id that is not there
-  rejected,   // this entity cannot be stored (error: bad_entity or refused)
-  failed,     // not stored: a server failed (error: unavailable, server, ...)
-  unknown,    // a COMMIT's outcome stayed unknown (error: outcome_unknown)
-};
-
-struct WriteResult {
-  std::uint64_t sequence = 0;  // 0 for the first put() or remove() of the stream, then counting up
-  Position position;           // as given to put() or remove()
-  WriteStatus status = WriteStatus::stored;
-  std::optional<Uuid> id;      // absent only if the text was rejected before an id was known
-  std::optional<Error> error;  // with status rejected, failed and unknown
-  std::string text;            // of a put that was not stored: the text as given
-};
-
-struct InitReport {
-  Uuid cluster_id;
-  std::uint32_t created = 0;  // shards that had no tables yet
-  // Indexes that are `building` now because a shard was accepted empty: create them again, so that it knows them too,
-  // and backfill.
-  std::vector<std::string> unready;
-};
 
 // Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.
 class LOOSELEAF_EXPORT Datastore {
@@ -136,34 +76,9 @@ class LOOSELEAF_EXPORT Datastore {
 
  private:
   friend class WriteStream;
-  explicit Datastore(std::shared_ptr<shard::Shards> shards);
-  std::shared_ptr<shard::Shards> shards_;
-};
-
-// Writes a long sequence of puts and deletes at full speed with bounded memory: texts are parsed and compressed by a
-// few threads, and one writer per shard stores them in batches as large as the input comes in fast. Writes of one id
-// take effect in the order given.
-class LOOSELEAF_EXPORT WriteStream {
- public:
-  // `on_result` is called once per put() and remove(), in their order, from one thread of the stream's own.
-  // It may block (nothing is lost, writing waits) but must not throw. Throws Error(io) if no threads can be had.
-  WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result);
-  // Finishes what was given; prefer finish().
-  ~WriteStream();
-
-  // Both block while too much is in flight. `position` comes back in the result and in error messages. If the stream
-  // itself has failed, for want of memory or because on_result threw after all, every member function throws that:
-  // what no result was given for may be stored or not.
-  void put(std::string text, Position position = {});
-  void remove(Uuid id, Position position = {});
-  // Returns when the results of everything given so far were delivered; more may follow.
-  void flush();
-  // Returns when the last result was delivered.
-  void finish();
-
- private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  explicit Datastore(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  // shared with the streams of this store
 };
 
 }  // namespace looseleaf

@@ -1,4 +1,4 @@
-// What `status` reports about a cluster.
+// What init and status report about a cluster.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,14 @@ struct JobStatus {
   std::string holder;            // "host pid 123"; empty if nobody works on it
   std::string since, heartbeat;  // UTC
   std::uint64_t done = 0, estimate = 0;
+};
+
+struct InitReport {
+  Uuid cluster_id;
+  std::uint32_t created = 0;  // shards that had no tables yet
+  // Indexes that are `building` now because a shard was accepted empty: create them again, so that it knows them too,
+  // and backfill.
+  std::vector<std::string> unready;
 };
 
 enum class ShardState {

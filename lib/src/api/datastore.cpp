@@ -1,6 +1,7 @@
 // The public class Datastore: each member hands over to its operation.
 #include <looseleaf/datastore.hpp>
 
+#include "api/store.hpp"
 #include "backfill/backfill.hpp"
 #include "clean/clean.hpp"
 #include "cluster/init.hpp"
@@ -10,52 +11,46 @@
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "shard/placement.hpp"
-#include "shard/shards.hpp"
 #include "verify/verify.hpp"
 #include "write/encode.hpp"
-#include "write/put.hpp"
 
 namespace looseleaf {
 namespace {
 
 // One write in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
-void write_alone(shard::Shards& shards, write::Write write, WriteResult& result) {
-  const std::uint32_t shard = shard::shard_of(write.id, shards.count());
-  write::WriteOutcome outcome = write::write_batch(shards, shard, {std::move(write)}, shards.deadline()).front();
-  result.status = outcome.status;
-  result.error = std::move(outcome.error);
-  if (result.status == WriteStatus::stored) {
-    result.text.clear();
-  }
-}
-
-WriteResult put_alone(shard::Shards& shards, const std::string& text) {
+WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::string& text) {
   shards.check_identities(shard::Shards::Known::trust);
   WriteResult result;
   result.text = text;
   if (auto write = write::encode_put(shards, result)) {
-    write_alone(shards, *std::move(write), result);
+    const std::uint32_t shard = shard::shard_of(write->id, shards.count());
+    write::WriteOutcome outcome = writer.write_batch(shard, {*std::move(write)}, shards.deadline()).front();
+    result.status = outcome.status;
+    result.error = std::move(outcome.error);
+  }
+  if (result.status == WriteStatus::stored) {
+    result.text.clear();
   }
   return result;
 }
 
 }  // namespace
 
-Datastore::Datastore(std::shared_ptr<shard::Shards> shards) : shards_(std::move(shards)) {}
+Datastore::Datastore(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Datastore::Datastore(Datastore&&) noexcept = default;
 Datastore& Datastore::operator=(Datastore&&) noexcept = default;
 Datastore::~Datastore() = default;
 
 Datastore Datastore::open(Cluster cluster, Options options) {
-  return Datastore(std::make_shared<shard::Shards>(std::move(cluster), std::move(options)));
+  return Datastore(std::make_shared<Impl>(std::move(cluster), std::move(options)));
 }
 
 std::uint32_t Datastore::shard_count() const {
-  return shards_->count();
+  return impl_->shards.count();
 }
 
 InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
-  return cluster::init(*shards_, accept_empty_shard);
+  return cluster::init(impl_->shards, accept_empty_shard);
 }
 
 std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {
@@ -74,7 +69,7 @@ std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) 
 void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
                          std::map<std::uint32_t, Error>* down) const {
   read::Unavailable unavailable(down != nullptr ? *down : read::Unavailable::Shards());
-  read::get_each(*shards_, ids, on_result, unavailable, read::Wanted::all);
+  read::get_each(impl_->shards, ids, on_result, unavailable, read::Wanted::all);
   if (down != nullptr) {
     *down = unavailable.down();
   }
@@ -83,7 +78,7 @@ void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(
 std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts) {
   std::vector<WriteResult> results;
   if (texts.size() == 1) {
-    results.push_back(put_alone(*shards_, texts.front()));
+    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front()));
     return results;
   }
   WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
@@ -105,12 +100,12 @@ std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids) {
 }
 
 QueryReport Datastore::query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const {
-  return read::query(*shards_, query, on_entity);
+  return read::query(impl_->shards, query, on_entity);
 }
 
 std::vector<Entity> Datastore::get_all(const Query& query) const {
   std::vector<Entity> entities;
-  read::query(*shards_, query, [&](const Entity& entity) {
+  read::query(impl_->shards, query, [&](const Entity& entity) {
     entities.push_back(entity);
     return true;
   });
@@ -118,39 +113,39 @@ std::vector<Entity> Datastore::get_all(const Query& query) const {
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {
-  return index::create_indexes(*shards_, definitions);
+  return index::create_indexes(impl_->shards, definitions);
 }
 
 std::vector<CreatePlan> Datastore::plan_indexes(const std::vector<IndexDefinition>& definitions) const {
-  return index::plan_indexes(*shards_, definitions);
+  return index::plan_indexes(impl_->shards, definitions);
 }
 
 DropReport Datastore::drop_index(const std::string& table, const DropOptions& options) {
-  return index::drop_index(*shards_, table, options);
+  return index::drop_index(impl_->shards, table, options);
 }
 
 void Datastore::require_indexes(const std::vector<std::string>& tables) const {
-  index::require_indexes(*shards_, tables);
+  index::require_indexes(impl_->shards, tables);
 }
 
 BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {
-  return backfill::backfill(*shards_, options, control);
+  return backfill::backfill(impl_->shards, options, control);
 }
 
 VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
-  return verify::verify(*shards_, options, control);
+  return verify::verify(impl_->shards, options, control);
 }
 
 CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
-  return clean::clean(*shards_, options, control);
+  return clean::clean(impl_->shards, options, control);
 }
 
 Status Datastore::status() const {
-  return cluster::status(*shards_);
+  return cluster::status(impl_->shards);
 }
 
 ShardStatus Datastore::status(std::uint32_t shard) const {
-  return cluster::status(*shards_, shard);
+  return cluster::status(impl_->shards, shard);
 }
 
 }  // namespace looseleaf

@@ -349,7 +349,7 @@ void ShardFill::check_generations(sql::Connection& connection, const shard::Fenc
   if (fence.epoch == epoch_) {
     return;
   }
-  const auto catalog = shards_.reload_catalog(shard_, connection);
+  const auto catalog = shards_.catalogs().reload(shard_, connection);
   for (const FillTarget& target : targets_) {
     const shard::CatalogIndex* index = catalog->find(target.definition.table);
     if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
@@ -375,7 +375,7 @@ std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
     if (record_ != nullptr) {
       record_->spoil();
     }
-    shards_.warn(
+    shards_.warnings().give(
         {"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
     return std::nullopt;
   }

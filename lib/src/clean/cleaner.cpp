@@ -103,7 +103,7 @@ void Cleaner::clean_changed(std::uint32_t shard) {
   }
   const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
   const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    return shards_.reload_catalog(shard, connection);
+    return shards_.catalogs().reload(shard, connection);
   });
   scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
     hold_back(shard, ids.size());
@@ -143,9 +143,9 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
       shards_, shard, ids, reconcile::ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
   for (const reconcile::Difference& difference : mended.differences) {
     if (difference.kind == FindingKind::unreadable) {
-      shards_.warn({"an entity cannot be read, and its index rows were left alone",
-                    {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
-                    "`looseleaf verify` lists all such entities"});
+      shards_.warnings().give({"an entity cannot be read, and its index rows were left alone",
+                               {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
+                               "`looseleaf verify` lists all such entities"});
       continue;
     }
     const shard::CatalogIndex* const index = catalog.find(difference.table);
@@ -160,10 +160,11 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
 
 // An index that is building lacks rows by nature.
 void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
-  shards_.warn({"a ready index lacked rows, which were inserted",
-                {{"index", table}, {"shard", std::to_string(shard)}},
-                "queries missed entities until now: find out who wrote to the table or which server lost commits, and "
-                "run `looseleaf verify`"});
+  shards_.warnings().give(
+      {"a ready index lacked rows, which were inserted",
+       {{"index", table}, {"shard", std::to_string(shard)}},
+       "queries missed entities until now: find out who wrote to the table or which server lost commits, and "
+       "run `looseleaf verify`"});
 }
 
 void Cleaner::sweep() {

@@ -86,11 +86,11 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
 // Returns the id that the shard has then: another one's, if another init came first.
 Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const base::Deadline& deadline) {
   {
-    const auto server = shards.connect_unchecked(shard, deadline, false);
+    const auto server = shards.sessions().connect_unchecked(shard, deadline, false);
     server->execute("CREATE DATABASE IF NOT EXISTS " + sql::quote_identifier(shards.cluster().shards[shard].database) +
                     " CHARACTER SET utf8mb4");
   }
-  const auto connection = shards.connect_unchecked(shard, deadline, true);
+  const auto connection = shards.sessions().connect_unchecked(shard, deadline, true);
   for (const std::string& table : shard::tool_tables()) {
     connection->execute(table);
   }
@@ -135,7 +135,7 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
   std::vector<Found> found;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     found.push_back(sql::with_retries(deadline, [&] {
-      const auto connection = shards.connect_unchecked(shard, deadline, false);
+      const auto connection = shards.sessions().connect_unchecked(shard, deadline, false);
       return shard::on_shard(shards, shard,
                              [&] { return look_at(*connection, shards.cluster().shards[shard].database); });
     }));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <looseleaf/datastore.hpp>
+#include <looseleaf/status.hpp>
 #include <optional>
 
 #include "shard/shards.hpp"

@@ -32,7 +32,7 @@ namespace {
 
 // Returns the id of the shard's cluster.
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
-  const shard::Lease lease = shards.connect_once(status.shard);
+  const shard::Lease lease = shards.sessions().connect_once(status.shard);
   status.server = lease->server_version();
   const auto row = lease->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1");
   status.entities = shard::estimate_rows(*lease, "entities");
@@ -57,7 +57,7 @@ void forget_the_ended(shard::Shards& shards, const std::vector<ShardStatus*>& as
       }
       try {
         if (!lease) {
-          lease.emplace(shards.connect_once(0));
+          lease.emplace(shards.sessions().connect_once(0));
         }
         if (!job::is_under_way(shards, **lease, job.job, job.table)) {
           job.holder.clear();

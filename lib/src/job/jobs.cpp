@@ -177,7 +177,7 @@ JobLock::~JobLock() {
     return;
   }
   try {
-    if (!shards_.is_failing(0)) {
+    if (!shards_.sessions().is_failing(0)) {
       static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
     }
     lease_->discard();

@@ -111,7 +111,7 @@ std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
   auto& connection = replicas_[{shard, n}];
   try {
     if (!connection) {
-      connection = shards_.connect_replica(shard, n);
+      connection = shards_.sessions().connector().open_replica(shard, n);
     }
     const auto lag = connection->replication_lag();
     if (!lag) {

@@ -112,7 +112,7 @@ class Batch {
     return shard::with_shard(
         shards_, shard, shards_.deadline(),
         [&](sql::Connection& connection) { return read::read(connection, ids, max_size); },
-        partial_ ? shard::Purpose::brief : shard::Purpose::general);
+        partial_ ? shard::Purpose::fail_fast : shard::Purpose::general);
   }
 
   shard::EntityBody read_large(std::uint32_t shard, const Uuid& id) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <looseleaf/datastore.hpp>
+#include <looseleaf/entity.hpp>
 #include <map>
 #include <mutex>
 #include <span>

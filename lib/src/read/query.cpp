@@ -28,7 +28,7 @@ using shard::Step;
 namespace steps = shard::steps;
 
 shard::Purpose purpose_of(const Query& query) {
-  return query.partial ? shard::Purpose::brief : shard::Purpose::general;
+  return query.partial ? shard::Purpose::fail_fast : shard::Purpose::general;
 }
 
 constexpr std::size_t most_remembered = 65'536;  // ids, some 6 MiB
@@ -325,7 +325,7 @@ class Run {
 std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uint32_t shard, const Query& query,
                                                  const base::Deadline& deadline) {
   const auto load = [&](sql::Connection& connection) {
-    auto catalog = shards.reload_catalog(shard, connection);
+    auto catalog = shards.catalogs().reload(shard, connection);
     const shard::CatalogIndex* const index = catalog->find(query.index);
     if (!index || index->state != IndexState::ready) {
       shard::validate_locks(connection);  // a server that was demoted may not know better
@@ -342,7 +342,7 @@ Unavailable::Shards find_down(shard::Shards& shards) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&, shard] {
       try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::brief));
+        static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;
@@ -406,7 +406,7 @@ Error with_alternatives(Error error, const shard::Catalog& catalog, const Query&
 // A catalog as last seen, of any shard, in which the index is ready; null if there is none.
 std::shared_ptr<const shard::Catalog> cached_catalog_with(shard::Shards& shards, const Query& query) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    auto catalog = shards.cached_catalog(shard);
+    auto catalog = shards.catalogs().cached(shard);
     const shard::CatalogIndex* const index = catalog ? catalog->find(query.index) : nullptr;
     if (index && index->state == IndexState::ready) {
       return catalog;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <looseleaf/datastore.hpp>
+#include <looseleaf/entity.hpp>
+#include <looseleaf/query.hpp>
 
 #include "shard/shards.hpp"
 

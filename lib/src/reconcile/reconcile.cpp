@@ -159,7 +159,7 @@ class Reconciliation {
       sql::Transaction transaction(*entity_lease);
       if (lock_fence(*entity_lease) != catalog->epoch) {
         transaction.roll_back();
-        shards_.reload_catalog(entity_shard_, *entity_lease);
+        shards_.catalogs().reload(entity_shard_, *entity_lease);
         return false;
       }
       const auto entities = lock_entities(*entity_lease);

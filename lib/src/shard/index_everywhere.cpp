@@ -12,7 +12,7 @@ namespace {
 
 shard::Catalog read_catalog(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
   return shard::with_shard(shards, shard, deadline,
-                           [&](sql::Connection& connection) { return *shards.reload_catalog(shard, connection); });
+                           [&](sql::Connection& connection) { return *shards.catalogs().reload(shard, connection); });
 }
 
 void add_names(std::set<std::string>& names, const shard::Catalog& catalog) {
@@ -53,7 +53,7 @@ std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline
 Error no_such_index(shard::Shards& shards, const std::string& table) {
   std::set<std::string> names;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (const auto catalog = shards.cached_catalog(shard)) {
+    if (const auto catalog = shards.catalogs().cached(shard)) {
       add_names(names, *catalog);
     }
   }

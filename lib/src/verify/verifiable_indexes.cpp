@@ -140,7 +140,7 @@ class Choice {
     if (!options_.tables.empty()) {
       throw Error(ErrorCode::bad_index, what, {{"index", table}}, hint);
     }
-    shards_.warn({what, {{"index", table}}, hint});
+    shards_.warnings().give({what, {{"index", table}}, hint});
     return true;
   }
 

@@ -277,7 +277,7 @@ void require_every_shard(shard::Shards& shards) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     tasks.emplace_back([&shards, shard] {
       try {
-        shards.connect(shard, shards.deadline(), shard::Purpose::brief).discard();
+        shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast).discard();
       } catch (const sql::ServerError& error) {
         if (error.code() != ErrorCode::unavailable) {
           throw;

@@ -16,7 +16,7 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
     // While the parsed body is at hand. A catalog that is not known yet, or is not the one in force any more, costs the
     // writer a second parse.
     const std::uint32_t shard = shard::shard_of(entity.id, shards.count());
-    if (const auto catalog = shards.cached_catalog(shard)) {
+    if (const auto catalog = shards.catalogs().cached(shard)) {
       write.expected =
           ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, entity.id, &entity.members, shard, shards.count())};
     }

@@ -1,7 +1,7 @@
 // An entity's text made ready to be written, before any lock is held.
 #pragma once
 
-#include <looseleaf/datastore.hpp>
+#include <looseleaf/write.hpp>
 #include <optional>
 
 #include "shard/shards.hpp"

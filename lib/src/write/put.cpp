@@ -68,8 +68,10 @@ std::optional<model::Json> read_body(const std::optional<std::string>& body) {
 
 class BatchWriter {
  public:
-  BatchWriter(shard::Shards& shards, std::uint32_t entity_shard, const base::Deadline& deadline)
-      : shards_(shards), entity_shard_(entity_shard), deadline_(deadline) {}
+  // `last_ids_were_new`: see Writer.
+  BatchWriter(shard::Shards& shards, std::uint32_t entity_shard, std::atomic<bool>& last_ids_were_new,
+              const base::Deadline& deadline)
+      : shards_(shards), entity_shard_(entity_shard), last_ids_were_new_(last_ids_were_new), deadline_(deadline) {}
 
   void run(std::vector<Item>& items) {
     sql::Backoff backoff;
@@ -137,11 +139,11 @@ class BatchWriter {
     if (batch.empty()) {
       return;
     }
-    const bool as_new = shards_.last_ids_were_new(entity_shard_) &&
+    const bool as_new = last_ids_were_new_.load() &&
                         std::all_of(batch.begin(), batch.end(), [](const Item* item) { return item->write->body; });
     Ending ending = transact(*lease, *catalog, batch, index_leases, as_new);
     if (ending == Ending::known_ids) {
-      shards_.note_ids(entity_shard_, false);
+      last_ids_were_new_ = false;
       ending = transact(*lease, *catalog, batch, index_leases, false);
     }
     switch (ending) {
@@ -161,7 +163,7 @@ class BatchWriter {
         clear_the_way(blocked_);
         break;
       case Ending::catalog_changed:
-        shards_.reload_catalog(entity_shard_, *lease);
+        shards_.catalogs().reload(entity_shard_, *lease);
         break;
       case Ending::rolled_back:
       case Ending::known_ids:
@@ -248,8 +250,9 @@ class BatchWriter {
           continue;
         }
         try {
-          leases.emplace(row.shard, item->deferred ? shards_.connect(row.shard, deadline_, shard::Purpose::index_writes)
-                                                   : shards_.connect_once(row.shard, shard::Purpose::index_writes));
+          leases.emplace(row.shard, item->deferred
+                                        ? shards_.connect(row.shard, deadline_, shard::Purpose::index_writes)
+                                        : shards_.sessions().connect_once(row.shard, shard::Purpose::index_writes));
         } catch (const sql::ServerError& error) {
           down.emplace(row.shard, error);
         }
@@ -284,7 +287,7 @@ class BatchWriter {
     std::map<Uuid, shard::EntityHead> found;
     if (!as_new) {
       found = lock_entities(connection, items);
-      shards_.note_ids(entity_shard_, found.empty());
+      last_ids_were_new_ = found.empty();
     }
     if (!catalog.indexes.empty()) {
       check_against_old(connection, catalog, items, found);
@@ -616,14 +619,15 @@ class BatchWriter {
       reconcile::sweep_orphans(shards_, entity_shard_, report.absent, reconcile::ReconcileMode::repair, deadline);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);
-      shards_.warn({"index rows of some entities could not be tidied up yet",
-                    known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
-                    "`looseleaf clean --full` will do it; no query is wrong meanwhile"});
+      shards_.warnings().give({"index rows of some entities could not be tidied up yet",
+                               known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
+                               "`looseleaf clean --full` will do it; no query is wrong meanwhile"});
     }
   }
 
   shard::Shards& shards_;
   const std::uint32_t entity_shard_;
+  std::atomic<bool>& last_ids_were_new_;
   const base::Deadline& deadline_;
   Items written_, blocked_;  // of the transaction under way
   std::optional<Error> last_error_;
@@ -638,8 +642,8 @@ Error out_of_something(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-std::vector<WriteOutcome> write_batch(shard::Shards& shards, std::uint32_t entity_shard,
-                                      const std::vector<Write>& writes, const base::Deadline& deadline) {
+std::vector<WriteOutcome> Writer::write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes,
+                                              const base::Deadline& deadline) {
   std::vector<WriteOutcome> outcomes(writes.size());
   std::vector<Item> items(writes.size());
   for (std::size_t i = 0; i < writes.size(); ++i) {
@@ -647,7 +651,7 @@ std::vector<WriteOutcome> write_batch(shard::Shards& shards, std::uint32_t entit
     items[i].outcome = &outcomes[i];
   }
   try {
-    BatchWriter(shards, entity_shard, deadline).run(items);
+    BatchWriter(shards_, entity_shard, last_ids_were_new_.at(entity_shard), deadline).run(items);
   } catch (const std::exception& error) {
     // No memory, or no thread: whether something was committed is not known any more.
     outcomes.assign(writes.size(), {WriteStatus::unknown, out_of_something(error)});

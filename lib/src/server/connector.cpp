@@ -1,0 +1,106 @@
+// Opens connections as the cluster file, the option files and the caller say.
+#include "server/connector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config/option_files.hpp"
+
+namespace looseleaf::server {
+namespace {
+
+constexpr int er_access_denied = 1045;
+
+// A lock wait ends after 2 s; what takes longer than this is a server that hangs.
+constexpr auto longest_index_write = std::chrono::milliseconds(3500);
+constexpr std::chrono::milliseconds shortest_patience = std::chrono::seconds(3);
+
+}  // namespace
+
+Error::Context shard_context(const Cluster& cluster, std::uint32_t shard) {
+  const ShardConfig& config = cluster.shards.at(shard);
+  return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
+}
+
+Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
+    : cluster_(cluster), options_(options), warnings_(warnings) {
+  std::set<std::string> groups;
+  for (const ShardConfig& shard : cluster_.shards) {
+    if (groups.insert(shard.option_group).second) {
+      static_cast<void>(connect_options(shard));
+    }
+  }
+}
+
+std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
+                                                 std::chrono::milliseconds left) {
+  const ShardConfig& config = cluster_.shards.at(shard);
+  sql::ConnectOptions connect = connect_options(config);
+  connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), left});
+  connect.read_timeout = std::min(longest_statement(purpose), left);
+  if (!use_database) {
+    connect.database.clear();
+  }
+  std::unique_ptr<sql::Connection> connection;
+  try {
+    connection = std::make_unique<sql::Connection>(connect);
+  } catch (const sql::ServerError& error) {
+    const auto password =
+        error.number() == er_access_denied && !connect.password_given ? ask_password(shard) : std::nullopt;
+    if (!password) {
+      throw;
+    }
+    connect.password = *password;
+    connect.password_given = true;
+    connection = std::make_unique<sql::Connection>(connect);
+  }
+  for (const std::string& text : connection->warnings()) {
+    warnings_.give({text, {{"server", to_string(config.address)}}, {}});
+  }
+  return connection;
+}
+
+std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) const {
+  ShardConfig config = cluster_.shards.at(shard);
+  config.address = config.replicas.at(n);
+  sql::ConnectOptions connect = connect_options(config);
+  connect.connect_timeout = options_.connect_timeout;
+  connect.read_timeout = options_.connect_timeout;
+  connect.database.clear();
+  connect.require_writable = false;
+  return std::make_unique<sql::Connection>(connect);
+}
+
+// Half of the timeout, so that time is left to try another connection when a server falls silent. But at least as long
+// as servers wait for locks, because a server that waits for a lock is not silent.
+std::chrono::milliseconds Connector::longest_statement(Purpose purpose) const {
+  const auto half = std::max(options_.timeout / 2, shortest_patience);
+  switch (purpose) {
+    case Purpose::index_writes:
+      return std::min(half, longest_index_write);
+    case Purpose::fail_fast:
+      return std::min(half, options_.connect_timeout);
+    case Purpose::general:
+      break;
+  }
+  return half;
+}
+
+sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) const {
+  return config::resolve_connection(cluster_, shard, {options_.defaults_file, options_.ssl_mode});
+}
+
+std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
+  if (!options_.ask_password) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(password_mutex_);
+  if (!password_) {
+    password_ = options_.ask_password(fmt::format("Password for shard {}: ", shard));
+  }
+  return password_;
+}
+
+}  // namespace looseleaf::server

@@ -1,0 +1,62 @@
+// Whether a shard answers, so that a dead one is waited for once and not by every batch.
+#include "server/health.hpp"
+
+#include "base/deadline.hpp"
+
+namespace looseleaf::server {
+namespace {
+
+constexpr auto retry_dead_after = std::chrono::seconds(5);
+
+}  // namespace
+
+void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure) {
+  const std::lock_guard lock(mutex_);
+  failing_since_ = failing_since_.value_or(since);
+  failure_ = failure ? failure : failure_;
+}
+
+void Health::answered() {
+  const std::lock_guard lock(mutex_);
+  failing_since_.reset();
+  failure_.reset();
+  given_up_.reset();
+  told_ = false;
+}
+
+bool Health::failing_for(std::chrono::milliseconds time) const {
+  const std::lock_guard lock(mutex_);
+  return failing_since_ && Clock::now() - *failing_since_ >= time;
+}
+
+std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) const {
+  const std::lock_guard lock(mutex_);
+  return failing_since_ ? base::Deadline(*failing_since_, patience).left() : patience;
+}
+
+bool Health::attempted(std::chrono::milliseconds timeout) {
+  const std::lock_guard lock(mutex_);
+  tried_ = Clock::now();
+  return given_up_ || (failing_since_ && Clock::now() - *failing_since_ >= timeout);
+}
+
+void Health::give_up(const sql::ServerError& why) {
+  const std::lock_guard lock(mutex_);
+  given_up_ = why;
+}
+
+std::optional<sql::ServerError> Health::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_ && Clock::now() - tried_ < retry_dead_after ? given_up_ : std::nullopt;
+}
+
+std::optional<sql::ServerError> Health::untold_failure() {
+  const std::lock_guard lock(mutex_);
+  if (told_ || given_up_ || !failure_) {
+    return std::nullopt;
+  }
+  told_ = true;
+  return failure_;
+}
+
+}  // namespace looseleaf::server

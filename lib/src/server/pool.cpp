@@ -1,0 +1,50 @@
+// The idle connections of one shard.
+#include "server/pool.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace looseleaf::server {
+namespace {
+
+constexpr std::size_t max_idle = 8;  // connections for each purpose
+
+// Well below the session's wait_timeout of 30 s: the server has not closed it.
+constexpr auto max_idle_time = std::chrono::seconds(20);
+
+}  // namespace
+
+std::uint64_t Pool::generation() const {
+  const std::lock_guard lock(mutex_);
+  return generation_;
+}
+
+std::unique_ptr<sql::Connection> Pool::take(Purpose purpose) {
+  const std::lock_guard lock(mutex_);
+  auto& idle = idle_.at(static_cast<std::size_t>(purpose));
+  while (!idle.empty()) {
+    auto connection = std::move(idle.back());
+    idle.pop_back();
+    if (connection->idle_for() < max_idle_time) {
+      return connection;
+    }
+  }
+  return nullptr;
+}
+
+void Pool::give_back(Purpose purpose, std::unique_ptr<sql::Connection> connection, std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  auto& idle = idle_.at(static_cast<std::size_t>(purpose));
+  if (idle.size() < max_idle && generation == generation_) {
+    idle.push_back(std::move(connection));
+  }
+}
+
+void Pool::empty() {
+  decltype(idle_) closed;  // outlives the lock, so that nobody waits while connections are closed
+  const std::lock_guard lock(mutex_);
+  std::swap(closed, idle_);
+  ++generation_;
+}
+
+}  // namespace looseleaf::server

@@ -1,0 +1,196 @@
+// Connections to the shards of a cluster, on loan.
+#include "server/sessions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace looseleaf::server {
+namespace {
+
+constexpr int er_bad_db = 1049;
+
+// A failover or a restart may pass in silence; a longer wait is told.
+constexpr auto longest_silent_wait = std::chrono::seconds(2);
+
+// As the user gave it: "--timeout (30 s)".
+std::string name_of(std::chrono::milliseconds timeout) {
+  return fmt::format("--timeout ({:.15g} s)", static_cast<double>(timeout.count()) / 1000.0);
+}
+
+sql::ServerError with_class(sql::ErrorClass error_class, const sql::ServerError& error) {
+  return {error_class, error.number(), error.code(), error.what(), error.context(), error.hint()};
+}
+
+// What is thrown when nothing is left of the timeout.
+sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds timeout) {
+  const std::string advice = error.hint().empty() ? "" : error.hint() + "; ";
+  error.with_hint(fmt::format("{}it was tried until {} was over", advice, name_of(timeout)));
+  return error;
+}
+
+}  // namespace
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    owner_ = other.owner_;
+    shard_ = other.shard_;
+    purpose_ = other.purpose_;
+    connection_ = std::move(other.connection_);
+    keep_ = other.keep_;
+    pool_generation_ = other.pool_generation_;
+  }
+  return *this;
+}
+
+Lease::~Lease() {
+  give_back();
+}
+
+void Lease::give_back() noexcept {
+  if (!connection_) {
+    return;
+  }
+  try {
+    if (connection_->broken()) {
+      owner_->connection_broke(shard_);
+    } else if (keep_) {
+      owner_->give_back(shard_, purpose_, std::move(connection_), pool_generation_);
+    }
+  } catch (...) {
+    connection_.reset();  // no memory for the pool: the connection is closed instead
+  }
+  connection_.reset();
+}
+
+Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, Check check,
+                   OnNoDatabase on_no_database)
+    : cluster_(cluster),
+      options_(options),
+      warnings_(warnings),
+      check_(std::move(check)),
+      on_no_database_(std::move(on_no_database)),
+      connector_(cluster, options, warnings),
+      shards_(cluster.shards.size()) {}
+
+Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
+  return until_it_answers(shard, deadline, purpose,
+                          [&](std::chrono::milliseconds left) { return connect_once(shard, purpose, left); });
+}
+
+template <typename Try>
+auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
+    -> decltype(attempt(std::chrono::milliseconds())) {
+  Health& health = shards_.at(shard).health;
+  sql::Backoff backoff;
+  while (true) {
+    if (purpose != Purpose::fail_fast) {
+      warn_of_wait(shard);
+    }
+    const auto begin = Health::Clock::now();
+    try {
+      return attempt(std::min(deadline.left(), health.time_left(patience(purpose))));
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable()) {
+        throw;
+      }
+      health.failed(begin, error);
+      give_up_if_in_vain(shard, error);
+      if (purpose == Purpose::fail_fast && health.failing_for(patience(purpose))) {
+        throw with_class(sql::ErrorClass::unreachable, error);
+      }
+      if (deadline.passed()) {
+        throw after_timeout(error, options_.timeout);
+      }
+    }
+    backoff.wait(deadline);
+  }
+}
+
+void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& error) {
+  Health& health = shards_.at(shard).health;
+  if (health.attempted(options_.timeout)) {
+    const auto final_error = after_timeout(with_class(sql::ErrorClass::unreachable, error), options_.timeout);
+    health.give_up(final_error);
+    throw sql::ServerError(final_error);
+  }
+}
+
+void Sessions::warn_of_wait(std::uint32_t shard) {
+  Health& health = shards_.at(shard).health;
+  if (!health.failing_for(longest_silent_wait)) {
+    return;
+  }
+  const auto failure = health.untold_failure();
+  if (!failure) {
+    return;
+  }
+  Error::Context context = {{"reason", failure->what()}};
+  context.insert(context.end(), failure->context().begin(), failure->context().end());
+  warnings_.give({"waiting for a shard", std::move(context),
+                  fmt::format("it is tried again until {} is over; `looseleaf status` shows how the others are",
+                              name_of(options_.timeout))});
+}
+
+std::chrono::milliseconds Sessions::patience(Purpose purpose) const {
+  return purpose == Purpose::fail_fast ? options_.connect_timeout : options_.timeout;
+}
+
+Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
+  auto& [pool, health] = shards_.at(shard);
+  const std::uint64_t generation = pool.generation();
+  if (auto connection = pool.take(purpose)) {
+    return {this, shard, purpose, std::move(connection), true, generation};
+  }
+  if (const auto refusal = health.refusal()) {
+    throw sql::ServerError(*refusal);
+  }
+  return on_shard(cluster_, shard, [&, &known = health]() -> Lease {
+    try {
+      const auto time = left.value_or(options_.timeout);
+      auto connection = connector_.open(shard, purpose, true, time);
+      check_(shard, *connection);
+      known.answered();
+      const bool keep = time >= connector_.longest_statement(purpose);
+      return {this, shard, purpose, std::move(connection), keep, generation};
+    } catch (const sql::ServerError& error) {
+      if (error.number() == er_bad_db) {
+        on_no_database_(shard);
+      }
+      throw;
+    }
+  });
+}
+
+std::unique_ptr<sql::Connection> Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
+                                                             bool use_database) {
+  return until_it_answers(shard, deadline, Purpose::general, [&](std::chrono::milliseconds left) {
+    auto connection =
+        on_shard(cluster_, shard, [&] { return connector_.open(shard, Purpose::general, use_database, left); });
+    shards_.at(shard).health.answered();
+    return connection;
+  });
+}
+
+bool Sessions::is_failing(std::uint32_t shard) const {
+  return shards_.at(shard).health.failing_for(std::chrono::milliseconds(0));
+}
+
+void Sessions::note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure) {
+  shards_.at(shard).health.failed(since, failure);
+}
+
+void Sessions::connection_broke(std::uint32_t shard) {
+  shards_.at(shard).health.failed(Health::Clock::now());
+  shards_.at(shard).pool.empty();
+}
+
+void Sessions::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
+                         std::uint64_t pool_generation) {
+  shards_.at(shard).health.answered();
+  shards_.at(shard).pool.give_back(purpose, std::move(connection), pool_generation);
+}
+
+}  // namespace looseleaf::server

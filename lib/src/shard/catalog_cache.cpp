@@ -1,0 +1,18 @@
+// The catalogs of a cluster's shards as they were last loaded.
+#include "shard/catalog_cache.hpp"
+
+namespace looseleaf::shard {
+
+std::shared_ptr<const Catalog> CatalogCache::cached(std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return catalogs_.at(shard);
+}
+
+std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, sql::Connection& connection) {
+  auto catalog = std::make_shared<const Catalog>(load_catalog(connection));
+  const std::lock_guard lock(mutex_);
+  catalogs_.at(shard) = catalog;
+  return catalog;
+}
+
+}  // namespace looseleaf::shard

@@ -1,0 +1,29 @@
+// The catalogs of a cluster's shards as they were last loaded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "shard/catalog.hpp"
+#include "sql/connection.hpp"
+
+namespace looseleaf::shard {
+
+// Thread-safe.
+class CatalogCache {
+ public:
+  explicit CatalogCache(std::uint32_t shards) : catalogs_(shards) {}
+
+  // Null if the shard's catalog was never loaded.
+  [[nodiscard]] std::shared_ptr<const Catalog> cached(std::uint32_t shard) const;
+  // Loads it again. `connection` leads to the shard.
+  std::shared_ptr<const Catalog> reload(std::uint32_t shard, sql::Connection& connection);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Catalog>> catalogs_;  // by shard
+};
+
+}  // namespace looseleaf::shard

@@ -1,0 +1,87 @@
+// Whether a database is the shard that the cluster file says it is.
+#include "shard/identity.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "shard/schema.hpp"
+
+namespace looseleaf::shard {
+namespace {
+
+[[noreturn]] void refuse(const char* what, const std::string& expected, const std::string& seen) {
+  throw Error(ErrorCode::wrong_cluster, what, {{"expected", expected}, {"found", seen}},
+              "check the order, number and addresses of the shards in the cluster file; nothing was read or written");
+}
+
+// The shard's own row; absent if it was never initialised.
+std::optional<sql::Result> read_identity(sql::Connection& connection) {
+  try {
+    auto found =
+        connection.query("SELECT cluster_id, shard, shard_count, format FROM looseleaf_shard WHERE only_row = 1");
+    return found.empty() ? std::nullopt : std::optional(std::move(found));
+  } catch (const sql::ServerError& error) {
+    if (error.error_class() != sql::ErrorClass::table_gone) {
+      throw;
+    }
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
+  return {ErrorCode::wrong_cluster,
+          "cluster file has another number of shards than the cluster",
+          {{"expected", fmt::format("{} shards", in_store)}, {"found", fmt::format("{} in the cluster file", in_file)}},
+          fmt::format("{}; a store's number of shards never changes, and nothing was read or written",
+                      in_file > in_store ? "take out of the cluster file what is no shard of this store"
+                                         : "add to the cluster file the shards that it lacks, each at its place")};
+}
+
+void Identity::check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector) {
+  const auto found = read_identity(connection);
+  if (!found) {
+    refuse_uninitialised(shard, connector);
+  }
+  const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
+  if (found->unsigned_integer(0, 3) != format_version) {
+    refuse("shard has another format version", fmt::format("{}", format_version), found->text(0, 3));
+  }
+  if (found->unsigned_integer(0, 2) != count()) {
+    throw other_shard_count(found->unsigned_integer(0, 2), count());
+  }
+  if (found->unsigned_integer(0, 1) != shard) {
+    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard),
+           "shard " + found->text(0, 1));
+  }
+  const std::lock_guard lock(mutex_);
+  if (!cluster_id_) {
+    cluster_id_ = id;
+  } else if (*cluster_id_ != id) {
+    refuse("shard belongs to another cluster", to_string(*cluster_id_), to_string(id));
+  }
+}
+
+// At whichever end of the cluster file the superfluous shard stands, the shard at the other end knows how many there
+// are.
+void Identity::refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const {
+  for (const std::uint32_t other : {0U, count() - 1}) {
+    std::uint64_t in_store = count();
+    try {
+      if (other != shard) {
+        const auto connection = connector.open(other, server::Purpose::general, true, connector.connect_timeout());
+        const auto found = connection->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
+        in_store = found.empty() ? in_store : found.unsigned_integer(0, 0);
+      }
+    } catch (const sql::ServerError&) {  // that shard cannot tell
+    }
+    if (in_store != count()) {
+      throw other_shard_count(in_store, count());
+    }
+  }
+  throw NotInitialised();
+}
+
+}  // namespace looseleaf::shard

@@ -1,0 +1,37 @@
+// Whether a database is the shard that the cluster file says it is.
+#pragma once
+
+#include <cstdint>
+#include <looseleaf/cluster.hpp>
+#include <mutex>
+#include <optional>
+
+#include "server/connector.hpp"
+#include "sql/connection.hpp"
+
+namespace looseleaf::shard {
+
+// The error for a cluster file that names more or fewer shards than the store has.
+[[nodiscard]] Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file);
+
+// Thread-safe. `cluster` outlives it.
+class Identity {
+ public:
+  explicit Identity(const Cluster& cluster) : cluster_(cluster), cluster_id_(cluster.cluster_id) {}
+
+  // Throws Error(wrong_cluster) unless the connection's database is this shard of this cluster. If the cluster file
+  // names no cluster, the first shard that is checked decides which one is meant.
+  void check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector);
+  // Throws NotInitialised, or a better explanation for a shard that has none of our tables: one shard too many in the
+  // cluster file is not initialised either, and `init` does not help there.
+  [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const;
+
+ private:
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
+
+  const Cluster& cluster_;
+  std::mutex mutex_;
+  std::optional<Uuid> cluster_id_;  // the cluster file's, else the first shard's
+};
+
+}  // namespace looseleaf::shard

@@ -1,0 +1,314 @@
+// Encoders, one writer for each shard, and a deliverer, around one bounded window of writes in flight.
+#include "write/pipeline.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "shard/placement.hpp"
+#include "write/encode.hpp"
+
+namespace looseleaf::write {
+namespace {
+
+constexpr std::size_t window_writes = 12'000;          // in flight at most
+constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single one is larger
+constexpr std::size_t batch_writes = 2000;             // in a transaction
+constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
+constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
+constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
+// With the rows, whose number is known only when a text is encoded: nothing more is encoded while more is in flight.
+constexpr std::size_t crowded_bytes = 2 * window_bytes;
+constexpr std::size_t encode_at_once = 64;        // texts an encoder takes at a time
+constexpr std::size_t encode_bytes = 128 * 1024;  // of text, likewise; the last of them may go beyond it
+
+// How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of
+// its share of the window, so that some shards write while the others gather.
+std::size_t worthwhile_batch(std::uint32_t shards) {
+  return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / shards));
+}
+
+}  // namespace
+
+// One write from put() or remove() until its result was delivered.
+struct Pipeline::Slot {
+  WriteResult result;
+  std::size_t cost = 0;  // bytes that count against the window
+  bool is_put = false;
+  bool encoded = false;        // an encoder is through with it: `write` is complete, or the result is final
+  bool final_already = false;  // the encoder found it malformed, or could not encode it
+  bool done = false;           // the result is final; set only once every stage is through with the slot
+  Write write;
+};
+
+Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result)
+    : shards_(shards),
+      writer_(writer),
+      on_result_(std::move(on_result)),
+      worthwhile_(worthwhile_batch(shards_.count())),
+      queues_(shards_.count()) {
+  shards_.check_identities(shard::Shards::Known::trust);
+  try {
+    start_threads();
+  } catch (const std::exception& error) {
+    end_threads();
+    throw out_of_something(error);
+  }
+}
+
+Pipeline::~Pipeline() {
+  end_threads();
+}
+
+void Pipeline::put(std::string text, Position position) {
+  auto slot = std::make_unique<Slot>();
+  slot->is_put = true;
+  slot->cost = text.size();
+  slot->result.text = std::move(text);
+  slot->result.position = position;
+  enter(std::move(slot));
+}
+
+void Pipeline::remove(Uuid id, Position position) {
+  auto slot = std::make_unique<Slot>();
+  slot->result.id = id;
+  slot->result.position = position;
+  slot->write.id = id;
+  enter(std::move(slot));
+}
+
+void Pipeline::flush() {
+  std::unique_lock lock(mutex_);
+  flushed_.wait(lock, [&] { return (window_.empty() && !delivering_) || failure_; });
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void Pipeline::finish() {
+  end_threads();
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void Pipeline::start_threads() {
+  const unsigned encoders = std::min(4U, std::max(1U, std::thread::hardware_concurrency()));
+  for (unsigned i = 0; i < encoders; ++i) {
+    start([this] { encode(); });
+  }
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    start([this, shard] { write(shard); });
+  }
+  start([this] { deliver(); });
+}
+
+template <typename Stage>
+void Pipeline::start(Stage stage) {
+  threads_.emplace_back([this, stage] {
+    try {
+      stage();
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        failure_ = failure_ ? failure_ : std::current_exception();
+      }
+      wake_all();
+    }
+  });
+}
+
+void Pipeline::end_threads() {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  wake_all();
+  threads_.clear();  // joins
+}
+
+void Pipeline::wake_all() {
+  room_.notify_all();
+  to_encode_.notify_all();
+  to_write_.notify_all();
+  to_deliver_.notify_all();
+  flushed_.notify_all();
+}
+
+void Pipeline::enter(std::unique_ptr<Slot> slot) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [&] {
+    return failure_ || window_.empty() || (window_.size() < window_writes && bytes_ + slot->cost <= window_bytes);
+  });
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+  const std::size_t cost = slot->cost;
+  slot->result.sequence = first_ + window_.size();
+  window_.push_back(std::move(slot));
+  bytes_ += cost;
+  to_encode_.notify_one();
+}
+
+void Pipeline::dispatch() {
+  bool any_full = false;
+  while (next_dispatch_ < first_ + window_.size()) {
+    Slot& slot = *window_[next_dispatch_ - first_];
+    if (!slot.encoded) {
+      break;
+    }
+    slot.done = slot.final_already;
+    if (!slot.done) {
+      auto& queue = queues_[shard::shard_of(slot.write.id, shards_.count())];
+      queue.push_back(&slot);
+      any_full = any_full || queue.size() == worthwhile_;
+    }
+    ++next_dispatch_;
+  }
+  if (any_full || all_dispatched() || crowded()) {
+    to_write_.notify_all();
+  }
+  to_deliver_.notify_one();
+}
+
+void Pipeline::encode() {
+  std::vector<Slot*> taken;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    to_encode_.wait(lock, [&] { return (all_taken() ? finished_ : !crowded()) || failure_; });
+    if (failure_) {
+      return;
+    }
+    taken.clear();
+    for (std::size_t bytes = 0; taken.size() < encode_at_once && bytes < encode_bytes && !all_taken();) {
+      taken.push_back(window_[next_encode_++ - first_].get());
+      bytes += taken.back()->cost;
+    }
+    if (taken.empty()) {
+      return;
+    }
+    lock.unlock();
+    for (Slot* slot : taken) {
+      if (slot->is_put) {
+        auto write = encode_put(shards_, slot->result);
+        slot->final_already = !write;
+        slot->write = std::move(write).value_or(Write());
+      }
+    }
+    lock.lock();
+    for (Slot* slot : taken) {
+      slot->encoded = true;
+      const std::size_t rows = slot->write.expected ? slot->write.expected->rows.size() : 0;
+      slot->cost += rows * row_cost;
+      bytes_ += rows * row_cost;
+    }
+    dispatch();
+  }
+}
+
+void Pipeline::write(std::uint32_t shard) {
+  std::vector<Slot*> batch;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto& queue = queues_[shard];
+    to_write_.wait(lock, [&] {
+      return queue.size() >= worthwhile_ || (all_dispatched() && (!queue.empty() || finished_)) ||
+             (crowded() && !queue.empty()) || failure_;
+    });
+    if (failure_) {
+      return;
+    }
+    batch = take_batch(queues_[shard]);
+    if (batch.empty()) {
+      return;
+    }
+    lock.unlock();
+    store_batch(shard, batch);
+    lock.lock();
+    for (Slot* slot : batch) {
+      slot->done = true;
+    }
+    to_deliver_.notify_one();
+  }
+}
+
+bool Pipeline::crowded() const {
+  return bytes_ > crowded_bytes && next_encode_ > first_;
+}
+
+std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
+  std::vector<Slot*> batch;
+  std::size_t bytes = 0, rows = 0;
+  while (batch.size() < std::min(batch_writes, queue.size())) {
+    Slot* slot = queue[batch.size()];
+    bytes += slot->write.body ? slot->write.body->size() : 0;
+    rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
+    if (!batch.empty() && (bytes > batch_bytes || rows > batch_rows)) {
+      break;
+    }
+    batch.push_back(slot);
+  }
+  std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
+    return std::tie(a->write.id, a->result.sequence) < std::tie(b->write.id, b->result.sequence);
+  });
+  std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();  // begins with this one, a repeated id
+  for (std::size_t i = 1; i < batch.size(); ++i) {
+    if (batch[i]->write.id == batch[i - 1]->write.id) {
+      next_batch = std::min(next_batch, batch[i]->result.sequence);
+    }
+  }
+  std::erase_if(batch, [&](const Slot* slot) { return slot->result.sequence >= next_batch; });
+  queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(batch.size()));
+  return batch;
+}
+
+void Pipeline::store_batch(std::uint32_t shard, const std::vector<Slot*>& batch) {
+  std::vector<Write> writes;
+  writes.reserve(batch.size());
+  for (Slot* slot : batch) {
+    writes.push_back(std::move(slot->write));
+  }
+  const base::Deadline deadline = shards_.deadline();
+  std::vector<WriteOutcome> outcomes = writer_.write_batch(shard, writes, deadline);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    batch[i]->result.status = outcomes[i].status;
+    batch[i]->result.error = std::move(outcomes[i].error);
+  }
+}
+
+void Pipeline::deliver() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    to_deliver_.wait(lock, [&] {
+      return (!window_.empty() && window_.front()->done) || (finished_ && window_.empty()) || failure_;
+    });
+    if (failure_) {
+      return;
+    }
+    if (window_.empty()) {
+      wake_all();  // nothing is left for anybody
+      return;
+    }
+    const bool was_crowded = crowded();
+    const std::unique_ptr<Slot> slot = std::move(window_.front());
+    // The slot leaves the window only now that every stage is through with it: it was encoded and dispatched.
+    window_.pop_front();
+    ++first_;
+    bytes_ -= slot->cost;
+    if (was_crowded && !crowded()) {
+      to_encode_.notify_all();
+    }
+    delivering_ = true;
+    lock.unlock();
+    if (slot->result.status == WriteStatus::stored) {
+      slot->result.text.clear();
+    }
+    on_result_(std::move(slot->result));
+    room_.notify_one();
+    lock.lock();
+    delivering_ = false;
+    flushed_.notify_all();
+  }
+}
+
+}  // namespace looseleaf::write

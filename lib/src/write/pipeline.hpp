@@ -1,0 +1,84 @@
+// Many puts and deletes at full speed and in bounded memory.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <looseleaf/write.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "shard/shards.hpp"
+#include "write/put.hpp"
+
+namespace looseleaf::write {
+
+// Encoders, one writer for each shard, and a deliverer, around one bounded window of writes in flight. This is what
+// looseleaf::WriteStream promises; `shards` and `writer` outlive it.
+class Pipeline {
+ public:
+  Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result);
+  ~Pipeline();
+
+  // See looseleaf::WriteStream.
+  void put(std::string text, Position position);
+  void remove(Uuid id, Position position);
+  void flush();
+  void finish();
+
+ private:
+  struct Slot;
+
+  void start_threads();
+  // A thread for one stage. If the stage cannot go on, neither can the stream.
+  template <typename Stage>
+  void start(Stage stage);
+  void end_threads();
+  void wake_all();
+  void enter(std::unique_ptr<Slot> slot);
+  // Hands every slot that is encoded, and whose predecessors all are, to its shard's writer: so writes of one id keep
+  // their order. Call with the lock held.
+  void dispatch();
+
+  // The stages.
+  void encode();
+  void write(std::uint32_t shard);
+  void deliver();
+
+  // As many as a transaction should have; a repeated id starts the next batch.
+  static std::vector<Slot*> take_batch(std::deque<Slot*>& queue);
+  void store_batch(std::uint32_t shard, const std::vector<Slot*>& batch);
+
+  // Nothing more is on its way to the writers, at the moment or for good.
+  [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }
+  // Nothing is left for the encoders.
+  [[nodiscard]] bool all_taken() const { return next_encode_ == first_ + window_.size(); }
+  // So much is in flight that nothing more is encoded until some of it is stored. Only what was encoded can be.
+  [[nodiscard]] bool crowded() const;
+
+  shard::Shards& shards_;
+  Writer& writer_;
+  const std::function<void(WriteResult)> on_result_;
+  const std::size_t worthwhile_;  // writes
+
+  std::mutex mutex_;  // guards everything below, but not what is inside a slot that a stage has taken
+  std::condition_variable room_, to_encode_, to_write_, to_deliver_, flushed_;
+  std::deque<std::unique_ptr<Slot>> window_;  // in order; the front has sequence number first_
+  std::uint64_t first_ = 0;
+  std::uint64_t next_encode_ = 0, next_dispatch_ = 0;
+  std::size_t bytes_ = 0;
+  std::vector<std::deque<Slot*>> queues_;  // per shard: encoded, waiting for the writer
+  bool finished_ = false;
+  bool delivering_ = false;     // a result, outside the lock
+  std::exception_ptr failure_;  // of a stage
+
+  std::vector<std::jthread> threads_;  // last: they are joined before the rest goes
+};
+
+}  // namespace looseleaf::write
