@@ -11,7 +11,7 @@
 #   --debian        measure put of this machine's whole Debian package list too
 #   --out FILE      all results as JSON (build/bench.json)
 #   --plots DIR     draw what was measured there, as SVG; needs gnuplot
-#   --docs          put the tables into docs/performance.md, plots and JSON into docs/performance/
+#   --docs          put the tables into docs/performance.md
 #   --build DIR     take the programs built there, and build nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
     --plots) plots=${2:?--plots needs a value}; shift ;;
     --build) build=${2:?--build needs a value}; shift ;;
     --debian) debian=yes ;;
-    --docs) docs=yes plots=docs/performance out=docs/performance/results.json ;;
+    --docs) docs=yes ;;
     *) sed -n '2,/^set/s/^# \?//p' "$0" >&2; exit 2 ;;
   esac
   shift
@@ -65,10 +65,9 @@ status=0
 cat "$temporary/table"
 if [ -n "$plots" ]; then
   mkdir -p "$plots"
-  "$build/bench/bench_report" plots "$out" "$plots" | tee "$temporary/plots" | gnuplot
+  "$build/bench/bench_report" plots "$out" "$plots" | gnuplot
 fi
 if [ $docs = yes ]; then
-  sed -nE "s,^set output '.*/(.*)\.svg'$,\n![\1](performance/\1.svg),p" "$temporary/plots" >> "$temporary/table"
   awk -v table="$temporary/table" '
     /^<!-- results: end/ { inside = 0 }
     !inside

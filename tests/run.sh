@@ -1,8 +1,8 @@
 #!/bin/bash
 # Installs what is needed, builds, and runs all tests.
 # usage: tests/run.sh [--preset dev|release|asan|tsan] [--full] [--rounds N] [arguments for ctest, such as -R NAME]
-# --full runs the long forms of the proofs, which take hours, and writes their logs to docs/proof/. --rounds says how many
-# crash rounds: 20 if not given, in a full run 1,000.
+# --full runs the long forms of the proofs, which take hours, and writes their logs to build/proof/. --rounds sets the
+# number of crash rounds: 20 by default, 1,000 in a full run.
 # LOOSELEAF_TEST_SERVER names another MariaDB or MySQL for the tests: a program, or a folder that holds it in bin/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --preset) preset=${2:?usage: tests/run.sh [--preset NAME] [--full] [--rounds N] [arguments for ctest]}; shift ;;
-    --full) full=ON; export LOOSELEAF_FULL=1; mkdir -p docs/proof ;;
+    --full) full=ON; export LOOSELEAF_FULL=1 ;;
     --rounds) export LOOSELEAF_ROUNDS=${2:?--rounds needs a number}; shift ;;
     *) arguments+=("$1") ;;
   esac

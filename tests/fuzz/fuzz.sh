@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the fuzz targets, or runs one: its seeds first, then for a minute, or, if LOOSELEAF_FULL is 1, for an hour of the
-# processor's time, which goes on from where it was interrupted and renews the target's line in docs/proof/fuzz.md. Exit
+# processor's time, which goes on from where it was interrupted and renews the target's line in build/proof/fuzz.md. Exit
 # status 77: skipped, because clang++ or its fuzzer runtime is missing.
 # usage: fuzz.sh build | fuzz.sh run TARGET
 set -euo pipefail
@@ -28,15 +28,14 @@ build_targets() {
 statistic() { sed -nE "s/^stat::$2: +//p" "$1"; }
 coverage() { sed -nE 's/^#[0-9]+\s+DONE\s+cov: ([0-9]+) ft: ([0-9]+) .*/\1 edges, \2 features/p' "$1"; }
 
-# Logs that the same run has written are no change.
 commit() {
   git rev-parse --short=12 HEAD | tr -d '\n'
-  git diff --quiet HEAD -- . ':!docs/proof' || echo -n ", with changes"
+  git diff --quiet HEAD || echo -n ", with changes"
 }
 
 # Puts a target's line into the log of full runs, in the place of its former one.
 write_log() {
-  local name=$1 line=$2 log=docs/proof/fuzz.md lines
+  local name=$1 line=$2 log=build/proof/fuzz.md lines
   exec 8> "$build/log.lock"
   flock 8
   lines=$(grep -E '^\| [a-z_]+ \| [0-9]' "$log" 2> /dev/null | grep -v "^| $name |" || true)
@@ -49,6 +48,7 @@ write_log() {
     echo "|---|---|---|---|---|---|---|"
     printf '%s\n' "$lines" "$line" | grep . | sort
   } > "$scratch/fuzz.md"
+  mkdir -p "$(dirname "$log")"
   cp "$scratch/fuzz.md" "$log"
 }
 

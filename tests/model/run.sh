@@ -2,7 +2,7 @@
 # Checks the model of the protocol, looseleaf.pml: each configuration must hold, and each control, which leaves a safeguard
 # out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
 # usage: run.sh                                  all of it
-#        run.sh --full                           with larger bounds of the former; writes docs/proof/model.md. So does
+#        run.sh --full                           with larger bounds of the former; writes build/proof/model.md. So does
 #                                                LOOSELEAF_FULL=1
 #        run.sh --trail CONFIGURATION [CONTROL]  the shortest way to a broken claim, one line for each statement
 # Ends with status 77 where spin or gcc is not installed.
@@ -195,18 +195,18 @@ trail() {  # CONFIGURATION [CONTROL]
 }
 
 write_report() {
-  mkdir -p "$here/../../docs/proof"
+  mkdir -p "$here/../../build/proof"
   {
     echo "# The model"
     echo
     echo "\`tests/model/run.sh --full\`, at commit $(git -C "$here" rev-parse --short HEAD), with $(spin -V | head -1), on $(date -u +%F)."
-    echo "What it is: [protocol.md](../protocol.md#the-model). Every search was exhaustive. A control leaves the safeguard of"
+    echo "docs/protocol.md describes the model. Every search was exhaustive. A control leaves the safeguard of"
     echo "that name out; END_IS_REACHED shows that the last claims, about what clean leaves, are come to at all."
     echo
     echo '```'
     cat "$work/sorted"
     echo '```'
-  } > "$here/../../docs/proof/model.md"
+  } > "$here/../../build/proof/model.md"
 }
 
 full=${LOOSELEAF_FULL:+yes}

@@ -16,7 +16,7 @@ namespace looseleaf::test {
 // Printed at once, so that whatever ends the run can be repeated.
 [[nodiscard]] std::uint64_t print_run_seed();
 
-// In a full run writes docs/proof/NAME-FLAVOUR.md: date, commit, server, these lines, `key: value`, and how many
+// In a full run writes build/proof/NAME-FLAVOUR.md: date, commit, server, these lines, `key: value`, and how many
 // assertions of this program have failed since the log before. Otherwise only prints the lines. To be called last.
 void log_proof(const std::string& name, const std::vector<std::pair<std::string, std::string>>& lines);
 
