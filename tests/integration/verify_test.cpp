@@ -219,14 +219,15 @@ TEST_CASE(
   shard::Shards shards = fixture.shards();
   Throttle limits;
   limits.max_rate = 1000;
-  job::Throttling throttling(shards, limits);
-  verify::WalkVisitor visitor;
   int heard = 0;
-  visitor.progress = [&](const Progress&) { ++heard; };
-  CHECK(verify::make_grid(shards, {}, throttling, visitor).ranges() == 24);
+  JobControl control;
+  control.on_progress = [&](const Progress&) { ++heard; };
+  const Error stopped(ErrorCode::interrupted, "stopped");
+  job::Job limited(shards, control, limits, "verify", stopped);
+  CHECK(verify::make_grid(shards, {}, limited).ranges() == 24);
   CHECK(heard >= 24);
-  job::Throttling unlimited(shards, {});
-  CHECK(verify::make_grid(shards, {}, unlimited, visitor).ranges() <= 3);
+  job::Job unlimited(shards, control, {}, "verify", stopped);
+  CHECK(verify::make_grid(shards, {}, unlimited).ranges() <= 3);
 }
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
@@ -245,11 +246,11 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   fixture.cluster.sql(0, "UPDATE entities SET added_id = added_id + 1000000000 WHERE added_id BETWEEN 280 AND 290");
   fixture.datastore.remove({id_of(0)});
   shard::Shards shards = fixture.shards();
-  job::Throttling throttling(shards, {});
-  scan::EntityScan scan(shards, 0, throttling);
+  JobControl control;
+  job::Job job(shards, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
+  scan::EntityScan scan(shards, 0, job);
   std::multiset<Uuid> seen;
-  scan.run([&](const Uuid& id, const model::StoredEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); },
-           [](const Progress&) {});
+  scan.run([&](const Uuid& id, const model::StoredEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); });
   CHECK(scan.entities() == 150);  // the tombstone too
   CHECK(seen.size() == 149);
   CHECK(std::set<Uuid>(seen.begin(), seen.end()).size() == 149);
@@ -271,7 +272,9 @@ struct Superfluous : Digested {
     VerifyOptions options;
     options.grace_seconds = grace_seconds;
     JobControl control;
-    return verify::verify(all, options, control, {heartbeat, false});
+    job::Job job(all, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
+    const auto keep_alive = job.keep_alive_with(heartbeat);
+    return verify::verify(all, options, job, {.wait_for_shards = false});
   }
 
   shard::Shards all;

@@ -13,8 +13,8 @@
 #include "backfill/scan_record.hpp"
 #include "backfill/shard_fill.hpp"
 #include "base/parallel.hpp"
+#include "job/job.hpp"
 #include "job/jobs.hpp"
-#include "job/throttling.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
 #include "shard/durability.hpp"
@@ -36,11 +36,20 @@ constexpr int most_verify_passes = 3;
 class Backfill {
  public:
   Backfill(shard::Shards& shards, const BackfillOptions& options, JobControl& control)
-      : shards_(shards), options_(options), control_(control), throttling_(shards, options.throttle) {}
+      : shards_(shards),
+        options_(options),
+        job_(shards, control, options.throttle, "backfill",
+             Error(ErrorCode::interrupted, "stopped; what was done is kept", {},
+                   "run the command again to go on from there")) {}
 
   BackfillReport run() {
     find_targets();
     if (!targets_.empty()) {
+      const auto keep_alive = job_.keep_alive_with([this] {
+        if (witness_) {
+          witness_->stay();
+        }
+      });
       fill();
       count_present();
       reconcile_changed();
@@ -71,7 +80,7 @@ class Backfill {
         continue;
       }
       targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation(),
-                          std::make_unique<job::JobLock>(shards_, "backfill", table)});
+                          job_.take_lock("backfill", table).token()});
     }
   }
 
@@ -101,35 +110,12 @@ class Backfill {
       begin_record(scans);
     }
     std::mutex mutex;
-    std::exception_ptr failure;  // the first; it stops the scans of the other shards too
-    const auto report = [&](const Progress& progress) {
+    job_.for_each_shard([&](std::uint32_t shard) {
+      const std::uint64_t rows = scans[shard]->run(record_ ? &*record_ : nullptr);
       const std::lock_guard lock(mutex);
-      if (failure) {
-        std::rethrow_exception(failure);
-      }
-      keep_alive();
-      if (control_.on_progress) {
-        control_.on_progress(progress);
-      }
-    };
-    std::vector<std::function<void()>> tasks;
-    for (const auto& scan : scans) {
-      tasks.emplace_back([&] {
-        try {
-          const std::uint64_t rows = scan->run(record_ ? &*record_ : nullptr, control_, report);
-          const std::lock_guard lock(mutex);
-          report_.rows += rows;
-          report_.entities += scan->entities();
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failure = failure ? failure : std::current_exception();
-        }
-      });
-    }
-    base::run_all(tasks);
-    if (failure) {
-      std::rethrow_exception(failure);
-    }
+      report_.rows += rows;
+      report_.entities += scans[shard]->entities();
+    });
     for (const auto& scan : scans) {
       barriers_.push_back(scan->barrier());
     }
@@ -138,13 +124,9 @@ class Backfill {
   // On every shard before the first scan begins, so that whoever comes next is told who is at work.
   std::vector<std::unique_ptr<ShardFill>> claim() {
     std::vector<std::unique_ptr<ShardFill>> scans(shards_.count());
-    std::vector<std::function<void()>> tasks;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      tasks.emplace_back([&, shard] {
-        scans[shard] = std::make_unique<ShardFill>(shards_, shard, targets_, throttling_, options_.restart);
-      });
-    }
-    base::run_all(tasks);
+    shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+      scans[shard] = std::make_unique<ShardFill>(shards_, shard, targets_, job_, options_.restart);
+    });
     return scans;
   }
 
@@ -153,23 +135,13 @@ class Backfill {
     for (const FillTarget& target : targets_) {
       indexes.push_back({target.definition, target.generation, IndexState::building, {}});
     }
-    verify::WalkVisitor visitor;
-    visitor.progress = [&](const Progress& progress) {
-      stop_if_asked(control_);
-      keep_alive();
-      scans[progress.shard]->touch();
-      if (control_.on_progress) {
-        control_.on_progress({"backfill", progress.shard, 0, 0, progress.waiting});
+    // On a large store it takes long to lay out the ranges.
+    const auto keep_alive = job_.keep_alive_with([&scans] {
+      for (const auto& scan : scans) {
+        scan->touch();
       }
-    };
-    record_.emplace(verify::make_grid(shards_, indexes, throttling_, visitor), indexes.size(), shards_.count());
-  }
-
-  void keep_alive() {
-    for (const FillTarget& target : targets_) {
-      target.lock->keep_alive();
-    }
-    witness_->stay();
+    });
+    record_.emplace(verify::make_grid(shards_, indexes, job_), indexes.size(), shards_.count());
   }
 
   // Before the barriers of reconcile_changed(): so what was inserted after the scan is counted among what changed.
@@ -180,17 +152,17 @@ class Backfill {
     present_.resize(record_->grid().ranges());
     for (std::size_t range = 0; range < present_.size(); ++range) {
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-        throttling_.wait(0, [&](const std::string& reason) { breathe(shard, reason); });
+        job_.pace(shard, 0);
         present_[range] += shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
           return shard::count_ids(connection, record_->grid().range(range));
         });
-        breathe(shard, {});
       }
     }
   }
 
   // What changed since the barrier was taken may have been read by the scan before it changed.
   void reconcile_changed() {
+    job_.begin("reconcile");
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::backfill_reconcile, shard);
       if (step.left_out()) {
@@ -198,23 +170,16 @@ class Backfill {
       }
       const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
       scan::for_changed(shards_, shard, barriers_[shard], until, [&](const std::vector<Uuid>& ids) {
-        reconcile_in_slices(shards_, shard, ids, reconcile::ReconcileMode::repair, [&] {
-          throttling_.wait(reconcile::reconcile_slice, [&](const std::string& reason) { breathe(shard, reason); });
-          breathe(shard, {});
+        shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
+          job_.pace(shard, some.size());
+          reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair);
+          job_.advance(shard, some.size());
         });
         report_.reconciled += ids.size();
         if (record_) {
           record_->add_changed(ids);
         }
       });
-    }
-  }
-
-  void breathe(std::uint32_t shard, const std::string& waiting) {
-    stop_if_asked(control_);
-    keep_alive();
-    if (control_.on_progress) {
-      control_.on_progress({"reconcile", shard, report_.reconciled, 0, waiting});
     }
   }
 
@@ -244,14 +209,14 @@ class Backfill {
   void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
-    options.throttle = options_.throttle;
-    verify::VerifyHooks hooks = {[&] { keep_alive(); }, true, true, record_ ? &record_->grid() : nullptr};
+    verify::AsPart as_part = {
+        .building_too = true, .wait_for_shards = true, .scanned = record_ ? &record_->grid() : nullptr};
     for (const FillTarget& target : targets_) {
       options.tables.push_back(target.definition.table);
     }
     for (int pass = 0; pass < most_verify_passes; ++pass) {
       options.repair = false;
-      const VerifyReport found = verify::verify(shards_, options, control_, hooks);
+      const VerifyReport found = verify::verify(shards_, options, job_, as_part);
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
@@ -267,9 +232,9 @@ class Backfill {
                     {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
                     "run `looseleaf verify`, and report this as a bug if its cause is not plain");
       }
-      hooks.scanned = nullptr;
+      as_part.scanned = nullptr;
       options.repair = true;
-      verify::verify(shards_, options, control_, hooks);
+      verify::verify(shards_, options, job_, as_part);
     }
   }
 
@@ -296,7 +261,7 @@ class Backfill {
     shard::with_fence_exclusive(
         shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const shard::Fence&) {
           const auto job = job::read_job(connection, "backfill", table);
-          if (!job || job->token != target.lock->token() ||
+          if (!job || job->token != target.token ||
               !shard::set_index_state(connection, table, target.generation, {IndexState::building},
                                       IndexState::ready)) {
             throw Error(ErrorCode::bad_index, "index was dropped, or its backfill taken over, before it became ready",
@@ -307,8 +272,7 @@ class Backfill {
 
   shard::Shards& shards_;
   const BackfillOptions& options_;
-  JobControl& control_;
-  job::Throttling throttling_;
+  job::Job job_;
   std::vector<FillTarget> targets_;
   std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
   std::optional<shard::Witness> witness_;

@@ -45,16 +45,9 @@ std::size_t size_of(const shard::IndexEntry& entry) {
 
 }  // namespace
 
-void stop_if_asked(const JobControl& control) {
-  if (control.stop.load()) {
-    throw Error(ErrorCode::interrupted, "stopped; what was done is kept", {},
-                "run the command again to go on from there");
-  }
-}
-
-ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
-                     job::Throttling& throttling, bool restart)
-    : shards_(shards), shard_(shard), targets_(targets), throttling_(throttling), enough_(first_gathered) {
+ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, job::Job& job,
+                     bool restart)
+    : shards_(shards), shard_(shard), targets_(targets), job_(job), enough_(first_gathered) {
   const base::Deadline deadline = shards_.deadline();
   shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
     rows_.clear();
@@ -73,7 +66,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     rows_[i].job = "backfill";
     rows_[i].table = targets_[i].definition.table;
     rows_[i].generation = targets_[i].generation;
-    rows_[i].token = targets_[i].lock->token();
+    rows_[i].token = targets_[i].token;
     rows_[i].holder = job::this_process();
   }
   shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
@@ -95,13 +88,13 @@ job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   return row;
 }
 
-std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
-                             const std::function<void(const Progress&)>& report) {
+std::uint64_t ShardFill::run(ScanRecord* record) {
   record_ = record;
+  job_.expect(shard_, rows_.front().estimate, rows_.front().done);
   while (true) {
-    const std::size_t chunk = throttling_.limit_chunk(chunk_);
-    wait(chunk, control, report);
-    const auto turn = throttling_.turn();
+    const std::size_t chunk = job_.limit_chunk(chunk_);
+    wait(chunk);
+    const auto turn = job_.turn();
     const auto start = std::chrono::steady_clock::now();
     auto entities = read_chunk(chunk);
     for (shard::EntityBody& entity : entities) {
@@ -113,36 +106,30 @@ std::uint64_t ShardFill::run(ScanRecord* record, JobControl& control,
             std::max(least_gathered, std::min(most_gathered, targets_.size() * gathered_of_index) / shards_.count());
       }
     }
-    if (entities.empty() || (throttling_.paces() && std::chrono::steady_clock::now() - stored_ >= paced_gathering)) {
+    if (entities.empty() || (job_.is_paced() && std::chrono::steady_clock::now() - stored_ >= paced_gathering)) {
       store_gathered();
     }
     if (entities.empty()) {
       return sent_;
     }
     entities_ += entities.size();
-    report(progress());
+    job_.advance(shard_, entities.size());
+    job_.checkpoint(shard_);
     adapt(std::chrono::steady_clock::now() - start);
   }
 }
 
 // Nothing stays gathered while the job is held up, or when it ends.
-void ShardFill::wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report) {
-  throttling_.wait(chunk, [&](const std::string& reason) {
-    if (!reason.empty() || control.stop.load()) {
-      store_gathered();
-    }
-    stop_if_asked(control);
-    touch();
-    report(progress(reason));
-  });
-  if (control.stop.load()) {
+void ShardFill::wait(std::size_t chunk) {
+  if (job_.stopping()) {
     store_gathered();
   }
-  stop_if_asked(control);
-}
-
-Progress ShardFill::progress(const std::string& waiting) const {
-  return {"backfill", shard_, rows_.front().done + gathered_.entities, rows_.front().estimate, waiting};
+  job_.pace(shard_, chunk, [this](const std::string& reason) {
+    if (!reason.empty() || job_.stopping()) {
+      store_gathered();
+    }
+    touch();
+  });
 }
 
 base::Stamp ShardFill::barrier() const {
@@ -312,7 +299,7 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& le
       });
     });
   }
-  if (throttling_.paces()) {  // one server after the other, so that what else goes on finds a processor
+  if (job_.is_paced()) {  // one server after the other, so that what else goes on finds a processor
     for (const auto& task : tasks) {
       task();
     }
@@ -330,7 +317,7 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& le
 // transaction, since each commit keeps those of others from the disk.
 std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t to, const IndexDefinition& definition,
                                       std::span<const shard::IndexEntry> entries) const {
-  if (!throttling_.paces()) {
+  if (!job_.is_paced()) {
     return shard::insert_or_report(connection, definition, entries).blocked;
   }
   std::set<Uuid> blocked;

@@ -16,8 +16,8 @@
 
 #include "backfill/scan_record.hpp"
 #include "base/stamp.hpp"
+#include "job/job.hpp"
 #include "job/jobs.hpp"
-#include "job/throttling.hpp"
 #include "model/stored_entity.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
@@ -30,29 +30,26 @@ namespace looseleaf::backfill {
 struct FillTarget {
   IndexDefinition definition;
   std::uint64_t generation = 0;
-  std::unique_ptr<job::JobLock> lock;
+  std::uint64_t token = 0;  // of this run, as in its rows of the progress table
 };
-
-// Throws Error(interrupted) if the job was asked to stop.
-void stop_if_asked(const JobControl& control);
 
 // Reads entities newest first, gathers the rows they call for, and inserts these in the order of their tables, which
 // costs a server half of what they cost in the order of entities. That takes some transactions; the last one of them
-// stores a cursor for each index, from which a later scan goes on. `targets` and `throttling` are the backfill's and
-// outlive the scan.
+// stores a cursor for each index, from which a later scan goes on. `targets` and `job` are the backfill's and outlive
+// the scan.
 class ShardFill {
  public:
   // Names this process as the holder and takes the barrier, or goes on from what an earlier run left (`restart`: does
   // not). From then on no earlier run can move a cursor.
-  ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets,
-            job::Throttling& throttling, bool restart);
+  ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, job::Job& job,
+            bool restart);
 
   // Will it read every entity for every index, since no earlier run has done any?
   [[nodiscard]] bool begins() const { return begins_; }
 
   // Scans to the end, and puts what it reads on `record`, if there is one. Returns how many index rows were sent. What
   // is gathered when it throws is lost, and read again by the next scan.
-  std::uint64_t run(ScanRecord* record, JobControl& control, const std::function<void(const Progress&)>& report);
+  std::uint64_t run(ScanRecord* record);
 
   // Says every few seconds, to whoever wonders while this run waits, that it is alive.
   void touch();
@@ -66,8 +63,7 @@ class ShardFill {
   // A cursor counts only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
   [[nodiscard]] std::vector<shard::EntityBody> read_chunk(std::size_t chunk);
-  void wait(std::size_t chunk, JobControl& control, const std::function<void(const Progress&)>& report);
-  [[nodiscard]] Progress progress(const std::string& waiting = {}) const;
+  void wait(std::size_t chunk);
   [[nodiscard]] job::JobRow start_anew(const base::Deadline& deadline);
   // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
   [[nodiscard]] std::uint64_t position() const;
@@ -95,7 +91,7 @@ class ShardFill {
   shard::Shards& shards_;
   const std::uint32_t shard_;
   const std::vector<FillTarget>& targets_;
-  job::Throttling& throttling_;
+  job::Job& job_;
   std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point stored_ = touched_;  // when what was gathered was inserted
   std::vector<job::JobRow> rows_;                            // one for each target, as stored

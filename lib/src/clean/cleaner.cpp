@@ -27,39 +27,14 @@ constexpr std::size_t most_looked_at = 2000;  // entities at once, in search of 
 Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control)
     : shards_(shards),
       options_(options),
-      control_(control),
-      throttling_(shards, options.throttle),
+      job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "stopped; what was done is kept")),
+      token_(job_.take_lock("clean", "").token()),
       named_(shards.count(), 0),
       purging_(shards.count()),
-      lock_(shards, "clean", ""),
       settled_(shards.count(), Clock::now()) {}
 
-void Cleaner::on_all_shards(const std::function<void(std::uint32_t)>& work) const {
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    tasks.emplace_back([&work, shard] { work(shard); });
-  }
-  base::run_all(tasks);
-}
-
 void Cleaner::pass() {
-  on_all_shards([this](std::uint32_t shard) { clean_changed(shard); });
-}
-
-void Cleaner::breathe(const char* job, std::uint32_t shard, const std::string& waiting) {
-  if (control_.stop.load()) {
-    throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
-  }
-  const std::lock_guard lock(mutex_);
-  lock_.keep_alive();
-  if (control_.on_progress) {
-    control_.on_progress({job, shard, report_.checked, 0, waiting});
-  }
-}
-
-void Cleaner::hold_back(std::uint32_t shard, std::size_t entities) {
-  throttling_.wait(entities, [&](const std::string& waiting) { breathe("clean", shard, waiting); });
-  breathe("clean", shard, {});
+  shard::for_each_shard(shards_, [this](std::uint32_t shard) { clean_changed(shard); });
 }
 
 job::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
@@ -74,7 +49,7 @@ void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base:
   job::JobRow row;
   row.job = job;
   row.barrier = watermark;
-  row.token = lock_.token();
+  row.token = token_;
   row.holder = holder;
   const shard::Step step(shard::steps::clean_watermark, shard);
   shard::with_shard(shards_, shard, shards_.deadline(),
@@ -90,7 +65,7 @@ bool Cleaner::has_changed(std::uint32_t shard, base::Stamp since) {
 }
 
 void Cleaner::clean_changed(std::uint32_t shard) {
-  breathe("clean", shard, {});
+  job_.checkpoint(shard);
   const auto started = Clock::now();
   const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
   if (!named_[shard]) {
@@ -106,9 +81,10 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     return shards_.catalogs().reload(shard, connection);
   });
   scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
-    hold_back(shard, ids.size());
+    job_.pace(shard, ids.size());
     const std::vector<Uuid> found = reconcile::suspects(shards_, shard, *catalog, ids, shards_.deadline());
     count_checked(ids.size());
+    job_.advance(shard, ids.size());
     shard::in_batches(found, reconcile::reconcile_slice,
                       [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
   });
@@ -139,8 +115,8 @@ void Cleaner::count_checked(std::uint64_t entities) {
 
 // Few ids at a time: when it is stopped in between, all that was done is counted.
 void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
-  const reconcile::ReconcileReport mended = reconcile::reconcile_in_slices(
-      shards_, shard, ids, reconcile::ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
+  const reconcile::ReconcileReport mended =
+      reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
   for (const reconcile::Difference& difference : mended.differences) {
     if (difference.kind == FindingKind::unreadable) {
       shards_.warnings().give({"an entity cannot be read, and its index rows were left alone",
@@ -170,20 +146,8 @@ void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
 void Cleaner::sweep() {
   VerifyOptions options;
   options.repair = true;
-  options.throttle = options_.throttle;
-  JobControl control;
-  const auto heartbeat = [&] {
-    control.stop = control_.stop.load();
-    const std::lock_guard lock(mutex_);
-    lock_.keep_alive();
-  };
-  control.on_progress = [this](const Progress& progress) {
-    const std::lock_guard lock(mutex_);
-    if (control_.on_progress) {
-      control_.on_progress(progress);
-    }
-  };
-  const VerifyReport found = verify::verify(shards_, options, control, {heartbeat, false, true});
+  job::Job part(job_, options_.throttle, "verify");
+  const VerifyReport found = verify::verify(shards_, options, part, {.wait_for_shards = true});
   count_checked(found.entities);
   for (const auto& [place, count] : found.counts) {
     for (const auto& [kind, mended] : count.mended) {
@@ -198,7 +162,7 @@ void Cleaner::sweep() {
 
 bool Cleaner::purge(Clock::time_point until) {
   std::atomic<bool> all = true;
-  on_all_shards([&](std::uint32_t shard) {
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
     forget_ended_backfills(shard);
     if (!purge_settled(shard, until)) {
       all = false;
@@ -249,8 +213,8 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   Purging now = purging_[shard].value_or(Purging{{written, 0}});
   base::Stamp settled = written;
   auto write_at = Clock::now() + between_watermarks;
-  const std::size_t at_once = throttling_.limit_chunk(most_looked_at);
-  hold_back(shard, 0);
+  const std::size_t at_once = job_.limit_chunk(most_looked_at);
+  job_.pace(shard, 0);
   for (bool more = now.place.updated < before; more;) {
     const Tombstones found = find_tombstones(shards_, shard, now.place, before, at_once);
     now.all_settled = purge(shard, found.ids, before) && now.all_settled;
@@ -263,7 +227,7 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
       written = settled;
       write_at = Clock::now() + between_watermarks;
     }
-    hold_back(shard, more ? at_once : 0);
+    job_.pace(shard, more ? at_once : 0);
     if (more && Clock::now() >= until) {
       return false;
     }
@@ -274,7 +238,8 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
 bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before) {
   bool all_settled = true;
   shard::in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
-    const Purged purged = clean::purge(shards_, shard, batch, before, [&] { hold_back(shard, 0); });
+    job_.pace(shard, 0);
+    const Purged purged = clean::purge(shards_, job_, shard, batch, before);
     all_settled = all_settled && purged.all_settled;
     const std::lock_guard lock(mutex_);
     report_.purged += purged.removed;
@@ -283,7 +248,7 @@ bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base:
 }
 
 void Cleaner::release() {
-  on_all_shards([this](std::uint32_t shard) {
+  shard::for_each_shard(shards_, [this](std::uint32_t shard) {
     for (const char* job : {"clean", "purge"}) {
       const job::JobRow row = read_watermark(shard, job);
       if (row.barrier) {

@@ -12,8 +12,8 @@
 
 #include "base/stamp.hpp"
 #include "clean/purge.hpp"
+#include "job/job.hpp"
 #include "job/jobs.hpp"
-#include "job/throttling.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::clean {
@@ -44,11 +44,6 @@ class Cleaner {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void on_all_shards(const std::function<void(std::uint32_t)>& work) const;
-  // Throws to stop. `waiting` says what the job waits for, if it does.
-  void breathe(const char* job, std::uint32_t shard, const std::string& waiting);
-  // Returns when `entities` more may be dealt with.
-  void hold_back(std::uint32_t shard, std::size_t entities);
   [[nodiscard]] job::JobRow read_watermark(std::uint32_t shard, const std::string& job);
   void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
                        const std::string& holder = job::this_process());
@@ -74,12 +69,11 @@ class Cleaner {
 
   shard::Shards& shards_;
   const CleanOptions& options_;
-  JobControl& control_;
-  job::Throttling throttling_;
+  job::Job job_;
+  const std::uint64_t token_;                    // of the lock
   std::vector<char> named_;                      // by shard: this process stands as the holder in its watermark's row
   std::vector<std::optional<Purging>> purging_;  // by shard: a purge that has not come to its end
-  std::mutex mutex_;                             // guards everything below, and calls of on_progress
-  job::JobLock lock_;
+  std::mutex mutex_;                             // guards what follows
   CleanReport report_;
   std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at
 };

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <looseleaf/uuid.hpp>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "job/job.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 
@@ -34,9 +34,8 @@ struct Purged {
 
 // Removes those of some ids of one shard, purge_batch at most, that are tombstones with stamps below `before` and of
 // which no index row is left, each under its row lock: nobody can put the entity while its rows are looked for, and
-// one that was put and deleted since it was found is not old. `between` is called before each few ids; if it throws,
-// nothing is removed.
-Purged purge(shard::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before,
-             const std::function<void()>& between);
+// one that was put and deleted since it was found is not old. If a checkpoint of the job throws, nothing
+// is removed.
+Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before);
 
 }  // namespace looseleaf::clean

@@ -377,6 +377,39 @@ std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<sha
   return orphans;
 }
 
+// Calls `between` when it has deleted some, and goes on to delete others.
+template <typename Between>
+std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                              ReconcileMode mode, const base::Deadline& deadline, const Between& between) {
+  std::vector<Difference> orphans;
+  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
+    std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
+    base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
+    while (true) {
+      const auto connect_again = [&] {
+        for (shard::Lease& lease : leases) {
+          if (lease->broken()) {
+            lease = shards.connect(lease.shard(), round_deadline, shard::Purpose::index_writes);
+          }
+        }
+      };
+      std::vector<Difference> round;
+      bool more = false;
+      const auto sweep_some = [&](sql::Connection& connection, const shard::Fence&) {
+        round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
+      };
+      shard::with_fence_exclusive(shards, entity_shard, round_deadline, sweep_some, connect_again);
+      std::move(round.begin(), round.end(), std::back_inserter(orphans));
+      if (!more) {
+        return;
+      }
+      between();
+      round_deadline = shards.deadline();
+    }
+  });
+  return orphans;
+}
+
 }  // namespace
 
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
@@ -408,11 +441,12 @@ std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, co
   return found;
 }
 
-ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                    ReconcileMode mode, const std::function<void()>& between) {
+ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
+                                    std::span<const Uuid> ids, ReconcileMode mode) {
+  const auto checkpoint = [&] { job.checkpoint(entity_shard); };
   ReconcileReport report;
   shard::in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
-    between();
+    checkpoint();
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;
     try {
@@ -426,7 +460,7 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_
       throw shard::TooManyRows();  // for one time-out; what was done is kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
-    for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline, between)) {
+    for (Difference& orphan : sweep(shards, entity_shard, found.absent, mode, deadline, checkpoint)) {
       report.differences.push_back(std::move(orphan));
     }
   });
@@ -434,35 +468,8 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_
 }
 
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline,
-                                      const std::function<void()>& between) {
-  std::vector<Difference> orphans;
-  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
-    base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
-    while (true) {
-      const auto connect_again = [&] {
-        for (shard::Lease& lease : leases) {
-          if (lease->broken()) {
-            lease = shards.connect(lease.shard(), round_deadline, shard::Purpose::index_writes);
-          }
-        }
-      };
-      std::vector<Difference> round;
-      bool more = false;
-      const auto sweep = [&](sql::Connection& connection, const shard::Fence&) {
-        round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
-      };
-      shard::with_fence_exclusive(shards, entity_shard, round_deadline, sweep, connect_again);
-      std::move(round.begin(), round.end(), std::back_inserter(orphans));
-      if (!more) {
-        return;
-      }
-      between();
-      round_deadline = shards.deadline();
-    }
-  });
-  return orphans;
+                                      ReconcileMode mode, const base::Deadline& deadline) {
+  return sweep(shards, entity_shard, ids, mode, deadline, [] {});
 }
 
 }  // namespace looseleaf::reconcile

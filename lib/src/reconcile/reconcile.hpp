@@ -12,6 +12,7 @@
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
+#include "job/job.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 
@@ -45,11 +46,9 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
                           ReconcileMode mode, const base::Deadline& deadline);
 
 // For ids whose entities seem not to exist: with their shard's fence held exclusively looks again, and in mode repair
-// deletes the index rows of those that really do not, a thousand at a time: in between calls `between`, which may throw
-// to stop. Returns the orphans found.
-std::vector<Difference> sweep_orphans(
-    shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
-    const base::Deadline& deadline, const std::function<void()>& between = [] {});
+// deletes the index rows of those that really do not, a thousand at a time. Returns the orphans found.
+std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                                      ReconcileMode mode, const base::Deadline& deadline);
 
 // Those of the ids that reconcile may have something to do for, by plain reads that lock nothing. Whatever is passed
 // over was right when it was read, or has changed since its entity was.
@@ -59,9 +58,9 @@ std::vector<Difference> sweep_orphans(
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 
-// Both of these, for long jobs: a few ids at a time, each few with a whole time-out of their own; `between` is called
-// before each, and may throw to stop. The report's `absent` stays empty: orphans are among the differences.
-ReconcileReport reconcile_in_slices(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                    ReconcileMode mode, const std::function<void()>& between);
+// Both of these, for long jobs: a few ids at a time, each few with a whole timeout of their own, and with a checkpoint
+// of the job before. The report's `absent` stays empty: orphans are among the differences.
+ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
+                                    std::span<const Uuid> ids, ReconcileMode mode);
 
 }  // namespace looseleaf::reconcile

@@ -58,19 +58,16 @@ std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard,
   });
 }
 
-void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem,
-                     const std::function<void(const Progress&)>& progress) {
-  const std::uint64_t estimate =
-      shard::with_shard(shards_, shard_, shards_.deadline(),
-                        [](sql::Connection& connection) { return shard::estimate_rows(connection, "entities"); });
+void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem) {
+  job_.expect(shard_, shard::with_shard(shards_, shard_, shards_.deadline(), [](sql::Connection& connection) {
+                return shard::estimate_rows(connection, "entities");
+              }));
   std::size_t chunk = smallest_chunk, got = 0;
   while (true) {
-    throttling_.wait(got, [&](const std::string& reason) {
-      progress({"verify", shard_, entities_, estimate, reason});
-    });
-    const auto turn = throttling_.turn();
+    job_.pace(shard_, got);
+    const auto turn = job_.turn();
     const auto start = Clock::now();
-    auto rows = read_chunk(throttling_.limit_chunk(chunk));
+    auto rows = read_chunk(job_.limit_chunk(chunk));
     if (!rows) {
       return;
     }
@@ -78,7 +75,7 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
     judge(*rows, on_entity, on_problem);
     entities_ += got;
     chunk = next_chunk(chunk, Clock::now() - start);
-    progress({"verify", shard_, entities_, estimate});
+    job_.advance(shard_, got);
   }
 }
 

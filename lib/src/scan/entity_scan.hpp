@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "job/throttling.hpp"
+#include "job/job.hpp"
 #include "model/stored_entity.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
@@ -34,13 +34,12 @@ class EntityScan {
  public:
   using OnEntity = std::function<void(const Uuid&, const model::StoredEntity&)>;
 
-  EntityScan(shard::Shards& shards, std::uint32_t shard, job::Throttling& throttling)
-      : shards_(shards), shard_(shard), throttling_(throttling) {}
+  // The job holds the scan back and counts its entities.
+  EntityScan(shard::Shards& shards, std::uint32_t shard, job::Job& job) : shards_(shards), shard_(shard), job_(job) {}
 
-  // Calls `on_entity` with each readable entity that is on the right shard, `on_problem` with each other one that under
-  // its lock still is one, and `progress` after each chunk and while it waits.
-  void run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem,
-           const std::function<void(const Progress&)>& progress);
+  // Calls `on_entity` with each readable entity that is on the right shard, and `on_problem` with each other one that
+  // under its lock still is one.
+  void run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem);
 
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
 
@@ -53,7 +52,7 @@ class EntityScan {
 
   shard::Shards& shards_;
   const std::uint32_t shard_;
-  job::Throttling& throttling_;
+  job::Job& job_;
   std::uint64_t position_ = 0;  // all with an added_id up to this were read
   std::uint64_t entities_ = 0;
 };

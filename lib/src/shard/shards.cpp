@@ -22,23 +22,27 @@ Shards::Shards(Cluster cluster, Options options)
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_.connector()); }) {}
 
 void Shards::check_identities(Known known) {
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+  for_each_shard(*this, [&](std::uint32_t shard) {
     if (known == Known::trust && catalogs_.cached(shard)) {
-      continue;
+      return;
     }
-    tasks.emplace_back([this, shard] {
-      const auto started = std::chrono::steady_clock::now();
-      try {
-        const Lease lease = sessions_.connect_once(shard);
-        on_shard(*this, shard, [&] { catalogs_.reload(shard, *lease); });
-      } catch (const sql::ServerError& error) {
-        if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
-          throw;
-        }
-        sessions_.note_failure(shard, started, error);
+    const auto started = std::chrono::steady_clock::now();
+    try {
+      const Lease lease = sessions_.connect_once(shard);
+      on_shard(*this, shard, [&] { catalogs_.reload(shard, *lease); });
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
+        throw;
       }
-    });
+      sessions_.note_failure(shard, started, error);
+    }
+  });
+}
+
+void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t)>& work) {
+  std::vector<std::function<void()>> tasks;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    tasks.emplace_back([&work, shard] { work(shard); });
   }
   base::run_all(tasks);
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
 #include <memory>
@@ -67,6 +68,9 @@ template <typename Function>
 auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> decltype(work()) {
   return server::on_shard(shards.cluster(), shard, std::forward<Function>(work));
 }
+
+// Runs `work` for every shard at once and returns when all have ended. Then throws what the first of them threw.
+void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t shard)>& work);
 
 // Runs `work` on a connection to a shard, again after transient errors until the deadline.
 template <typename Function>

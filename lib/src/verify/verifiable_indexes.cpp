@@ -17,8 +17,8 @@ namespace {
 
 class Choice {
  public:
-  Choice(shard::Shards& shards, const VerifyOptions& options, const VerifyHooks& hooks, Findings& findings)
-      : shards_(shards), options_(options), hooks_(hooks), findings_(findings) {}
+  Choice(shard::Shards& shards, const VerifyOptions& options, job::Job& job, const AsPart& as_part, Findings& findings)
+      : shards_(shards), options_(options), job_(job), as_part_(as_part), findings_(findings) {}
 
   std::vector<shard::CatalogIndex> choose() {
     std::vector<shard::CatalogIndex> chosen;
@@ -117,7 +117,7 @@ class Choice {
     constexpr auto between = std::chrono::milliseconds(300);
     shard::IndexEverywhere everywhere = shard::look_up_index(shards_, table, shards_.deadline());
     for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
-      hooks_.heartbeat();
+      job_.checkpoint();
       std::this_thread::sleep_for(between);
       everywhere = shard::look_up_index(shards_, table, shards_.deadline());
     }
@@ -131,7 +131,7 @@ class Choice {
       dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
       building = building && (!index || index->state == IndexState::building);
     }
-    if (!dropping && (!building || hooks_.building_too)) {
+    if (!dropping && (!building || as_part_.building_too)) {
       return false;
     }
     const char* what = dropping ? "index is being dropped" : "index is still building and was not verified";
@@ -197,16 +197,17 @@ class Choice {
 
   shard::Shards& shards_;
   const VerifyOptions& options_;
-  const VerifyHooks& hooks_;
+  job::Job& job_;
+  const AsPart& as_part_;
   Findings& findings_;
   std::set<std::string> in_force_;  // tables seen in a catalog
 };
 
 }  // namespace
 
-std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options,
-                                                    const VerifyHooks& hooks, Findings& findings) {
-  return Choice(shards, options, hooks, findings).choose();
+std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options, job::Job& job,
+                                                    const AsPart& as_part, Findings& findings) {
+  return Choice(shards, options, job, as_part, findings).choose();
 }
 
 }  // namespace looseleaf::verify

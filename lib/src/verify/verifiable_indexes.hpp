@@ -16,6 +16,7 @@ namespace looseleaf::verify {
 // options.definitions declare is one too. Throws Error(bad_index) for an index that was named and is unknown or not in
 // force.
 [[nodiscard]] std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options,
-                                                                  const VerifyHooks& hooks, Findings& findings);
+                                                                  job::Job& job, const AsPart& as_part,
+                                                                  Findings& findings);
 
 }  // namespace looseleaf::verify

@@ -12,8 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/parallel.hpp"
-#include "job/throttling.hpp"
 #include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
@@ -39,11 +37,11 @@ using Clock = std::chrono::steady_clock;
 
 class Verification {
  public:
-  Verification(shard::Shards& shards, const VerifyOptions& options, JobControl& control, const VerifyHooks& hooks)
-      : shards_(shards), options_(options), control_(control), hooks_(hooks), throttling_(shards, options.throttle) {}
+  Verification(shard::Shards& shards, const VerifyOptions& options, job::Job& job, const AsPart& as_part)
+      : shards_(shards), options_(options), job_(job), as_part_(as_part) {}
 
   VerifyReport run() {
-    indexes_ = verifiable_indexes(shards_, options_, hooks_, findings_);
+    indexes_ = verifiable_indexes(shards_, options_, job_, as_part_, findings_);
     for (const shard::CatalogIndex& index : indexes_) {
       generations_.emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
@@ -69,12 +67,6 @@ class Verification {
       }
     };
     visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
-    visitor.progress = [this](const Progress& progress) {
-      breathe();
-      if (control_.on_progress) {
-        control_.on_progress(progress);
-      }
-    };
     const WalkCounts counts = walk_or_explain(visitor);
     look_again();
     report_.entities = counts.entities;
@@ -84,17 +76,10 @@ class Verification {
     }
   }
 
-  void breathe() {
-    hooks_.heartbeat();
-    if (control_.stop.load()) {
-      throw Error(ErrorCode::interrupted, "stopped before everything was checked");
-    }
-  }
-
   WalkCounts walk_or_explain(const WalkVisitor& visitor) {
     try {
       const bool all_named = report_.verified == options_.tables;
-      return walk(shards_, indexes_, throttling_, visitor, all_named ? hooks_.scanned : nullptr);
+      return walk(shards_, indexes_, job_, visitor, all_named ? as_part_.scanned : nullptr);
     } catch (const sql::ServerError& error) {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;
@@ -143,7 +128,7 @@ class Verification {
   void confirm_after_grace() {
     const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
     while (Clock::now() < until) {
-      breathe();
+      job_.checkpoint();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     const std::map<reconcile::Difference, Standing> before = std::exchange(standing_, {});
@@ -184,7 +169,7 @@ class Verification {
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
     std::vector<reconcile::Difference> found =
-        reconcile::reconcile_in_slices(shards_, shard, ids, mode, [this] { breathe(); }).differences;
+        reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode).differences;
     std::erase_if(found, [&](const reconcile::Difference& difference) {
       return difference.kind != FindingKind::unreadable &&
              !generations_.contains({difference.table, difference.generation});
@@ -257,9 +242,8 @@ class Verification {
 
   shard::Shards& shards_;
   const VerifyOptions& options_;
-  JobControl& control_;
-  const VerifyHooks& hooks_;
-  job::Throttling throttling_;
+  job::Job& job_;
+  const AsPart& as_part_;
   std::vector<shard::CatalogIndex> indexes_;
   std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
   std::set<Uuid> suspects_;                                      // to be looked at under their locks
@@ -273,34 +257,35 @@ class Verification {
 // An entity of any shard may call for rows on any other: while one is down nothing can be proved, and to say so at once
 // helps more than to wait for it.
 void require_every_shard(shard::Shards& shards) {
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    tasks.emplace_back([&shards, shard] {
-      try {
-        shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast).discard();
-      } catch (const sql::ServerError& error) {
-        if (error.code() != ErrorCode::unavailable) {
-          throw;
-        }
-        Error::Context context = {{"reason", error.what()}};
-        context.insert(context.end(), error.context().begin(), error.context().end());
-        throw sql::ServerError(error.error_class(), error.number(), error.code(),
-                               "nothing is verified, because that takes every shard and one is down",
-                               std::move(context), error.hint());
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    try {
+      shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast).discard();
+    } catch (const sql::ServerError& error) {
+      if (error.code() != ErrorCode::unavailable) {
+        throw;
       }
-    });
-  }
-  base::run_all(tasks);
+      Error::Context context = {{"reason", error.what()}};
+      context.insert(context.end(), error.context().begin(), error.context().end());
+      throw sql::ServerError(error.error_class(), error.number(), error.code(),
+                             "nothing is verified, because that takes every shard and one is down", std::move(context),
+                             error.hint());
+    }
+  });
 }
 
 }  // namespace
 
-VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control,
-                    const VerifyHooks& hooks) {
+VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control) {
+  job::Job job(shards, control, options.throttle, "verify",
+               Error(ErrorCode::interrupted, "stopped before everything was checked"));
+  return verify(shards, options, job, {});
+}
+
+VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, job::Job& job, const AsPart& as_part) {
   shards.check_identities();
-  Verification verification(shards, options, control, hooks);
+  Verification verification(shards, options, job, as_part);
   try {
-    if (!hooks.wait_for_shards) {
+    if (!as_part.wait_for_shards) {
       require_every_shard(shards);
     }
     return verification.run();

@@ -43,9 +43,8 @@ struct RangeDifference {
 
 class Walk {
  public:
-  Walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
-       const WalkVisitor& visitor)
-      : shards_(shards), throttling_(throttling), visitor_(visitor), catalog_{0, indexes} {
+  Walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job)
+      : shards_(shards), job_(job), catalog_{0, indexes} {
     for (const shard::CatalogIndex& index : indexes) {
       for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
         counts_.rows[{index.definition.table, shard}] = 0;
@@ -55,55 +54,27 @@ class Walk {
 
   DigestGrid make_grid() { return {find_bounds(), catalog_.indexes.size() * shards_.count()}; }
 
-  WalkCounts run() {
+  WalkCounts run(const WalkVisitor& visitor) {
+    job_.begin("verify");
     DigestGrid grid = make_grid();
-    scan_entities(grid);
-    return run(grid);
+    scan_entities(grid, visitor);
+    return run(grid, visitor);
   }
 
-  WalkCounts run(const DigestGrid& grid) {
+  WalkCounts run(const DigestGrid& grid, const WalkVisitor& visitor) {
+    job_.begin("compare");
     estimate_rows();
     for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
-      compare(grid, from, std::min(from + ranges_at_once, grid.ranges()));
+      compare(grid, from, std::min(from + ranges_at_once, grid.ranges()), visitor);
     }
     return std::move(counts_);
   }
 
  private:
-  // Runs `work` for every shard at once. When one fails the others end at their next progress().
-  template <typename Work>
-  void on_all_shards(const Work& work) {
-    std::exception_ptr first;
-    std::vector<std::function<void()>> tasks;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      tasks.emplace_back([&, shard] {
-        try {
-          work(shard);
-        } catch (...) {
-          const std::lock_guard lock(mutex_);
-          failed_ = true;
-          first = first ? first : std::current_exception();
-        }
-      });
-    }
-    base::run_all(tasks);
-    if (first) {
-      std::rethrow_exception(first);
-    }
-  }
-
-  void progress(const Progress& progress) {
-    const std::lock_guard lock(mutex_);
-    if (failed_) {
-      throw Error(ErrorCode::interrupted, "another shard failed");  // which is what the caller gets to see
-    }
-    visitor_.progress(progress);
-  }
-
   // Where the ranges of ids meet: so that none has too many entities of any shard, or rows of any table.
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
-    on_all_shards([&](std::uint32_t shard) {
+    job_.for_each_shard([&](std::uint32_t shard) {
       const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
         return shard::estimate_rows(connection, "entities");
       });
@@ -114,7 +85,7 @@ class Walk {
     });
     make_set(bounds);
     std::vector<Uuid> more;
-    on_all_shards([&](std::uint32_t shard) {
+    job_.for_each_shard([&](std::uint32_t shard) {
       for (const shard::CatalogIndex& index : catalog_.indexes) {
         for (std::size_t i = 0; i <= bounds.size(); ++i) {
           divide(shard, index.definition, range_between(bounds, i), more);
@@ -129,7 +100,7 @@ class Walk {
   // Adds bounds within a range in which a table has many more rows than there are entities.
   void divide(std::uint32_t shard, const IndexDefinition& definition, const shard::IdRange& range,
               std::vector<Uuid>& bounds) {
-    show_begun(shard);
+    job_.checkpoint(shard);  // on a large store this takes so long that idle sessions would end
     const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
       return shard::estimate_entries(connection, definition, range);
     });
@@ -147,10 +118,9 @@ class Walk {
                   const IdAfter& id_after) {
     const std::size_t paced = paced_step(rows);
     for (std::size_t step = smallest_step;;) {
-      throttling_.wait(0, [&](const std::string& reason) { show_begun(shard, reason); });
-      show_begun(shard);
-      const std::size_t limited = throttling_.paces() ? paced : step;
-      const auto turn = throttling_.turn();
+      job_.pace(shard, 0);
+      const std::size_t limited = job_.is_paced() ? paced : step;
+      const auto turn = job_.turn();
       const auto start = Clock::now();
       range.from = shard::with_shard(shards_, shard, shards_.deadline(),
                                      [&](sql::Connection& connection) { return id_after(connection, range, limited); });
@@ -175,23 +145,8 @@ class Walk {
     return std::max<std::size_t>(paced_rows * shards_.count(), rows * shards_.count() / room);
   }
 
-  // Until so many rows of index tables may be read.
-  void wait(std::uint32_t shard, std::uint64_t rows) {
-    throttling_.wait(rows, [&](const std::string& reason) { show_compared(shard, reason); });
-  }
-
-  // While the ranges are laid out: on a large store for so long that locks and sessions would end for want of use.
-  void show_begun(std::uint32_t shard, const std::string& waiting = {}) { progress({"verify", shard, 0, 0, waiting}); }
-
-  void show_compared(std::uint32_t shard, const std::string& waiting = {}) {
-    std::unique_lock lock(mutex_);
-    const Compared compared = compared_[shard];
-    lock.unlock();
-    progress({"compare", shard, compared.rows, compared.estimate, waiting});
-  }
-
   void estimate_rows() {
-    on_all_shards([&](std::uint32_t shard) {
+    job_.for_each_shard([&](std::uint32_t shard) {
       std::uint64_t estimate = 0;
       shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
         estimate = 0;
@@ -199,8 +154,7 @@ class Walk {
           estimate += shard::estimate_rows(connection, index.definition.table);
         }
       });
-      const std::lock_guard lock(mutex_);
-      compared_[shard].estimate = estimate;
+      job_.expect(shard, estimate);
     });
   }
 
@@ -208,9 +162,9 @@ class Walk {
     return table_number(index, shard, shards_.count());
   }
 
-  void scan_entities(DigestGrid& grid) {
-    on_all_shards([&](std::uint32_t shard) {
-      scan::EntityScan scan(shards_, shard, throttling_);
+  void scan_entities(DigestGrid& grid, const WalkVisitor& visitor) {
+    job_.for_each_shard([&](std::uint32_t shard) {
+      scan::EntityScan scan(shards_, shard, job_);
       shard::RowMixer mixer;
       scan.run(
           [&](const Uuid& id, const model::StoredEntity& entity) {
@@ -225,18 +179,17 @@ class Walk {
           },
           [&](const Finding& finding) {
             const std::lock_guard lock(mutex_);
-            visitor_.broken_entity(finding);
-          },
-          [&](const Progress& now) { progress(now); });
+            visitor.broken_entity(finding);
+          });
       const std::lock_guard lock(mutex_);
       counts_.entities += scan.entities();
     });
   }
 
   // Some ranges, [from, to), in all index tables.
-  void compare(const DigestGrid& grid, std::size_t from, std::size_t to) {
+  void compare(const DigestGrid& grid, std::size_t from, std::size_t to, const WalkVisitor& visitor) {
     std::vector<RangeDifference> differences(to - from);
-    on_all_shards([&](std::uint32_t shard) {
+    job_.for_each_shard([&](std::uint32_t shard) {
       for (std::size_t range = from; range < to; ++range) {
         for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
           compare_table(grid, range, index, shard, differences[range - from]);
@@ -244,7 +197,7 @@ class Walk {
       }
     });
     for (std::size_t range = from; range < to; ++range) {
-      look_closely(ids_in_question(grid, range, differences[range - from]));
+      look_closely(ids_in_question(grid, range, differences[range - from]), visitor);
     }
   }
 
@@ -266,14 +219,13 @@ class Walk {
     {
       const std::lock_guard lock(mutex_);
       counts_.rows[{definition.table, shard}] += rows;
-      compared_[shard].rows += rows;
     }
-    wait(shard, rows);
-    show_compared(shard);
+    job_.advance(shard, rows);
+    job_.pace(shard, rows);
   }
 
   shard::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const shard::IdRange& range) {
-    const auto turn = throttling_.turn();
+    const auto turn = job_.turn();
     return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
       return shard::digest_entries(connection, definition, range);
     });
@@ -303,7 +255,7 @@ class Walk {
       got = entries.size();
       count += got;
       last = entries.empty() ? std::nullopt : std::optional(entries.back());
-      show_compared(shard);
+      job_.checkpoint(shard);
     }
     std::set<std::size_t> differing;
     for (std::size_t cell = 0; cell < cells.size(); ++cell) {
@@ -322,7 +274,7 @@ class Walk {
   std::vector<Uuid> ids_in_question(const DigestGrid& grid, std::size_t range, RangeDifference& difference) {
     std::vector<Uuid> ids = std::move(difference.row_ids);
     if (!difference.cells.empty()) {
-      on_all_shards([&](std::uint32_t shard) {
+      job_.for_each_shard([&](std::uint32_t shard) {
         auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
           return shard::read_ids(connection, grid.range(range));
         });
@@ -336,14 +288,14 @@ class Walk {
   }
 
   // Compares both sides of these entities row by row.
-  void look_closely(const std::vector<Uuid>& ids) {
+  void look_closely(const std::vector<Uuid>& ids, const WalkVisitor& visitor) {
     counts_.looked_again += ids.size();
     shard::in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
-      show_compared(0);
+      job_.checkpoint();
       const base::Deadline deadline = shards_.deadline();
       const auto suspects = sql::with_retries(deadline, [&] { return differing(batch, deadline); });
       if (!suspects.empty()) {
-        visitor_.suspects(suspects);
+        visitor.suspects(suspects);
       }
     });
   }
@@ -389,29 +341,22 @@ class Walk {
   }
 
   shard::Shards& shards_;
-  job::Throttling& throttling_;
-  const WalkVisitor& visitor_;
+  job::Job& job_;
   const shard::Catalog catalog_;  // of the indexes walked
   std::mutex mutex_;              // guards what follows, and the visitor while shards are walked at once
-  bool failed_ = false;
   WalkCounts counts_;
-  struct Compared {
-    std::uint64_t rows = 0, estimate = 0;  // of index tables
-  };
-  std::map<std::uint32_t, Compared> compared_;  // by shard
 };
 
 }  // namespace
 
-DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes,
-                     job::Throttling& throttling, const WalkVisitor& visitor) {
-  return Walk(shards, indexes, throttling, visitor).make_grid();
+DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job) {
+  return Walk(shards, indexes, job).make_grid();
 }
 
-WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
+WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
                 const WalkVisitor& visitor, const DigestGrid* scanned) {
-  Walk walk(shards, indexes, throttling, visitor);
-  return scanned != nullptr ? walk.run(*scanned) : walk.run();
+  Walk walk(shards, indexes, job);
+  return scanned != nullptr ? walk.run(*scanned, visitor) : walk.run(visitor);
 }
 
 }  // namespace looseleaf::verify

@@ -21,22 +21,20 @@
 #include <utility>
 #include <vector>
 
-#include "job/throttling.hpp"
+#include "job/job.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
 #include "verify/digest_grid.hpp"
 
 namespace looseleaf::verify {
 
-// None of these is called while another one runs. All may throw, which ends the walk.
+// Neither of these is called while the other one runs. Both may throw, which ends the walk.
 struct WalkVisitor {
   // Entities whose rows differ from what they call for, and ids of rows that seem to have no entity. On walk()'s
   // thread.
   std::function<void(const std::vector<Uuid>&)> suspects;
   // unreadable, wrong_id, wrong_shard: seen under the entity's lock. On any thread.
   std::function<void(const Finding&)> broken_entity;
-  // Every second or so, on any thread.
-  std::function<void(const Progress&)> progress;
 };
 
 struct WalkCounts {
@@ -46,12 +44,11 @@ struct WalkCounts {
 };
 
 // A grid for these indexes with nothing in it yet, whose ranges have as many ids as should be dealt with at once.
-DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes,
-                     job::Throttling& throttling, const WalkVisitor& visitor);
+DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job);
 
 // `scanned`: such a grid of the same indexes, with what all entities call for. Then no bodies are read but those in
 // cells that differ, none is found broken, and no entities are counted.
-WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Throttling& throttling,
+WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
                 const WalkVisitor& visitor, const DigestGrid* scanned = nullptr);
 
 }  // namespace looseleaf::verify

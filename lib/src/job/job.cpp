@@ -1,0 +1,123 @@
+// One run of a long job: how it is stopped, held back and followed, and how it keeps its locks.
+#include "job/job.hpp"
+
+#include <utility>
+
+namespace looseleaf::job {
+
+Job::Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view phase, Error stopped)
+    : shards_(shards),
+      shared_(new Shared{control, std::move(stopped), {}, {}, {}}),
+      throttling_(shards, throttle),
+      phase_(phase),
+      counts_(shards.count()) {}
+
+Job::Job(Job& whole, const Throttle& throttle, std::string_view phase)
+    : shards_(whole.shards_),
+      shared_(whole.shared_),
+      throttling_(whole.shards_, throttle),
+      phase_(phase),
+      counts_(whole.shards_.count()) {}
+
+JobLock& Job::take_lock(const std::string& name, const std::string& table) {
+  auto lock = std::make_unique<JobLock>(shards_, name, table);
+  const std::lock_guard guard(shared_->mutex);
+  return *shared_->locks.emplace_back(std::move(lock));
+}
+
+Job::KeepAlive Job::keep_alive_with(std::function<void()> keep_alive) {
+  return {shared_, std::move(keep_alive)};
+}
+
+Job::KeepAlive::KeepAlive(std::shared_ptr<Shared> shared, std::function<void()> keep_alive)
+    : shared_(std::move(shared)) {
+  const std::lock_guard lock(shared_->mutex);
+  place_ = shared_->keep_alive.insert(shared_->keep_alive.end(), std::move(keep_alive));
+}
+
+Job::KeepAlive::~KeepAlive() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->keep_alive.erase(place_);
+}
+
+void Job::begin(std::string_view phase) {
+  const std::lock_guard lock(shared_->mutex);
+  phase_ = phase;
+  counts_.assign(counts_.size(), {});
+}
+
+void Job::expect(std::uint32_t shard, std::uint64_t estimate, std::uint64_t done) {
+  const std::lock_guard lock(shared_->mutex);
+  counts_.at(shard) = {done, estimate};
+}
+
+void Job::advance(std::uint32_t shard, std::uint64_t more) {
+  const std::lock_guard lock(shared_->mutex);
+  counts_.at(shard).done += more;
+}
+
+void Job::checkpoint(std::uint32_t shard) {
+  const std::lock_guard lock(shared_->mutex);
+  check();
+  report(shard, {});
+}
+
+void Job::checkpoint() {
+  const std::lock_guard lock(shared_->mutex);
+  check();
+}
+
+void Job::pace(std::uint32_t shard, std::uint64_t more, const std::function<void(const std::string&)>& on_hold) {
+  throttling_.wait(more, [&](const std::string& reason) {
+    if (on_hold) {
+      on_hold(reason);
+    }
+    const std::lock_guard lock(shared_->mutex);
+    check();
+    report(shard, reason);
+  });
+  checkpoint(shard);
+}
+
+void Job::for_each_shard(const std::function<void(std::uint32_t)>& work) {
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+    try {
+      work(shard);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  });
+  const std::lock_guard lock(shared_->mutex);
+  if (const auto failure = std::exchange(failure_, nullptr)) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Job::check() {
+  if (stopping()) {
+    throw Error(shared_->stopped);
+  }
+  if (failure_) {
+    std::rethrow_exception(failure_);  // the first failure is what the caller gets to see
+  }
+  for (const auto& lock : shared_->locks) {
+    lock->keep_alive();
+  }
+  for (const auto& keep_alive : shared_->keep_alive) {
+    keep_alive();
+  }
+}
+
+void Job::report(std::uint32_t shard, const std::string& waiting) {
+  if (shared_->control.on_progress) {
+    const Count& count = counts_.at(shard);
+    shared_->control.on_progress({phase_, shard, count.done, count.estimate, waiting});
+  }
+}
+
+void Job::fail(const std::exception_ptr& failure) {
+  const std::lock_guard lock(shared_->mutex);
+  failure_ = failure_ ? failure_ : failure;
+}
+
+}  // namespace looseleaf::job
