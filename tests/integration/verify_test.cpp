@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -228,6 +229,25 @@ TEST_CASE(
   CHECK(heard >= 24);
   job::Job unlimited(shards, control, {}, "verify", stopped);
   CHECK(verify::make_grid(shards, {}, unlimited).ranges() <= 3);
+}
+
+TEST_CASE("a job's progress counts each shard by itself") {
+  StoreFixture fixture(2);
+  fixture.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    entities.push_back(entity(i, "\"n\":1"));
+  }
+  fixture.datastore.put(entities);
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> done;
+  JobControl control;
+  control.on_progress = [&](const Progress& progress) {
+    done[{std::string(progress.job), progress.shard}] = progress.done;
+  };
+  fixture.datastore.clean({}, control);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    CHECK(done[{"clean", shard}] == std::stoull(fixture.cluster.sql(shard, "SELECT COUNT(*) FROM entities")));
+  }
 }
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
