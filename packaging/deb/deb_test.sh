@@ -35,7 +35,7 @@ check_files() {  # what the packages hold, unpacked into a folder
     dpkg-deb -x "$package" "$tree"
   done
   library=$(find "$tree" -name 'liblooseleaf.so.0')
-  "$source/tests/hardening_test.sh" --fortified "$tree/usr/bin/looseleaf" "$library"
+  "$source/tests/repository/hardening_test.sh" --fortified "$tree/usr/bin/looseleaf" "$library"
   if grep -rlaF -e "$source" -e "$build" "$tree"; then
     echo "deb_test: these files name a folder of the machine that built them" >&2
     exit 1
