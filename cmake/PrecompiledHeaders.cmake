@@ -1,6 +1,6 @@
 # looseleaf_precompile(TARGET [HEADER…]): compiles what nearly every file of the target includes only once: these standard
 # headers, and those that are named. Every file still includes all that it uses: nothing is precompiled where a compiler
-# launcher such as ccache stands in front of the compiler, nor for packages.
+# launcher such as ccache stands in front of the compiler.
 set(looseleaf_precompiled_standard
   <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <exception> <functional> <map> <memory> <mutex> <optional>
   <set> <span> <string> <string_view> <utility> <vector>)
