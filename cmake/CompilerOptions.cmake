@@ -6,7 +6,7 @@ target_compile_options(looseleaf_options INTERFACE
 if(LOOSELEAF_FAILPOINTS)
   target_compile_definitions(looseleaf_options INTERFACE LOOSELEAF_FAILPOINTS)
 endif()
-# As shipped: hardened, which tests/hardening_test.sh looks for in what is built, and without the names of folders, so
+# As shipped: hardened, which tests/repository/hardening_test.sh looks for in what is built, and without the names of folders, so
 # that the same sources make the same program wherever they are.
 if(NOT LOOSELEAF_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   include(CheckCXXCompilerFlag)

@@ -1,16 +1,14 @@
 #!/bin/bash
-# Builds the Debian packages and looks at them: lintian, what they depend on, that they are hardened, name no folder of
-# this machine and come out the same again; a user's program is built from them; then they are installed in a fresh
-# Debian and tried there. That last part needs root, debootstrap and the mirror that apt is configured with; without
-# one of them the test says so and counts as skipped.
-# usage: packaging/deb/deb_test.sh BUILD-DIR
+# Two tests of the Debian packages. `build` builds them and looks at them: lintian, what they depend on, that they are
+# hardened, name no folder of this machine and come out the same again; and a user's program is built from them. `install`
+# installs those that `build` left in a fresh Debian and tries them there, which needs root, debootstrap and the mirror
+# that apt is configured with. Each looks first whether it has what it needs; if not, it says so and counts as skipped.
+# usage: packaging/deb/deb_test.sh build|install BUILD-DIR
 set -eEuo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
-build=${1:?usage: deb_test.sh BUILD-DIR}
+part=${1:?usage: deb_test.sh build|install BUILD-DIR}
+build=${2:?usage: deb_test.sh build|install BUILD-DIR}
 skip() { echo "skipped: $*"; exit 77; }
-for tool in dpkg-shlibdeps lintian scdoc; do
-  command -v "$tool" > /dev/null || skip "$tool is not installed"
-done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -35,7 +33,7 @@ check_files() {  # what the packages hold, unpacked into a folder
     dpkg-deb -x "$package" "$tree"
   done
   library=$(find "$tree" -name 'liblooseleaf.so.0')
-  "$source/tests/hardening_test.sh" --fortified "$tree/usr/bin/looseleaf" "$library"
+  "$source/tests/repository/hardening_test.sh" --fortified "$tree/usr/bin/looseleaf" "$library"
   if grep -rlaF -e "$source" -e "$build" "$tree"; then
     echo "deb_test: these files name a folder of the machine that built them" >&2
     exit 1
@@ -73,25 +71,41 @@ find_mirror() {
 }
 
 try_in_fresh_debian() {
-  [ "$(id -u)" = 0 ] || skip "a fresh Debian needs root; everything before that passed"
-  command -v debootstrap > /dev/null || skip "debootstrap is not installed; everything before that passed"
-  unshare --mount --pid --fork true 2> /dev/null || skip "this system lets nobody have a name space of their own; everything before that passed"
-  find_mirror
   local root=$work/root
   debootstrap --variant=minbase --exclude=e2fsprogs "$codename" "$root" "$mirror" > "$work/log" 2>&1 ||
-    { tail -20 "$work/log"; skip "debootstrap could not set up a Debian here, see above; everything before that passed"; }
+    { tail -20 "$work/log"; skip "debootstrap could not set up a Debian here, see above"; }
   cp "${packages[@]}" "$source/packaging/deb/smoke.sh" "$root/root"
   # A process name space of its own: whatever was started in it ends with it.
   unshare --mount --pid --fork --kill-child chroot "$root" /bin/sh /root/smoke.sh
 }
 
+expect_three() { [ ${#packages[@]} -eq 3 ] || { echo "deb_test: there are ${#packages[@]} packages, not 3" >&2; exit 1; }; }
+
 # Where a check fails without a word, the line says which.
 trap 'echo "deb_test: failed at line $LINENO" >&2' ERR
-# Minutes of compiling must not hold up the tests beside it.
-mapfile -t packages < <(nice "$source/packaging/deb/build.sh" "$build" 2> "$work/log" || { tail -30 "$work/log" >&2; })
-[ ${#packages[@]} -eq 3 ] || { echo "deb_test: ${#packages[@]} packages were built, not 3" >&2; exit 1; }
-check_packages
-check_files
-check_same_again
-try_in_fresh_debian
-echo "deb_test: ${#packages[@]} packages work in a fresh Debian"
+case $part in
+  build)
+    for tool in dpkg-shlibdeps lintian scdoc; do
+      command -v "$tool" > /dev/null || skip "$tool is not installed"
+    done
+    # Minutes of compiling must not hold up the tests beside it.
+    mapfile -t packages < <(nice "$source/packaging/deb/build.sh" "$build" 2> "$work/log" || { tail -30 "$work/log" >&2; })
+    expect_three
+    check_packages
+    check_files
+    check_same_again
+    echo "deb_test: ${#packages[@]} packages are as they should be"
+    ;;
+  install)
+    [ "$(id -u)" = 0 ] || skip "a fresh Debian needs root"
+    command -v debootstrap > /dev/null || skip "debootstrap is not installed"
+    unshare --mount --pid --fork true 2> /dev/null || skip "this system lets nobody have a name space of their own"
+    mapfile -t packages < <(ls -d "$build"/packages/*.deb 2> /dev/null)
+    [ ${#packages[@]} -gt 0 ] || skip "no packages were built, see the test deb"
+    expect_three
+    find_mirror
+    try_in_fresh_debian
+    echo "deb_test: ${#packages[@]} packages work in a fresh Debian"
+    ;;
+  *) sed -n '6s/^# //p' "$0" >&2; exit 2 ;;
+esac

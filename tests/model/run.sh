@@ -147,7 +147,7 @@ build() {  # OPTIMISATION DEFINITION... in the current folder
   local level=$1
   shift
   spin -a $(last_of_each "$@") "$here/looseleaf.pml" > spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 1; }
-  gcc "$level" -DSAFETY -DCOLLAPSE -DMEMLIM=$memory -w -o pan pan.c ${bfs:-}
+  gcc "$level" -DSAFETY $storage -DMEMLIM=$memory -w -o pan pan.c ${bfs:-}
 }
 
 # One search. Prints a line of the table; fails if it does not end as expected.
@@ -214,8 +214,8 @@ case ${1:-} in
   --full) full=yes ;;
   --search) shift; search "$@"; exit ;;
 esac
-memory=1900  # MiB for each search
-[ -z "$full" ] || { memory=8000; redundant+=$redundant_in_full; }
+memory=1900 storage=-DSFH  # MiB for each search; a few million states fit as they are, which is sooner than compressing them
+[ -z "$full" ] || { memory=8000 storage=-DCOLLAPSE; redundant+=$redundant_in_full; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 case ${1:-} in
@@ -223,7 +223,7 @@ case ${1:-} in
   --full | '') ;;
   *) sed -n '4,7s/^# //p' "$0" >&2; exit 2 ;;
 esac
-export work memory
+export work memory storage
 export LOOSELEAF_FULL=$full
 
 names() { awk -F ' *[|] *' 'NF > 1 { print $1 }' <<< "$1"; }

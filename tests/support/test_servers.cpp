@@ -15,6 +15,9 @@
 #include <fstream>
 #include <iterator>
 #include <looseleaf/error.hpp>
+#include <map>
+#include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -91,6 +94,13 @@ std::string client_program(const cli::ServerProgram& server) {
 }
 
 std::atomic<int> clusters_made{0};
+
+// What a server changes by itself.
+bool changes_by_itself(std::string_view name) {
+  return name.starts_with("gtid_") || name == "timestamp";
+}
+
+using Settings = std::map<std::string, std::string, std::less<>>;
 
 }  // namespace
 
@@ -193,9 +203,65 @@ TestCluster::TestCluster(const TestClusterOptions& options)
           std::make_shared<TestServers>(options.servers == 0 ? options.shards : options.servers, options.extra_args),
           options.shards) {}
 
+namespace {
+
+Settings settings_of(const TestServers& servers, std::uint32_t server) {
+  Settings settings;
+  std::istringstream lines(servers.sql(server, {}, "SHOW GLOBAL VARIABLES"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos && !changes_by_itself(std::string_view(line).substr(0, tab))) {
+      settings[line.substr(0, tab)] = line.substr(tab + 1);
+    }
+  }
+  return settings;
+}
+
+// Those that all tests of the process share, and what their settings were.
+struct SharedServers {
+  std::shared_ptr<TestServers> servers;
+  std::vector<Settings> settings;
+};
+
+SharedServers& shared_servers() {
+  static SharedServers shared;
+  return shared;
+}
+
+}  // namespace
+
 TestCluster TestCluster::shared(std::uint32_t shards) {
-  static const auto servers = std::make_shared<TestServers>(2, std::vector<std::string>());
-  return TestCluster(servers, shards);
+  static std::once_flag started;
+  SharedServers& shared = shared_servers();
+  std::call_once(started, [&] {
+    shared.servers = std::make_shared<TestServers>(2, std::vector<std::string>());
+    for (std::uint32_t server = 0; server < 2; ++server) {
+      shared.settings.push_back(settings_of(*shared.servers, server));
+    }
+  });
+  return TestCluster(shared.servers, shards);
+}
+
+std::string changed_settings_of_shared_servers() {
+  SharedServers& shared = shared_servers();
+  std::string text;
+  for (std::uint32_t server = 0; server < shared.settings.size(); ++server) {
+    Settings now;
+    try {
+      now = settings_of(*shared.servers, server);
+    } catch (const std::exception& error) {
+      text += fmt::format("  server {}: {}\n", server, error.what());
+      continue;
+    }
+    Settings& before = shared.settings[server];
+    for (const auto& [name, value] : now) {
+      if (before[name] != value) {
+        text += fmt::format("  server {}: {} was '{}' and is '{}'\n", server, name, before[name], value);
+      }
+    }
+    before = std::move(now);
+  }
+  return text;
 }
 
 TestCluster::TestCluster(std::shared_ptr<TestServers> servers, std::uint32_t shards)

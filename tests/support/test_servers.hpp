@@ -95,6 +95,10 @@ class TestCluster {
   std::string prefix_;
 };
 
+// What differs in the global variables of the servers of TestCluster::shared() from when this was asked before, or from
+// their start: a line each. Nothing where they were not started.
+[[nodiscard]] std::string changed_settings_of_shared_servers();
+
 // Which server the tests run on: looseleaf_flavour() is "mariadb" or "mysql".
 [[nodiscard]] std::string looseleaf_flavour();
 

@@ -3,7 +3,7 @@
 # usage: completions_test.sh PROGRAM
 set -euo pipefail
 program=$(realpath "${1:?usage: completions_test.sh PROGRAM}")
-source=$(cd "$(dirname "$0")/.." && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 for shell in zsh fish; do
   if ! command -v $shell > /dev/null; then
     echo "skipped: $shell is not installed"
@@ -64,7 +64,7 @@ tr -s ' ' < <(cut -f 2 <<< "$cases") > "$work/expected"
 for file in looseleaf.bash _looseleaf; do
   shell=zsh
   [ $file = _looseleaf ] || shell=bash
-  zsh -f "$source/tests/completions_pty.zsh" $shell "$source/completions/$file" < "$work/typed" | tr -s ' ' > "$work/got"
+  zsh -f "$source/tests/cli/completions_pty.zsh" $shell "$source/completions/$file" < "$work/typed" | tr -s ' ' > "$work/got"
   diff "$work/expected" "$work/got" || { echo "completions_test: so not in $shell" >&2; exit 1; }
 done
 

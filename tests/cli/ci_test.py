@@ -17,11 +17,11 @@ except ImportError:
     sys.exit(77)
 
 sys.dont_write_bytecode = True
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../support"))
 import sandbox
 
 PROGRAM = os.path.realpath(sys.argv[1])
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "ci's password"
 
 

@@ -4,7 +4,7 @@
 # usage: docs_test.sh PROGRAM [ROOT]     ROOT is the project (default: the one this script is in)
 set -euo pipefail
 program=$(realpath "${1:?usage: docs_test.sh PROGRAM [ROOT]}")
-cd "${2:-$(dirname "$0")/..}"
+cd "${2:-$(dirname "$0")/../..}"
 
 failures=0
 fail() {

@@ -19,7 +19,7 @@ import time
 import unicodedata
 
 sys.dont_write_bytecode = True
-sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "support"))
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../support"))
 import sandbox
 
 PROGRAM = os.path.realpath(sys.argv[1])

@@ -4,7 +4,7 @@
 # usage: steps_test.sh               check the source tree
 #        steps_test.sh --self-test   prove that differences are found
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 files='\.(cpp|hpp|sh|md|pml)$'
 
 # Prints what is wrong in the source tree $1.

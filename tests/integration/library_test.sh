@@ -3,7 +3,7 @@
 # and runs it on a sandbox.
 # usage: library_test.sh BUILD-DIR
 set -euo pipefail
-source=$(cd "$(dirname "$0")/.." && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1
 work=$(mktemp -d)
 export DESTDIR=

@@ -3,7 +3,7 @@
 # usage: version_test.sh PROGRAM LIBRARY PKG-CONFIG-FILE
 set -euo pipefail
 program=$1 library=$2 pc=$3
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 version=$(sed -nE 's/^project\(looseleaf VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "version_test: CMakeLists.txt names no version" >&2; exit 1; }
 

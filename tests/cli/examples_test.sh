@@ -3,7 +3,7 @@
 # usage: examples_test.sh PROGRAM EXAMPLE
 set -euo pipefail
 program=$(realpath "$1")
-folder=$(cd "$(dirname "$0")/../examples/$2" && pwd)
+folder=$(cd "$(dirname "$0")/../../examples/$2" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"

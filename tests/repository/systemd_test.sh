@@ -1,7 +1,7 @@
 #!/bin/sh
 # The units in packaging/systemd: systemd accepts them without a warning, and finds little that they leave open.
 set -eu
-units=$(cd "$(dirname "$0")/../packaging/systemd" && pwd)
+units=$(cd "$(dirname "$0")/../../packaging/systemd" && pwd)
 command -v systemd-analyze > /dev/null || { echo "skipped: systemd-analyze is not installed"; exit 77; }
 copies=$(mktemp -d)
 trap 'rm -rf "$copies"' EXIT

@@ -4,7 +4,7 @@
 set -euo pipefail
 LOOSELEAF_BIN=$(realpath "${1:?usage: runbooks_test.sh PROGRAM}")
 export LOOSELEAF_BIN
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 if ! command -v mariadb-dump > /dev/null; then
   [ -z "${CI:-}" ] || { echo "runbooks_test: mariadb-dump is not installed" >&2; exit 1; }
@@ -12,7 +12,7 @@ if ! command -v mariadb-dump > /dev/null; then
   exit 77
 fi
 names=$(sed -n 's/^## //p' docs/runbooks.md | tr 'A-Z ' 'a-z_')
-diff <(sort <<< "$names") <(cd tests/runbooks && printf '%s\n' *.sh | grep -vx lib.sh | sed 's/\.sh$//' | sort) ||
+diff <(sort <<< "$names") <(cd tests/runbooks && printf '%s\n' *.sh | grep -vxE "(lib|runbooks_test).sh" | sed 's/\.sh$//' | sort) ||
   { echo "runbooks_test: each section of docs/runbooks.md has one script in tests/runbooks, and the reverse" >&2; exit 1; }
 
 failures=0
