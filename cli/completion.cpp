@@ -128,11 +128,7 @@ Completion options_of(const Line& line, Globals& globals) {
     add_options(completion, line, line.command->parameters);
   }
   add_options(completion, line, common_parameters_for(line.command, globals));
-  completion.candidates.push_back({"--help", "tell all about it"});
-  completion.candidates.push_back({"-h", "show examples and options in short"});
-  if (line.command == nullptr) {
-    completion.candidates.push_back({"--version", "print the version"});
-  }
+  add_options(completion, line, help_parameters(line.command));
   return completion;
 }
 

@@ -170,22 +170,47 @@ Command clean_command() {
   command.name = "clean";
   command.summary = "reconcile the index rows of what changed since the last clean";
   command.parameters = {
-      {"--full", "", "sweep everything, not only what changed", &options->clean.full},
-      {"--follow", "", "go on until stopped: what changes is looked at within seconds", &options->clean.follow},
+      {.name = "--full",
+       .value = "",
+       .help = "sweep everything, not only what changed",
+       .target = &options->clean.full,
+       .details = "A sweep also deletes orphans: rows that a put left when it died before its commit. With `--follow` "
+                  "there is a sweep at once and then every day, beside the passes."},
+      {.name = "--follow",
+       .value = "",
+       .help = "continue until stopped, and check changes within seconds",
+       .target = &options->clean.follow,
+       .details =
+           "An idle store costs one small query a second on each shard. A server that fails is reported once, and "
+           "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A "
+           "message says when they work again."},
       {.name = "--full-every",
        .value = "S",
-       .help = "with --follow and --full: seconds from one sweep to the next; 86400 if not given",
+       .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",
        .target = &options->full_every,
        .range = {.least = 1, .most = longest_seconds}},
-      {"--metrics-file", "FILE", "keep counts, errors and lag in a file for Prometheus", &options->metrics_file},
+      {.name = "--metrics-file",
+       .value = "FILE",
+       .help = "keep counts, errors and lag in a file for Prometheus' node exporter",
+       .target = &options->metrics_file,
+       .details = "The file is replaced as a whole after every pass."},
   };
   add_throttle_parameters(command, options->clean.throttle);
   command.details = {
-      "Deletes index rows that no entity calls for, and purges deleted entities whose time has come. One process at a "
-      "time cleans a cluster; with --follow a second one waits until the first has ended."};
+      "The command deletes superfluous index rows, and purges tombstones that are older than a day. Queries never show "
+      "such rows, but they take space. If a ready index lacks rows, which must never happen, the command inserts them "
+      "and "
+      "prints a warning.",
+      "One process at a time cleans a cluster; with `--follow` a second one waits until the first has ended. A run "
+      "that "
+      "is stopped by a signal prints what it has done. The options that hold the job back apply to passes and sweeps "
+      "separately."};
   command.examples = {
-      "looseleaf clean", "looseleaf clean --full --max-rate 20000",
-      "looseleaf clean --follow --full --metrics-file /var/lib/prometheus/node-exporter/looseleaf.prom"};
+      {"Run one pass", "looseleaf clean"},
+      {"Sweep everything, slowly", "looseleaf clean --full --max-rate 20000"},
+      {"Run as a service",
+       "looseleaf clean --follow --full \\\n  --metrics-file /var/lib/prometheus/node-exporter/looseleaf.prom"}};
+  command.see_also = {"verify", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -121,16 +121,28 @@ Command create_index_command() {
   command.name = "create-index";
   command.summary = "create the index tables that definition files declare, on every shard";
   command.parameters = {
-      {.name = "FILE", .value = "", .help = "index definitions", .target = &options->files, .required = true},
+      {.name = "FILE",
+       .value = "",
+       .help = "index definitions",
+       .target = &options->files,
+       .required = true,
+       .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where` and "
+                  "`immutable`."},
       {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "May be repeated: what is in force already is left alone. On a store without entities an index is ready at once, "
-      "else it is building until it was filled."};
-  command.examples = {"looseleaf create-index --dry-run index_user_id.json",
-                      "looseleaf create-index index_user_id.json index_link.json --backfill"};
+      "This activates the definitions: from then on every put maintains the indexes. On a store without entities an "
+      "index "
+      "is ready at once; otherwise it is building until it is filled.",
+      "You may repeat the command: it does not change active definitions, and it completes what a crash left half "
+      "done. "
+      "All shards must be up."};
+  command.examples = {
+      {"Print the SQL without running it", "looseleaf create-index --dry-run index_user_id.json"},
+      {"Create and fill two indexes", "looseleaf create-index index_user_id.json index_link.json --backfill"}};
+  command.see_also = {"backfill", "drop-index"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -72,15 +72,20 @@ Command delete_command() {
   const auto options = std::make_shared<Options>();
   Command command;
   command.name = "delete";
-  command.summary = "delete entities, print each id once that is durable";
+  command.summary = "delete entities, print each id once its deletion is durable";
   command.parameters = {{.name = "ID",
                          .value = "",
-                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
+  command.details = {
+      "If an id does not exist, the exit status is 1. A deleted entity leaves a tombstone, which `looseleaf clean` "
+      "purges after a day."};
   command.examples = {
-      "looseleaf delete 71f0c4d2291844cca2df6f486e96e37c",
-      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids | looseleaf delete -"};
+      {"Delete one entity", "looseleaf delete 71f0c4d2291844cca2df6f486e96e37c"},
+      {"Delete all entities of a user",
+       "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids |\n  looseleaf delete -"}};
+  command.see_also = {"clean", "put"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -80,11 +80,22 @@ Command drop_index_command() {
   command.summary = "drop indexes and their tables on every shard";
   command.parameters = {
       {.name = "TABLE", .value = "", .help = "the indexes to drop", .target = &options->tables, .required = true},
-      {"--yes", "", "do not ask", &options->yes},
-      {"--keep-table", "", "stop maintaining the tables and leave them under another name", &options->keep_table},
+      {"--yes", "", "do not ask for confirmation", &options->yes},
+      {.name = "--keep-table",
+       .value = "",
+       .help = "stop maintaining the tables but keep them under another name",
+       .target = &options->keep_table,
+       .details = "The new name is `TABLE_dropped_GENERATION`; the command prints it."},
   };
-  command.details = {"Asks on a terminal; elsewhere --yes is needed. Entities are not touched."};
-  command.examples = {"looseleaf drop-index index_user_id", "looseleaf drop-index index_user_id --yes --keep-table"};
+  command.details = {
+      "On a terminal the command asks for confirmation; elsewhere it needs `--yes`. Entities do not change. If one of "
+      "several indexes does not exist, none is dropped. An account without the necessary privileges is refused before "
+      "anything is changed.",
+      "All shards must be up. After a failure, repeat the command: it continues."};
+  command.examples = {{"Drop an index", "looseleaf drop-index index_user_id"},
+                      {"Drop an index without confirmation, but keep its rows",
+                       "looseleaf drop-index index_user_id --yes --keep-table"}};
+  command.see_also = {"create-index", "status"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

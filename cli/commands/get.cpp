@@ -157,13 +157,18 @@ Command get_command() {
   command.summary = "print entities by id, one per line";
   command.parameters = {{.name = "ID",
                          .value = "",
-                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
   command.details = {
-      "Entities come in the order asked. An id that is not there is reported, and makes the status 1. With a "
-      "shard down the ids of the others are answered, and the status is 3."};
-  command.examples = {"looseleaf get 71f0c4d2291844cca2df6f486e96e37c", "looseleaf get - < ids.txt > entities.jsonl"};
+      "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
+      "and the exit status is 1.",
+      "If a shard is down, the entities of the other shards are printed, an error says how many ids could not be "
+      "looked "
+      "up and why, and the exit status is 3."};
+  command.examples = {{"Print one entity", "looseleaf get 71f0c4d2291844cca2df6f486e96e37c"},
+                      {"Print the entities whose ids are in a file", "looseleaf get - < ids.txt > entities.jsonl"}};
+  command.see_also = {"query", "put"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -47,12 +47,22 @@ Command init_command() {
   command.parameters = {
       {.name = "--accept-empty-shard",
        .value = "K",
-       .help = "let shard K be empty although the others hold entities, as after replacing its server",
+       .help = "accept that shard K is empty although the others hold entities, as after replacing its server",
        .target = &options->accept_empty_shard,
-       .range = {.most = max_shards - 1}},
+       .range = {.most = max_shards - 1},
+       .details = "Every index on the other shards goes back to `building`, because the rows that the shard held are "
+                  "gone. Create the indexes again, then backfill them."},
   };
-  command.details = {"May be repeated: what is there already is checked and left alone."};
-  command.examples = {"looseleaf init", "looseleaf init --cluster cluster.json --accept-empty-shard 2"};
+  command.details = {
+      "The databases get the tables of the program and the table `entities`. You may repeat the command: it checks "
+      "what "
+      "exists and does not change it.",
+      "It refuses a shard of another cluster, a database with somebody else's `entities` table, and an empty shard "
+      "whose siblings hold entities, since that server was wiped or is the wrong one."};
+  command.examples = {
+      {"Create the tables of the cluster that the environment names", "looseleaf init"},
+      {"Continue after shard 2 was lost", "looseleaf init --cluster cluster.json --accept-empty-shard 2"}};
+  command.see_also = {"create-index", "backfill", "looseleaf.json(5)"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

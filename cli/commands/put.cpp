@@ -165,16 +165,34 @@ Command put_command() {
   command.name = "put";
   command.summary = "store entities from files or standard input, print their ids";
   command.parameters = {
-      {"FILE", "", "files of JSON objects; - or none: standard input", &options->files},
-      {"--rejects", "FILE", "write what could not be stored there, as it came", &options->rejects},
+      {.name = "FILE",
+       .value = "",
+       .help = "files of JSON objects; `-`, or no file, is standard input",
+       .target = &options->files,
+       .details = "If one of several files does not exist or may not be read, nothing is stored."},
+      {.name = "--rejects",
+       .value = "FILE",
+       .help = "write the entities that cannot be stored to this file, unchanged",
+       .target = &options->rejects,
+       .details = "The file's old contents are deleted as soon as the program can write to the store."},
   };
   command.details = {
-      "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id "
-      "gets one. Each id is printed as soon as its entity is durable, in input order.",
-      "What cannot be stored is reported with its line and column; everything else is stored. How many were stored is "
-      "said at the end on a terminal, with --verbose, or if not all were."};
-  command.examples = {"looseleaf put entities.jsonl > ids.txt",
-                      "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
+      "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
+      "under "
+      "its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in input "
+      "order, once its entity is durable.",
+      "An entity that cannot be stored is reported with its line and column; all other entities are stored. On a "
+      "terminal at most 20 rejections of a kind are shown and the others are counted, unless `--verbose` is given. If "
+      "a "
+      "put was stopped, you may repeat it, provided that the entities have ids of their own.",
+      "A compressed file, or one in UTF-16, is refused as a whole: give the output of `zcat` or `iconv` instead.",
+      "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
+      "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
+      "summary on standard output has the counts."};
+  command.examples = {{"Store a file", "looseleaf put entities.jsonl > ids.txt"},
+                      {"Store what another program prints, and keep what cannot be stored",
+                       "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"}};
+  command.see_also = {"get", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -129,26 +129,44 @@ Command verify_command() {
   command.name = "verify";
   command.summary = "prove that indexes and entities agree, or list where they do not";
   command.parameters = {
-      {"TABLE", "", "the indexes to verify; none: all", &options->tables},
-      {"--repair", "", "mend what is found", &options->repair},
-      {"--all", "", "list every finding, not 20 of a kind", &options->all},
+      {"TABLE", "", "the indexes to verify; without one, all", &options->tables},
+      {.name = "--repair",
+       .value = "",
+       .help = "repair what is found, and verify again",
+       .target = &options->repair,
+       .details = "The findings are then those that could not be repaired, and the rows are counted after the repair."},
+      {"--all", "", "list every finding, not only 20 of a kind in an index on a shard", &options->all},
       {.name = "--grace",
        .value = "S",
-       .help = "seconds that a superfluous row may stand before it is a finding; 10 if not given",
+       .help = "seconds that a superfluous row may exist beside a change before it is a finding; default 10",
        .target = &options->grace,
        .range = {.most = longest_seconds}},
-      {"--report", "junit=FILE", "also write a report in JUnit's XML, a test case for each index and shard",
-       &options->report},
-      {"--definitions", "DIR", "also check that exactly the definitions in this folder are in force",
-       &options->definitions},
+      {.name = "--report",
+       .value = "junit=FILE",
+       .help = "also write a report in JUnit's XML, which CI systems show",
+       .target = &options->report,
+       .details =
+           "It has a test case for each index and shard, and for the entities of each shard. If the verification "
+           "could not be completed, a further test case gives the reason."},
+      {.name = "--definitions",
+       .value = "DIR",
+       .help = "also check that exactly the definitions in this folder are active",
+       .target = &options->definitions,
+       .details = "Definitions are files `*.json`, but not `*.schema.json`. If indexes are named, only those are "
+                  "checked."},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "Works on a live store. The status is 0 if everything agrees, or does after a repair, 1 if not, and 3 if not "
-      "everything could be checked."};
-  command.examples = {"looseleaf verify", "looseleaf verify index_user_id --repair",
-                      "looseleaf verify --output json > findings.jsonl",
-                      "looseleaf verify --definitions schemas --report junit=verify.xml"};
+      "The command compares every index with all entities, in both directions, on a live store. It reads every body "
+      "once "
+      "and lets the servers digest the index rows; it reads only the rows that differ.",
+      "The exit status is 0 if everything agrees, or agrees after a repair, 1 if not, and 3 if not everything could be "
+      "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s."};
+  command.examples = {{"Verify everything", "looseleaf verify"},
+                      {"Repair one index", "looseleaf verify index_user_id --repair"},
+                      {"Write all findings to a file", "looseleaf verify --output json > findings.jsonl"},
+                      {"Verify in a CI job", "looseleaf verify --definitions schemas --report junit=verify.xml"}};
+  command.see_also = {"clean", "backfill"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }
