@@ -43,7 +43,7 @@ std::string see_help(std::string_view command) {
 void check_choice(const Parameter& parameter, const std::string& text) {
   const auto& choices = parameter.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
-    throw Error(ErrorCode::usage, "not a possible value",
+    throw Error(ErrorCode::usage, "invalid value",
                 {{parameter.is_option() ? "option" : "argument", parameter.name}, {"value", text}},
                 fmt::format("choose one of {}", fmt::join(choices, ", ")));
   }
@@ -99,7 +99,7 @@ void check_required(const Command& command) {
   }
   const auto match = base::nearest(name, names);
   if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // as of mysql's -pSECRET
-    throw Error(ErrorCode::usage, "a password on the command line", {},
+    throw Error(ErrorCode::usage, "passwords are not allowed on the command line", {},
                 "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
   }
   throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : see_help(command));
@@ -115,7 +115,7 @@ void check_required(const Command& command) {
     match = given == "help" ? "looseleaf COMMAND --help" : "looseleaf --version";
   }
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
-              match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
+              match ? in_backticks(*match) : "see `looseleaf --help` for the commands");
 }
 
 void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known) {
@@ -136,7 +136,7 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
     refuse_unknown_option(*option, known, parsed.command == nullptr ? "" : parsed.command->name);
   }
   if (argument != extras.end()) {
-    throw Error(ErrorCode::usage, "one argument too many", {{"argument", *argument}}, see_help(parsed.command->name));
+    throw Error(ErrorCode::usage, "unexpected argument", {{"argument", *argument}}, see_help(parsed.command->name));
   }
 }
 
@@ -151,7 +151,7 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
     const std::string what = error.what();
     throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}}, hint());
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorCode::usage, "the command line cannot be understood", {{"reason", error.what()}}, hint());
+    throw Error(ErrorCode::usage, "cannot parse the command line", {{"reason", error.what()}}, hint());
   }
 }
 
@@ -232,7 +232,7 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
 
 ExitStatus report(const Error& error) {
   if (error.code() == ErrorCode::interrupted && stop_requested()) {
-    print_note("stopped by a signal before the end; what was done is kept");
+    print_note("interrupted; run the same command to resume");
   } else {
     print_error(error);
   }
@@ -246,8 +246,8 @@ ExitStatus guarded(Function&& function) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& error) {
-    print_error(Error(ErrorCode::server, "an unexpected failure", {{"reason", error.what()}},
-                      "if memory is not short, this is a bug: please report it"));
+    print_error(Error(ErrorCode::server, "unexpected failure", {{"reason", error.what()}},
+                      "report this bug, unless the process ran out of memory"));
     return ExitStatus::failed;
   }
 }

@@ -128,15 +128,15 @@ class Passes {
   const Options& options_;
   const Globals& globals_;
   CleanMetrics metrics_;
-  Trouble pass_failure_{"clean"}, sweep_failure_{"the sweep of everything"}, file_failure_{"the metrics file"};
+  Trouble pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
   std::optional<CleanReport> last_;
   std::uint64_t changes_ = 0;  // at the last pass
 };
 
 ExitStatus run(Options options, const Globals& globals) {
   if (options.full_every && !(options.clean.full && options.clean.follow)) {
-    throw Error(ErrorCode::usage, "--full-every says how often --follow is to do what --full asks for", {},
-                "give all three, or leave it out");
+    throw Error(ErrorCode::usage, "--full-every needs --full and --follow", {},
+                "give all three options, or leave --full-every out");
   }
   if (options.full_every) {
     options.clean.full_every = std::chrono::seconds(*options.full_every);

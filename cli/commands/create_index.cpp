@@ -77,14 +77,14 @@ void print_report(const CreateReport& report, bool to_be_filled, const Globals& 
     return;
   }
   const bool hint = report.state == IndexState::building && !to_be_filled;
-  const auto done = report.created ? "created " + report.table : report.table + " is in force already";
+  const auto done = report.created ? "created " + report.table : report.table + " is already active";
   print_note(fmt::format("{}: {}{}", done, to_string(report.state),
                          hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
   if (options.dry_run && options.backfill) {
-    throw Error(ErrorCode::usage, "--dry-run and --backfill exclude each other", {},
+    throw Error(ErrorCode::usage, "--dry-run and --backfill cannot be combined", {},
                 "give --dry-run first, and --backfill once the SQL is what you want");
   }
   const std::vector<IndexDefinition> definitions = load(options.files);

@@ -16,7 +16,7 @@ struct Options {
   std::vector<std::string> ids;
 };
 
-void remove_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
+void delete_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
   for (const auto& id : ids) {
     if (stop_requested() || report.hopeless()) {
       return;
@@ -25,7 +25,7 @@ void remove_listed(WriteStream& stream, const WriteReport& report, const std::ve
   }
 }
 
-void remove_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
+void delete_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
   report.begin_input("-", 0);
   Input input("-");
   if (!globals.quiet) {
@@ -58,9 +58,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   WriteReport report(WriteKind::remove, globals, "");
   WriteStream stream(store, [&report](const WriteResult& result) { report.take(result); });
   if (from_input) {
-    remove_read(stream, report, globals);
+    delete_read(stream, report, globals);
   } else {
-    remove_listed(stream, report, ids);
+    delete_listed(stream, report, ids);
   }
   stream.finish();
   return report.finish();

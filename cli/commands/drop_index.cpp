@@ -24,8 +24,7 @@ struct Options {
 
 void require_someone_to_ask(const Options& options) {
   if (!options.yes && (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal())) {
-    throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
-                "give --yes");
+    throw Error(ErrorCode::usage, "refusing to drop without `--yes`: no terminal to ask on", {}, "give --yes");
   }
 }
 

@@ -23,9 +23,10 @@ struct Options {
   std::vector<std::string> ids;
 };
 
-class Getter {
+// Looks ids up and prints their entities.
+class GetSession {
  public:
-  Getter(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
+  GetSession(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
 
   // False if nobody reads the output any more.
   bool print(const std::vector<Uuid>& ids) {
@@ -104,10 +105,10 @@ class Getter {
 };
 
 // False if nobody reads the output any more.
-bool print_listed(Getter& getter, const std::vector<Uuid>& ids) {
+bool print_listed(GetSession& session, const std::vector<Uuid>& ids) {
   for (auto begin = ids.begin(); begin != ids.end() && !stop_requested();) {
     const auto end = begin + std::min<std::ptrdiff_t>(ids_at_a_time, ids.end() - begin);
-    if (!getter.print({begin, end})) {
+    if (!session.print({begin, end})) {
       return false;
     }
     begin = end;
@@ -115,7 +116,7 @@ bool print_listed(Getter& getter, const std::vector<Uuid>& ids) {
   return true;
 }
 
-bool print_read(Getter& getter, const Globals& globals) {
+bool print_read(GetSession& session, const Globals& globals) {
   Input input("-");
   if (!globals.quiet) {
     hint_if_terminal(input, "ids");
@@ -128,10 +129,10 @@ bool print_read(Getter& getter, const Globals& globals) {
       if (line.id) {
         ids.push_back(*line.id);
       } else {
-        getter.bad_line(line);
+        session.bad_line(line);
       }
     }
-    if (!ids.empty() && !getter.print(ids)) {
+    if (!ids.empty() && !session.print(ids)) {
       return false;
     }
   }
@@ -143,9 +144,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
   const Drain drain;
-  Getter getter(store, globals);
-  const bool wanted = from_input ? print_read(getter, globals) : print_listed(getter, ids);
-  return wanted ? getter.finish() : ExitStatus::done;
+  GetSession session(store, globals);
+  const bool wanted = from_input ? print_read(session, globals) : print_listed(session, ids);
+  return wanted ? session.finish() : ExitStatus::done;
 }
 
 }  // namespace

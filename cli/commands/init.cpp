@@ -26,12 +26,12 @@ ExitStatus run(const Options& options, const Globals& globals) {
     print_line(id);
   }
   if (!globals.quiet) {
-    print_note(report.created > 0 ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
-                                  : fmt::format("everything was there already on {}",
-                                                counted(store.shard_count(), "shard", "shards")));
+    print_note(report.created > 0
+                   ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
+                   : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
   }
   for (const std::string& table : report.unready) {
-    print_warning("index is building now, because a shard was accepted empty", {{"index", table}},
+    print_warning("index is building again, because an empty shard was accepted", {{"index", table}},
                   "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");
   }
   return ExitStatus::done;

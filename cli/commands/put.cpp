@@ -63,9 +63,10 @@ class PutProgress {
   std::atomic<std::uint64_t> consumed_{0}, given_{0};
 };
 
-class Putter {
+// Reads the inputs and puts their entities, with progress and a report.
+class PutSession {
  public:
-  Putter(Datastore& store, const Options& options, const Globals& globals)
+  PutSession(Datastore& store, const Options& options, const Globals& globals)
       : report_(WriteKind::put, globals, options.rejects),
         progress_(globals, options.files),
         quiet_(globals.quiet),
@@ -138,23 +139,23 @@ ExitStatus run(Options options, const Globals& globals) {
       check_readable(file);
     } catch (Error& error) {
       error.with_hint("nothing was stored; " +
-                      (error.hint().empty() ? "name files that are there and may be read" : error.hint()));
+                      (error.hint().empty() ? "name files that exist and may be read" : error.hint()));
       throw;
     }
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
       throw Error(ErrorCode::usage, "the rejects file is also an input", {{"file", options.rejects}},
-                  "opening it would empty it: give another name");
+                  "give another name: opening the file would empty it");
     }
   }
   Datastore store = open_store(globals);
   const Drain drain;
-  Putter putter(store, options, globals);
+  PutSession session(store, options, globals);
   for (const auto& file : options.files) {
-    if (putter.may_go_on()) {
-      putter.put_input(file);
+    if (session.may_go_on()) {
+      session.put_input(file);
     }
   }
-  return putter.finish();
+  return session.finish();
 }
 
 }  // namespace

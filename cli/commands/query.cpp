@@ -29,11 +29,11 @@ struct Options {
 
 void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
-    throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other", {}, "give one of them");
+    throw Error(ErrorCode::usage, "--ids, --count and --explain cannot be combined", {}, "give only one of them");
   }
   if (options.after == "") {  // no `next` came, so there is no more; to begin again would never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
-                "leave --after out for the first page; there is no next page where no token was printed");
+                "leave --after out for the first page; if no token was printed, there is no next page");
   }
 }
 
@@ -130,7 +130,7 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
                            counted(report.index_rows, "index row", "index rows"), grouped(report.filtered_stale)));
   }
   for (const auto& [shard, error] : report.unavailable) {
-    print_warning(fmt::format("what is on shard {} is missing from the answer", shard), as_reason(error), error.hint());
+    print_warning(fmt::format("results from shard {} are missing", shard), as_reason(error), error.hint());
   }
   if (!report.next.empty() && !globals.json() && !options.explain) {
     static_cast<void>(data_output().flush());

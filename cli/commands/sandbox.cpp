@@ -44,8 +44,8 @@ ExitStatus start(const Options& options, const Globals& globals) {
     }
     // Also if a program that makes data directories failed because the terminal has interrupted it, too.
     print_note(
-        fmt::format("stopped by a signal before the end; the servers that were started were stopped again, and "
-                    "`looseleaf sandbox delete --dir {}` removes the files",
+        fmt::format("interrupted; the started servers were stopped, and "
+                    "`looseleaf sandbox delete --dir {}` deletes the files",
                     sandbox_directory(options.dir)));
     return exit_status_of_signal(stop_signal());
   }
@@ -64,7 +64,7 @@ ExitStatus start(const Options& options, const Globals& globals) {
 
 void report_stop(const SandboxStop& stop, const Globals& globals) {
   for (const auto number : stop.killed) {
-    print_warning("a server did not end in time and was killed", {{"server", std::to_string(number)}});
+    print_warning("a server did not stop in time and was killed", {{"server", std::to_string(number)}});
   }
   if (globals.json()) {
     print_summary({{"stopped", stop.stopped}});

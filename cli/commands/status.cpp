@@ -146,8 +146,7 @@ void print_as_text(const Status& status) {
 // Why shards are not up.
 ExitStatus report_errors(const Status& status) {
   if (shards_that_are(ShardState::uninitialised, status) == status.shards.size()) {
-    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {},
-                "`looseleaf init` creates what it needs");
+    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {}, "run `looseleaf init`");
   }
   ExitStatus exit_status = ExitStatus::done;
   for (const auto& shard : status.shards) {

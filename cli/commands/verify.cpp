@@ -35,7 +35,7 @@ std::string junit_file(const Options& options) {
     return {};
   }
   if (!options.report.starts_with(prefix) || options.report.size() == prefix.size()) {
-    throw Error(ErrorCode::usage, "not a kind of report", {{"option", "--report"}, {"value", options.report}},
+    throw Error(ErrorCode::usage, "unknown kind of report", {{"option", "--report"}, {"value", options.report}},
                 "write junit=FILE");
   }
   return options.report.substr(prefix.size());
@@ -52,11 +52,11 @@ std::vector<std::string> definition_files(const std::string& folder) {
     }
   }
   if (error) {
-    throw Error(ErrorCode::usage, "a folder of definitions cannot be read",
+    throw Error(ErrorCode::usage, "cannot read the folder of definitions",
                 {{"folder", folder}, {"reason", error.message()}});
   }
   if (files.empty()) {
-    throw Error(ErrorCode::usage, "a folder of definitions holds none", {{"folder", folder}},
+    throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},
                 "definitions are files whose names end in .json, but not in .schema.json");
   }
   std::sort(files.begin(), files.end());

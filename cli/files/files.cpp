@@ -62,7 +62,7 @@ void refuse_packed(std::string_view beginning, const std::string& name) {
     if (beginning.starts_with(packed.magic)) {
       throw Error(ErrorCode::io, "the input is not UTF-8 text",
                   {{"file", name}, {"format", std::string(packed.format)}},
-                  fmt::format("convert it on its way in: `{} FILE | looseleaf ...`", packed.unpack));
+                  fmt::format("convert it first: `{} FILE | looseleaf ...`", packed.unpack));
     }
   }
 }
@@ -182,8 +182,7 @@ void IdReader::end_line() {
 }
 
 Error not_an_id(Error::Context context) {
-  return Error(ErrorCode::usage, "not an id", std::move(context),
-               "an id has 32 hexadecimal digits, dashes are allowed");
+  return Error(ErrorCode::usage, "not an id", std::move(context), "give 32 hexadecimal digits; dashes are allowed");
 }
 
 std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
@@ -201,7 +200,7 @@ std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
 bool means_standard_input(const std::vector<std::string>& ids) {
   const bool given = std::find(ids.begin(), ids.end(), "-") != ids.end();
   if (given && ids.size() > 1) {
-    throw Error(ErrorCode::usage, "ids come either as arguments or from standard input", {},
+    throw Error(ErrorCode::usage, "ids must come either from arguments or from standard input", {},
                 "give - alone, or ids without it");
   }
   return given;

@@ -156,8 +156,8 @@ void VerifyOutput::print_notes(const VerifyReport& report) const {
     return;
   }
   if (report.looked_again > 0) {
-    print_note(fmt::format("{} compared again, {} of them in flight",
-                           counted(report.looked_again, "entity", "entities"), grouped(report.in_flight)));
+    print_note(fmt::format("{} rechecked, {} {} being written", counted(report.looked_again, "suspect", "suspects"),
+                           grouped(report.in_flight), report.in_flight == 1 ? "was" : "were"));
   }
   std::string note = fmt::format("{} verified: {}", counted(report.entities, "entity", "entities"),
                                  report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));

@@ -273,15 +273,18 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
 void WriteReport::check_output() {
   if (const int error = data_output().take_error(); error != 0) {
     status_ = stronger(status_, ExitStatus::failed);
-    print_error(Error(ErrorCode::io, "cannot print ids any more", {{"reason", std::strerror(error)}},
-                      kind_ == WriteKind::put ? "storing goes on" : "deleting goes on"));
+    print_error(Error(ErrorCode::io,
+                      fmt::format("{}; entities are still being {}",
+                                  error == EPIPE ? "standard output was closed" : "cannot write to standard output",
+                                  kind_ == WriteKind::put ? "stored" : "deleted"),
+                      {{"reason", std::strerror(error)}}));
   }
 }
 
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
   failures_.finish({});
-  rejections_.finish("--verbose tells of each");
+  rejections_.finish("give --verbose to see each of them");
   if (globals_.json()) {
     Json summary;
     summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];
@@ -300,7 +303,7 @@ ExitStatus WriteReport::finish() {
     if (!rejects_->failure().empty()) {
       status_ = stronger(status_, ExitStatus::failed);
       print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}},
-                        "not everything that was rejected is in it; the messages name the lines"));
+                        "see the messages for the rejected lines: the file does not have all of them"));
     }
   }
   print_note_of_counts();
@@ -321,7 +324,7 @@ void WriteReport::print_note_of_counts() const {
     }
   }
   if (hopeless_ || stop_requested()) {
-    text += "; what followed in the input was not read";
+    text += "; the rest of the input was not read";
   }
   print_note(text);
 }

@@ -38,7 +38,7 @@ std::vector<char*> pointers(std::vector<std::string>& command) {
 Descriptor memory_file(const char* name) {
   Descriptor file(::memfd_create(name, MFD_CLOEXEC));
   if (file.get() < 0) {
-    throw Error(ErrorCode::io, "a file in memory cannot be made", {{"reason", std::strerror(errno)}});
+    throw Error(ErrorCode::io, "cannot create a file in memory", {{"reason", std::strerror(errno)}});
   }
   return file;
 }

@@ -126,7 +126,7 @@ bool holds_nothing(const std::string& dir) {
 }
 
 Error disagreement(const std::string& dir, const char* what, const std::string& has, const std::string& wanted) {
-  return Error(ErrorCode::usage, "the sandbox was created otherwise",
+  return Error(ErrorCode::usage, "the sandbox exists with different options",
                {{"dir", dir}, {"option", what}, {"has", has}, {"wanted", wanted}},
                "leave the option out, delete the sandbox first, or use another directory");
 }
@@ -249,12 +249,12 @@ void Sandbox::create(const SandboxOptions& options) {
   if (servers_ > shards_) {
     throw Error(ErrorCode::usage, "more servers than shards",
                 {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}},
-                "every server holds a shard at least: raise --shards, or lower --servers");
+                "raise --shards or lower --servers: every server holds at least one shard");
   }
   if (servers_ > most_sandbox_servers) {
     throw Error(ErrorCode::usage, "too many servers for one machine",
                 {{"servers", std::to_string(servers_)}, {"most", std::to_string(most_sandbox_servers)}},
-                "many shards may share a server: give --servers");
+                "give --servers: several shards may share a server");
   }
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",
