@@ -17,7 +17,7 @@ constexpr std::size_t widest_term = 26;
 
 using Entry = std::pair<std::string, std::string>;
 
-// Words of `text` in lines of at most `width`, each but the first indented.
+// Breaks `text` into lines of at most `width` columns and indents all but the first.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string result;
   std::size_t column = 0;
@@ -52,7 +52,7 @@ std::string section(std::string_view title, const std::vector<Entry>& entries, s
   return result;
 }
 
-// Of the options, or of the arguments.
+// The entries of the options, or those of the arguments.
 std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool options,
                               std::string (*text_of)(const Parameter&) = description_of) {
   std::vector<Entry> entries;
@@ -64,7 +64,7 @@ std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool opt
   return entries;
 }
 
-// A command's help has only the summaries of the common options; the program's own help has all that is to be said.
+// A command's help only summarizes the common options; the program's own help describes them in full.
 std::string common_options(const Command* command, std::size_t text_width) {
   Globals globals;
   std::vector<Parameter> parameters = common_parameters_for(command, globals);

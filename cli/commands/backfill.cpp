@@ -1,4 +1,4 @@
-// looseleaf backfill: fill new indexes from the entities that are there.
+// looseleaf backfill: fill new indexes from the existing entities.
 #include <memory>
 
 #include "cli/commands/backfill_job.hpp"

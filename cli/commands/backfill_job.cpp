@@ -1,4 +1,4 @@
-// Backfilling.
+// Runs a backfill and reports it.
 #include "cli/commands/backfill_job.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// looseleaf clean: reconcile what changed lately, sweep rows that nothing calls for.
+// looseleaf clean: reconcile recent changes, sweep superfluous rows.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -32,22 +32,22 @@ std::string summary(const CleanReport& report) {
 }
 
 Json to_json(const CleanReport& report) {
-  Json mended = Json::object();
+  Json repaired = Json::object();
   for (const auto& [kind, count] : report.mended) {
-    mended[to_string(kind)] = count;
+    repaired[to_string(kind)] = count;
   }
   return {{"checked", report.checked},
           {"deleted", report.deleted()},
           {"inserted", report.inserted()},
           {"purged", report.purged},
-          {"mended", std::move(mended)}};
+          {"mended", std::move(repaired)}};
 }
 
-// What people and their monitoring are told of the passes of one run.
+// Reports the passes of one run to people and to their monitoring.
 class Passes {
  public:
   Passes(const Options& options, const Globals& globals) : options_(options), globals_(globals) {
-    write_metrics();  // a file that cannot be written is no reason to find out later
+    write_metrics();  // fails at once if the file cannot be written
   }
 
   void ended(const CleanPass& pass) {
@@ -67,14 +67,14 @@ class Passes {
     }
   }
 
-  // For a run that does not come to its end: what was done is kept, and told.
+  // Reports a run that was interrupted or failed. Its work is kept.
   void broken_off() const {
     if (!globals_.quiet && last_ && (last_->checked > 0 || last_->purged > 0)) {
       print_note(summary(*last_));
     }
   }
 
-  // Throws what kept the last metrics from being written.
+  // Throws if the last metrics cannot be written.
   void check_metrics() const {
     if (!options_.metrics_file.empty()) {
       write_metrics();
@@ -82,10 +82,10 @@ class Passes {
   }
 
  private:
-  // The same trouble at every pass is worth one message.
+  // Reports a failure that repeats at every pass only once.
   class Trouble {
    public:
-    // `work` is what it keeps from being done.
+    // `work` names the activity that fails.
     explicit Trouble(const char* work) : work_(work) {}
 
     void tell(const Error* error) {
@@ -130,7 +130,7 @@ class Passes {
   CleanMetrics metrics_;
   Trouble pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
   std::optional<CleanReport> last_;
-  std::uint64_t changes_ = 0;  // at the last pass
+  std::uint64_t changes_ = 0;  // after the last pass
 };
 
 ExitStatus run(Options options, const Globals& globals) {

@@ -31,7 +31,7 @@ std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
   return definitions;
 }
 
-// Line by line: a terminal would show a line break within a line escaped.
+// Prints line by line, because a terminal would show a line break within a line escaped.
 void print_lines(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -36,7 +36,7 @@ bool agreed(const Options& options) {
   print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
   if (!std::getline(std::cin, answer)) {
-    print_plain("\n");  // the terminal's user ended no line
+    print_plain("\n");  // the input ended without a line break
   }
   return answer == "y" || answer == "Y" || answer == "yes";
 }

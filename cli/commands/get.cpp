@@ -28,7 +28,7 @@ class GetSession {
  public:
   GetSession(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
 
-  // False if nobody reads the output any more.
+  // False once standard output was closed.
   bool print(const std::vector<Uuid>& ids) {
     bool wanted = true;
     store_.get_each(
@@ -77,7 +77,7 @@ class GetSession {
     return true;
   }
 
-  // A dead shard's ids are alike; each that cannot be read is worth its own message.
+  // Failures of a dead shard are all alike and are counted. A damaged entity gets a message of its own.
   void print_failure(Error error, const Uuid& id) {
     if (error.code() == ErrorCode::corrupt) {
       print_error(error);
@@ -104,7 +104,7 @@ class GetSession {
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };
 
-// False if nobody reads the output any more.
+// False once standard output was closed.
 bool print_listed(GetSession& session, const std::vector<Uuid>& ids) {
   for (auto begin = ids.begin(); begin != ids.end() && !stop_requested();) {
     const auto end = begin + std::min<std::ptrdiff_t>(ids_at_a_time, ids.end() - begin);

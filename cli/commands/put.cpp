@@ -20,7 +20,7 @@ struct Options {
   std::string rejects;
 };
 
-// Ids on the same terminal would run into the line.
+// On a terminal that also shows the ids, they would run into the progress line.
 Globals progress_settings(Globals globals) {
   if (::isatty(STDOUT_FILENO) == 1) {
     globals.progress = "off";
@@ -96,7 +96,7 @@ class PutSession {
   }
 
  private:
-  // True if reading gave up before the end.
+  // True if the reader gave up before the end of the input.
   bool put_pieces(const std::string& name) {
     Input input(name);
     if (!quiet_) {
@@ -108,7 +108,7 @@ class PutSession {
       return got;
     });
     std::optional<Piece> piece;
-    // After a signal the last piece may be cut short, so it is left out.
+    // After a signal the last piece may be incomplete, so it is left out.
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
       if (!piece->reject.empty()) {
         if (!report_.reject(std::move(*piece), given_)) {

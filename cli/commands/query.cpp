@@ -31,7 +31,7 @@ void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
     throw Error(ErrorCode::usage, "--ids, --count and --explain cannot be combined", {}, "give only one of them");
   }
-  if (options.after == "") {  // no `next` came, so there is no more; to begin again would never end
+  if (options.after == "") {  // a script's loop over pages would start again and never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
                 "leave --after out for the first page; if no token was printed, there is no next page");
   }
@@ -54,7 +54,7 @@ Query query_of(const Options& options) {
   return query;
 }
 
-// False once nobody can receive it any more.
+// False once standard output was closed.
 bool print_entity(const Entity& entity, const Options& options, const Globals& globals) {
   if (options.count || options.explain) {
     return true;
@@ -158,7 +158,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
-  if (wanted) {  // else nobody reads on
+  if (wanted) {  // otherwise standard output was closed
     print_end(report, options, globals);
   }
   return report.unavailable.empty() ? ExitStatus::done : ExitStatus::failed;

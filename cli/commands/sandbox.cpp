@@ -42,7 +42,7 @@ ExitStatus start(const Options& options, const Globals& globals) {
     if (!stop_requested()) {
       throw;
     }
-    // Also if a program that makes data directories failed because the terminal has interrupted it, too.
+    // The terminal also interrupts the program that creates data directories, so any error may come from the signal.
     print_note(
         fmt::format("interrupted; the started servers were stopped, and "
                     "`looseleaf sandbox delete --dir {}` deletes the files",
@@ -71,7 +71,7 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
   }
 }
 
-// A script that cleans up need not know how far it came.
+// Not a failure, so that a script can clean up without knowing whether its sandbox was started.
 ExitStatus nothing_there(const Options& options, const Globals& globals) {
   report_stop({}, globals);
   if (!globals.quiet) {

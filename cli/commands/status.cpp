@@ -34,12 +34,12 @@ void print_shards(const Status& status) {
                 std::move(rows));
 }
 
-// A time without its fraction of a second.
+// Cuts off the fraction of a second.
 std::string to_seconds(const std::string& time) {
   return time.substr(0, time.find('.'));
 }
 
-// One line for the shards that agree about an index.
+// Prints one line for all shards that agree about an index.
 void print_indexes(const Status& status) {
   struct Group {
     std::vector<std::uint32_t> shards;
@@ -143,7 +143,7 @@ void print_as_text(const Status& status) {
   print_jobs(status);
 }
 
-// Why shards are not up.
+// Reports why shards are not up.
 ExitStatus report_errors(const Status& status) {
   if (shards_that_are(ShardState::uninitialised, status) == status.shards.size()) {
     throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {}, "run `looseleaf init`");

@@ -41,7 +41,7 @@ std::string junit_file(const Options& options) {
   return options.report.substr(prefix.size());
 }
 
-// The definition files in a folder, in order of name. Schemas of definitions are none.
+// The definition files in a folder, in order of name, without JSON Schemas.
 std::vector<std::string> definition_files(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;

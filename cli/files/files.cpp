@@ -36,7 +36,7 @@ Error unreadable(const std::string& name, int error) {
   return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}});
 }
 
-// Formats by what their files begin with, as no JSON text and no id does.
+// Formats, recognised by the first bytes of a file. No JSON text and no id begins with them.
 struct Packed {
   std::string_view magic, format, unpack;
 };
@@ -50,7 +50,7 @@ constexpr std::array<Packed, 7> packed_formats{{{"\x1F\x8B", "gzip", "zcat"},
                                                 {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
                                                 {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"}}};
 
-// True if more must be read to tell.
+// True if more bytes are needed to recognise a format.
 bool may_begin_packed(std::string_view beginning) {
   return std::any_of(packed_formats.begin(), packed_formats.end(), [&](const Packed& packed) {
     return beginning.size() < packed.magic.size() && packed.magic.starts_with(beginning);
@@ -83,7 +83,7 @@ Input::~Input() {
   }
 }
 
-// What is packed is refused as a whole: read as text it would be as many mistakes as it happens to have lines.
+// Refuses a packed file as a whole: as text, every line of it would be an error.
 std::size_t Input::read(char* buffer, std::size_t size) {
   std::size_t got = read_some(buffer, size);
   if (!begun_) {

@@ -53,7 +53,7 @@ void write_all(int file, std::string_view bytes) {
   }
 }
 
-// Reads without moving the position, which the child shares.
+// Reads without moving the file position, because the child shares it.
 std::string content(const Descriptor& file) {
   std::string bytes;
   std::array<char, 65536> buffer{};
