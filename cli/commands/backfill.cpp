@@ -33,8 +33,7 @@ Command backfill_command() {
   command.details = {
       "Traffic may continue during a backfill. Each index becomes ready, on every shard, once nothing is missing from "
       "it. You may stop the command at any time; the next run continues where it stopped. A second backfill at the "
-      "same "
-      "time fails."};
+      "same time fails."};
   command.examples = {{"Fill all indexes that are building", "looseleaf backfill"},
                       {"Fill one index slowly", "looseleaf backfill index_user_id --max-rate 5000 --max-lag 10"}};
   command.see_also = {"create-index", "status", "verify"};

@@ -182,8 +182,8 @@ Command clean_command() {
        .target = &options->clean.follow,
        .details =
            "An idle store costs one small query a second on each shard. A server that fails is reported once, and "
-           "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A "
-           "message says when they work again."},
+           "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
+           "says when they work again."},
       {.name = "--full-every",
        .value = "S",
        .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",
@@ -199,12 +199,10 @@ Command clean_command() {
   command.details = {
       "The command deletes superfluous index rows, and purges tombstones that are older than a day. Queries never show "
       "such rows, but they take space. If a ready index lacks rows, which must never happen, the command inserts them "
-      "and "
-      "prints a warning.",
+      "and prints a warning.",
       "One process at a time cleans a cluster; with `--follow` a second one waits until the first has ended. A run "
-      "that "
-      "is stopped by a signal prints what it has done. The options that hold the job back apply to passes and sweeps "
-      "separately."};
+      "that is stopped by a signal prints what it has done. The options that hold the job back apply to passes and "
+      "sweeps separately."};
   command.examples = {
       {"Run one pass", "looseleaf clean"},
       {"Sweep everything, slowly", "looseleaf clean --full --max-rate 20000"},

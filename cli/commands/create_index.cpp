@@ -134,11 +134,9 @@ Command create_index_command() {
   add_throttle_parameters(command, options->throttle);
   command.details = {
       "This activates the definitions: from then on every put maintains the indexes. On a store without entities an "
-      "index "
-      "is ready at once; otherwise it is building until it is filled.",
+      "index is ready at once; otherwise it is building until it is filled.",
       "You may repeat the command: it does not change active definitions, and it completes what a crash left half "
-      "done. "
-      "All shards must be up."};
+      "done. All shards must be up."};
   command.examples = {
       {"Print the SQL without running it", "looseleaf create-index --dry-run index_user_id.json"},
       {"Create and fill two indexes", "looseleaf create-index index_user_id.json index_link.json --backfill"}};

@@ -55,8 +55,7 @@ Command init_command() {
   };
   command.details = {
       "The databases get the tables of the program and the table `entities`. You may repeat the command: it checks "
-      "what "
-      "exists and does not change it.",
+      "what exists and does not change it.",
       "It refuses a shard of another cluster, a database with somebody else's `entities` table, and an empty shard "
       "whose siblings hold entities, since that server was wiped or is the wrong one."};
   command.examples = {

@@ -179,13 +179,11 @@ Command put_command() {
   };
   command.details = {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
-      "under "
-      "its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in input "
-      "order, once its entity is durable.",
+      "under its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in "
+      "input order, once its entity is durable.",
       "An entity that cannot be stored is reported with its line and column; all other entities are stored. On a "
       "terminal at most 20 rejections of a kind are shown and the others are counted, unless `--verbose` is given. If "
-      "a "
-      "put was stopped, you may repeat it, provided that the entities have ids of their own.",
+      "a put was stopped, you may repeat it, provided that the entities have ids of their own.",
       "A compressed file, or one in UTF-16, is refused as a whole: give the output of `zcat` or `iconv` instead.",
       "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
       "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "

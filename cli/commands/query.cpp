@@ -186,8 +186,8 @@ Command query_command() {
        .target = &options->limit,
        .range = {.least = 1},
        .details =
-           "If there are more, the last line on standard error is `next: TOKEN`; with `--output json` the summary "
-           "has the token."},
+           "If there are more, the last line on standard error is `next: TOKEN`; with `--output json` the summary has "
+           "the token."},
       {.name = "--after",
        .value = "TOKEN",
        .help = "continue where the page that printed this token ended",
@@ -200,8 +200,7 @@ Command query_command() {
        .target = &options->where,
        .details =
            "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. It is "
-           "compared without coercion. The option may be repeated; several values of one name mean any of "
-           "them."},
+           "compared without coercion. The option may be repeated; several values of one name mean any of them."},
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",
@@ -209,16 +208,15 @@ Command query_command() {
        .help = "print the results of the other shards if a shard is down",
        .target = &options->partial,
        .details =
-           "If results are missing, a warning names the shard and the reason, and the exit status is 3. The "
-           "command waits at most 5 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at "
-           "most 10 s for one that begins to hang during the query."},
+           "If results are missing, a warning names the shard and the reason, and the exit status is 3. The command "
+           "waits at most 5 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
+           "one that begins to hang during the query."},
       {.name = "--explain",
        .value = "",
        .help = "print how the query is answered, and no entities",
        .target = &options->explain,
        .details =
-           "This lists the shards, the SQL, and the numbers of index rows, of entities read and of entities left "
-           "out."},
+           "This lists the shards, the SQL, and the numbers of index rows, of entities read and of entities left out."},
   };
   command.details = {
       "The order is that of the index: by its properties, then by entity id. Without a condition the query prints "

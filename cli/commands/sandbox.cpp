@@ -44,8 +44,8 @@ ExitStatus start(const Options& options, const Globals& globals) {
     }
     // The terminal also interrupts the program that creates data directories, so any error may come from the signal.
     print_note(
-        fmt::format("interrupted; the started servers were stopped, and "
-                    "`looseleaf sandbox delete --dir {}` deletes the files",
+        fmt::format("interrupted; the started servers were stopped, and `looseleaf sandbox delete --dir {}` deletes "
+                    "the files",
                     sandbox_directory(options.dir)));
     return exit_status_of_signal(stop_signal());
   }
@@ -168,10 +168,10 @@ Command sandbox_command() {
        .choices = {"start", "stop", "status", "delete"},
        .required = true,
        .details =
-           "`start` starts the servers that do not run, keeps the data, and prints the path of the cluster file. "
-           "If it fails, or a signal stops it, it stops the servers that it has started. `stop` stops the servers "
-           "and keeps the data. `status` shows the servers; its exit status is 3 unless all run. `delete` stops "
-           "the servers and deletes the data and everything else that the sandbox created."},
+           "`start` starts the servers that do not run, keeps the data, and prints the path of the cluster file. If it "
+           "fails, or a signal stops it, it stops the servers that it has started. `stop` stops the servers and keeps "
+           "the data. `status` shows the servers; its exit status is 3 unless all run. `delete` stops the servers and "
+           "deletes the data and everything else that the sandbox created."},
       {.name = "--shards",
        .value = "N",
        .help = "number of shards of a new sandbox; default 2",
@@ -193,8 +193,7 @@ Command sandbox_command() {
       "The servers listen only on sockets in a directory. They outlive the command.",
       "If there is no sandbox, `stop` and `delete` do nothing and have exit status 0; `status` has exit status 2.",
       "The environment variable `LOOSELEAF_TEST_SERVER` names another server to start: a program, or a folder that "
-      "holds "
-      "it in `bin/`."};
+      "holds it in `bin/`."};
   command.examples = {
       {"Start a sandbox and use it", "export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)\nlooseleaf init"},
       {"Show its servers", "looseleaf sandbox status"},

@@ -181,8 +181,7 @@ Command status_command() {
       "cleaner that has ended is not shown.",
       "If a shard cannot be reached, it is `down` and the exit status is 3. If it answers but cannot be used, it is "
       "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
-      "it, "
-      "it is `uninitialised` and the exit status is 2. The reason is on standard error."};
+      "it, it is `uninitialised` and the exit status is 2. The reason is on standard error."};
   command.examples = {{"Show the status as text", "looseleaf status"},
                       {"Print the status for a program", "looseleaf status --output json"}};
   command.see_also = {"backfill", "looseleaf.json(5)"};

@@ -146,8 +146,8 @@ Command verify_command() {
        .help = "also write a report in JUnit's XML, which CI systems show",
        .target = &options->report,
        .details =
-           "It has a test case for each index and shard, and for the entities of each shard. If the verification "
-           "could not be completed, a further test case gives the reason."},
+           "It has a test case for each index and shard, and for the entities of each shard. If the verification could "
+           "not be completed, a further test case gives the reason."},
       {.name = "--definitions",
        .value = "DIR",
        .help = "also check that exactly the definitions in this folder are active",
@@ -158,8 +158,7 @@ Command verify_command() {
   add_throttle_parameters(command, options->throttle);
   command.details = {
       "The command compares every index with all entities, in both directions, on a live store. It reads every body "
-      "once "
-      "and lets the servers digest the index rows; it reads only the rows that differ.",
+      "once and lets the servers digest the index rows; it reads only the rows that differ.",
       "The exit status is 0 if everything agrees, or agrees after a repair, 1 if not, and 3 if not everything could be "
       "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s."};
   command.examples = {{"Verify everything", "looseleaf verify"},
