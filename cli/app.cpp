@@ -35,7 +35,7 @@ std::string in_backticks(std::string_view text) {
   return fmt::format("did you mean `{}`?", text);
 }
 
-// Of the command's own help, if one was named.
+// A hint that leads to the help of the command, or of the program if no command was named.
 std::string see_help(std::string_view command) {
   return command.empty() ? "see `looseleaf --help`" : fmt::format("see `looseleaf {} --help`", command);
 }
@@ -43,7 +43,7 @@ std::string see_help(std::string_view command) {
 void check_choice(const Parameter& parameter, const std::string& text) {
   const auto& choices = parameter.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
-    throw Error(ErrorCode::usage, "not a possible value",
+    throw Error(ErrorCode::usage, "invalid value",
                 {{parameter.is_option() ? "option" : "argument", parameter.name}, {"value", text}},
                 fmt::format("choose one of {}", fmt::join(choices, ", ")));
   }
@@ -64,13 +64,13 @@ void store_value(const Parameter& parameter, const std::string& text) {
   }
 }
 
-// Nothing is required in CLI11's eyes, so that a misspelt option is reported rather than what it seems to leave out.
+// CLI11 is not told which arguments are required: it would report a missing argument instead of a misspelt option.
 void add_parameter(CLI::App& app, const Parameter& parameter) {
   if (auto* const* flag = std::get_if<bool*>(&parameter.target)) {
     app.add_flag(parameter.name, **flag);
   } else if (auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target)) {
     CLI::Option* option = app.add_option(parameter.name, **list);
-    option->allow_extra_args(!parameter.is_option());  // an option takes one value each time, no argument after it
+    option->allow_extra_args(!parameter.is_option());  // each use of an option takes one value
   } else {
     const auto store = [&parameter](const std::string& text) { store_value(parameter, text); };
     CLI::Option* option = app.add_option_function<std::string>(parameter.name, store);
@@ -98,8 +98,8 @@ void check_required(const Command& command) {
     }
   }
   const auto match = base::nearest(name, names);
-  if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // as of mysql's -pSECRET
-    throw Error(ErrorCode::usage, "a password on the command line", {},
+  if (!match && (name.starts_with("--passw") || (name.starts_with("-p") && name != "-p"))) {  // like mysql's -pSECRET
+    throw Error(ErrorCode::usage, "passwords are not allowed on the command line", {},
                 "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
   }
   throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : see_help(command));
@@ -115,7 +115,7 @@ void check_required(const Command& command) {
     match = given == "help" ? "looseleaf COMMAND --help" : "looseleaf --version";
   }
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
-              match ? in_backticks(*match) : "`looseleaf --help` lists the commands");
+              match ? in_backticks(*match) : "see `looseleaf --help` for the commands");
 }
 
 void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known) {
@@ -136,7 +136,7 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
     refuse_unknown_option(*option, known, parsed.command == nullptr ? "" : parsed.command->name);
   }
   if (argument != extras.end()) {
-    throw Error(ErrorCode::usage, "one argument too many", {{"argument", *argument}}, see_help(parsed.command->name));
+    throw Error(ErrorCode::usage, "unexpected argument", {{"argument", *argument}}, see_help(parsed.command->name));
   }
 }
 
@@ -151,7 +151,7 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
     const std::string what = error.what();
     throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}}, hint());
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorCode::usage, "the command line cannot be understood", {{"reason", error.what()}}, hint());
+    throw Error(ErrorCode::usage, "cannot parse the command line", {{"reason", error.what()}}, hint());
   }
 }
 
@@ -189,7 +189,7 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   refuse_extras(app, parsed, registry, common);
 }
 
-// Line by line: a line break inside of one would be escaped on a terminal.
+// Prints line by line, because a terminal would show a line break within a line escaped.
 void print_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -198,7 +198,7 @@ void print_text(std::string_view text) {
   }
 }
 
-// Help is asked for anywhere on the line, however wrong the rest of it is. Absent if it is not asked for.
+// --help or -h may be anywhere on the line, even if the rest of it is wrong. Absent without them.
 std::optional<std::string> wanted_help(const Registry& registry, const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   const bool in_full = std::find(words.begin(), end, "--help") != end;
@@ -232,7 +232,7 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
 
 ExitStatus report(const Error& error) {
   if (error.code() == ErrorCode::interrupted && stop_requested()) {
-    print_note("stopped by a signal before the end; what was done is kept");
+    print_note("interrupted; run the same command to resume");
   } else {
     print_error(error);
   }
@@ -246,8 +246,8 @@ ExitStatus guarded(Function&& function) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::exception& error) {
-    print_error(Error(ErrorCode::server, "an unexpected failure", {{"reason", error.what()}},
-                      "if memory is not short, this is a bug: please report it"));
+    print_error(Error(ErrorCode::server, "unexpected failure", {{"reason", error.what()}},
+                      "report this bug, unless the process ran out of memory"));
     return ExitStatus::failed;
   }
 }
@@ -255,7 +255,7 @@ ExitStatus guarded(Function&& function) {
 }  // namespace
 
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
-  set_message_colors(wants_color(Globals{}));  // until the options are known
+  set_message_colors(wants_color(Globals{}));  // applies until the options are parsed
   const ExitStatus status = guarded([&] {
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
       answer_completion(registry, {argv + 2, argv + argc});

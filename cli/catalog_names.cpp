@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t most_asked = 8;
 
-// How long a shard may take to answer: 300 ms, or as many seconds as the environment says.
+// The time that a shard has for its answer: 300 ms, or as many seconds as the environment says.
 std::chrono::milliseconds patience() {
   constexpr const char* name = "LOOSELEAF_COMPLETION_TIMEOUT";
   const char* const seconds = std::getenv(name);
@@ -30,7 +30,7 @@ std::chrono::milliseconds patience() {
                                                       : 300);
 }
 
-// Shared with the threads that ask, which may outlive the question.
+// The threads that ask share it, because they may outlive the caller.
 struct Question {
   explicit Question(Datastore opened) : store(std::move(opened)) {}
 
@@ -48,7 +48,7 @@ void ask(const std::shared_ptr<Question>& question, std::uint32_t shard) {
       question->answer = std::move(status.indexes);
       question->answered.notify_one();
     }
-  } catch (const std::exception&) {  // no names then
+  } catch (const std::exception&) {  // completion then offers no names
   }
 }
 

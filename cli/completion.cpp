@@ -1,4 +1,4 @@
-// What may come next on a command line that is being typed.
+// The candidates for the next word of a command line.
 #include "cli/completion.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace looseleaf::cli {
 namespace {
 
-// What the words before the one being typed have settled.
+// The state after the words before the one that is being typed.
 struct Line {
   const Command* command = nullptr;
   const Parameter* pending = nullptr;  // the option whose value is being typed
@@ -28,7 +28,7 @@ class Reader {
  public:
   Reader(const Registry& registry, const std::vector<Parameter>& common) : registry_(registry), common_(common) {}
 
-  // Absent for a word that names no option.
+  // Absent if the word does not name an option.
   [[nodiscard]] const Parameter* option(const Line& line, std::string_view name) const {
     const std::vector<Parameter> none;
     for (const auto* parameters : {&common_, line.command != nullptr ? &line.command->parameters : &none}) {
@@ -41,7 +41,7 @@ class Reader {
     return nullptr;
   }
 
-  // False for a word that is no command, after which nothing sensible can follow.
+  // False if the word should be a command but is not: then nothing can be completed.
   [[nodiscard]] bool read(Line& line, const std::string& word) const {
     if (line.pending != nullptr) {
       store(*std::exchange(line.pending, nullptr), word);
@@ -85,7 +85,7 @@ class Reader {
   const std::vector<Parameter>& common_;
 };
 
-// What `parameter` may be, of which `typed` is there; `lead` is what of the word stands before it.
+// The values of `parameter` that may complete `typed`; `lead` is the part of the word before the value.
 Completion values_of(const Parameter& parameter, const Line& line, std::string lead, std::string_view typed) {
   Completion completion;
   const std::string& kind = parameter.is_option() ? parameter.value : parameter.name;
@@ -128,15 +128,11 @@ Completion options_of(const Line& line, Globals& globals) {
     add_options(completion, line, line.command->parameters);
   }
   add_options(completion, line, common_parameters_for(line.command, globals));
-  completion.candidates.push_back({"--help", "tell all about it"});
-  completion.candidates.push_back({"-h", "show examples and options in short"});
-  if (line.command == nullptr) {
-    completion.candidates.push_back({"--version", "print the version"});
-  }
+  add_options(completion, line, help_parameters(line.command));
   return completion;
 }
 
-// The argument that comes next; absent if there can be none.
+// The next argument; absent if the command takes no more.
 const Parameter* next_argument(const Line& line) {
   std::size_t position = 0;
   for (const auto& parameter : line.command->parameters) {
@@ -222,9 +218,9 @@ void answer_completion(const Registry& registry, const std::vector<std::string>&
   try {
     print_completion(registry, words);
     static_cast<void>(data_output().flush());
-  } catch (const std::exception&) {  // nothing to offer then
+  } catch (const std::exception&) {  // nothing is offered
   }
-  ::_exit(0);  // not exit(): threads may still wait for servers
+  ::_exit(0);  // exit() could hang, because threads may still wait for servers
 }
 
 }  // namespace looseleaf::cli

@@ -1,4 +1,4 @@
-// What may come next on a command line that is being typed, made from the registered commands.
+// The candidates for the next word of a command line, made from the registered commands.
 #pragma once
 
 #include <string>
@@ -19,21 +19,22 @@ enum class Wanted { words, files, folders, indexes, properties };
 
 struct Completion {
   Wanted wanted = Wanted::words;
-  std::string lead;                     // of files and folders: what of the word stands before the name, "--cluster="
-  std::vector<Candidate> candidates;    // of words
-  std::string index;                    // of properties: whose
-  std::vector<std::string> given = {};  // of indexes: those that the line names already
+  std::string lead;                     // for files and folders: the part of the word before the name, "--cluster="
+  std::vector<Candidate> candidates;    // for words
+  std::string index;                    // for properties: the index that has them
+  std::vector<std::string> given = {};  // for indexes: those that are already on the line
 };
 
-// `words` is what was typed after the program's name; the last one is to be completed and may be empty. The values of
-// common options among them go into `globals`. Asks nobody; candidates are not filtered by what the word begins with.
+// `words` are the words after the program's name. The last one is to be completed and may be empty. The values of
+// common options go into `globals`. No server is asked, and the candidates are not filtered by the beginning of the
+// word.
 [[nodiscard]] Completion completion_of(const Registry& registry, const std::vector<std::string>& words,
                                        Globals& globals);
 
-// Prints the answer to the shells' completions, for which it is an interface: a line of the kind (words, files or
-// folders), a tab and the lead, then for words each candidate, a tab and its description; a candidate that ends with =
-// goes on. Index and property names are those of the first shard that answers within 300 ms, none if none does.
-// Ends the process, with status 0 and without a word whatever went wrong.
+// Prints the answer to the shells' completions. The format is an interface: the first line has the kind (words, files
+// or folders), a tab and the lead. For words, a line with the candidate, a tab and its description follows for each; a
+// candidate that ends with = is not complete. Index and property names come from the first shard that answers within
+// 300 ms. Ends the process with status 0, and without a message if something failed.
 [[noreturn]] void answer_completion(const Registry& registry, const std::vector<std::string>& words);
 
 }  // namespace looseleaf::cli

@@ -1,10 +1,9 @@
-// Help texts.
+// The help texts.
 #include "cli/help.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -18,7 +17,7 @@ constexpr std::size_t widest_term = 26;
 
 using Entry = std::pair<std::string, std::string>;
 
-// Words of `text` in lines of at most `width`, each but the first indented.
+// Breaks `text` into lines of at most `width` columns and indents all but the first.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string result;
   std::size_t column = 0;
@@ -53,51 +52,39 @@ std::string section(std::string_view title, const std::vector<Entry>& entries, s
   return result;
 }
 
-std::string help_with_choices(const Parameter& parameter) {
-  return parameter.choices.empty() ? parameter.help
-                                   : fmt::format("{}: {}", parameter.help, fmt::join(parameter.choices, ", "));
-}
-
-std::string term_of(const Parameter& parameter) {
-  if (parameter.is_option()) {
-    return parameter.value.empty() ? parameter.name : parameter.name + ' ' + parameter.value;
-  }
-  std::string term = parameter.name + (parameter.is_list() ? "..." : "");
-  return parameter.required ? term : '[' + term + ']';
-}
-
-std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool options) {
+// The entries of the options, or those of the arguments.
+std::vector<Entry> entries_of(const std::vector<Parameter>& parameters, bool options,
+                              std::string (*text_of)(const Parameter&) = description_of) {
   std::vector<Entry> entries;
   for (const auto& parameter : parameters) {
     if (parameter.is_option() == options) {
-      entries.emplace_back(term_of(parameter), help_with_choices(parameter));
+      entries.emplace_back(term_of(parameter), text_of(parameter));
     }
   }
   return entries;
 }
 
+// A command's help only summarizes the common options; the program's own help describes them in full.
 std::string common_options(const Command* command, std::size_t text_width) {
   Globals globals;
-  std::vector<Entry> entries = entries_of(common_parameters_for(command, globals), true);
-  entries.emplace_back("--help", "show this help; -h: a short one");
-  return section("common options", entries, text_width);
+  std::vector<Parameter> parameters = common_parameters_for(command, globals);
+  const std::vector<Parameter> of_help = help_parameters(command);
+  parameters.insert(parameters.end(), of_help.begin(), of_help.end());
+  return section("common options", entries_of(parameters, true, command == nullptr ? description_of : summary_of),
+                 text_width);
 }
 
-std::string examples(const std::vector<std::string>& lines) {
-  std::string result = lines.empty() ? "" : "examples:\n";
-  for (const auto& line : lines) {
-    result += "  " + line + '\n';
+std::string examples(const std::vector<Example>& examples) {
+  std::string result = examples.empty() ? "" : "examples:\n";
+  for (const auto& example : examples) {
+    result += "  ";
+    for (const char c : example.command) {
+      result += c;
+      result += c == '\n' ? "  " : "";
+    }
+    result += '\n';
   }
   return result;
-}
-
-const std::vector<std::string>& first_steps() {
-  static const std::vector<std::string> lines{
-      "export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf init",
-      "echo '{\"user_id\": \"f48b0440ca0c4f66991c4d5f6a078eaf\"}' | looseleaf put",
-      "looseleaf create-index index_user_id.json --backfill",
-      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"};
-  return lines;
 }
 
 std::string commands(const Registry& registry, std::size_t text_width) {
@@ -108,15 +95,21 @@ std::string commands(const Registry& registry, std::size_t text_width) {
   return section("commands", entries, text_width);
 }
 
-std::string usage_of(const Command& command) {
-  std::string usage = fmt::format("usage: looseleaf {} [OPTION...]", command.name);
-  for (const auto& [term, text] : entries_of(command.parameters, false)) {
-    usage += ' ' + term;
-  }
-  return usage + '\n';
+std::string usage_line(const Command& command) {
+  return "usage: " + usage_of(command) + '\n';
 }
 
 }  // namespace
+
+const std::vector<Example>& first_steps() {
+  static const std::vector<Example> examples{
+      {"Start private servers", "export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)"},
+      {"Create the tables", "looseleaf init"},
+      {"Store an entity", "echo '{\"user_id\": \"f48b0440ca0c4f66991c4d5f6a078eaf\"}' | looseleaf put"},
+      {"Create and fill an index", "looseleaf create-index index_user_id.json --backfill"},
+      {"Find the entity", "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"}};
+  return examples;
+}
 
 std::size_t help_width(int fd) {
   constexpr std::size_t narrowest = 60;
@@ -128,8 +121,8 @@ std::string short_help(const Registry& registry, std::size_t width) {
   return examples(first_steps()) + "\nusage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n" +
          commands(registry, width) + '\n' +
          wrapped(
-             "`looseleaf COMMAND -h` shows how a command is used; `looseleaf --help` and `man looseleaf` tell more.", 0,
-             width) +
+             "`looseleaf COMMAND -h` shows how to use a command. For more, see `looseleaf --help` and `man looseleaf`.",
+             0, width) +
          '\n';
 }
 
@@ -140,9 +133,9 @@ std::string short_help(const Command& command, std::size_t width) {
     options.push_back(term);
   }
   const std::string listed = wrapped(fmt::format("{}", fmt::join(options, ", ")), title.size(), width - title.size());
-  return examples(command.examples) + '\n' + usage_of(command) +
+  return examples(command.examples) + '\n' + usage_line(command) +
          (options.empty() ? "" : fmt::format("{}{}\n", title, listed)) + '\n' +
-         wrapped(fmt::format("`looseleaf {0} --help` and `man looseleaf-{0}` tell more.", command.name), 0, width) +
+         wrapped(fmt::format("For more, see `looseleaf {0} --help` and `man looseleaf-{0}`.", command.name), 0, width) +
          '\n';
 }
 
@@ -150,17 +143,15 @@ std::string help_text(const Registry& registry, std::size_t width) {
   return "usage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n\n" +
          wrapped("Stores schema-free JSON entities and their indexes on sharded MySQL or MariaDB.", 0, width) + '\n' +
          commands(registry, width) + common_options(nullptr, width) + '\n' + examples(first_steps()) + '\n' +
-         wrapped("`looseleaf COMMAND --help` tells more; `looseleaf --version` prints the version.", 0, width) + '\n';
+         wrapped("For more on a command, see `looseleaf COMMAND --help`.", 0, width) + '\n';
 }
 
 std::string help_text(const Command& command, std::size_t width) {
-  std::string summary = command.summary + '.';
-  summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
   std::string details;
   for (const auto& paragraph : command.details) {
     details += '\n' + wrapped(paragraph, 0, width) + '\n';
   }
-  return usage_of(command) + '\n' + wrapped(summary, 0, width) + '\n' + details +
+  return usage_line(command) + '\n' + wrapped(as_sentence(command.summary), 0, width) + '\n' + details +
          section("arguments", entries_of(command.parameters, false), width) +
          section("options", entries_of(command.parameters, true), width) + common_options(&command, width) + '\n' +
          examples(command.examples);

@@ -3,21 +3,25 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cli/registry/registry.hpp"
 
 namespace looseleaf::cli {
 
-// How wide help on this descriptor is: as its terminal, within what is good to read; 80 if it is none.
+// The width of help on this descriptor: that of its terminal, but from 60 to 120; 80 if it is no terminal.
 [[nodiscard]] std::size_t help_width(int fd);
 
-// All of these have lines of at most `width`, examples and usage aside, which can be copied as they are.
+// How to begin: from private servers to a query.
+[[nodiscard]] const std::vector<Example>& first_steps();
 
-// In short, examples first: what `-h` prints.
+// The lines of all help texts have at most `width` columns, except examples and usage, which are for copying.
+
+// The short help that `-h` prints, examples first.
 [[nodiscard]] std::string short_help(const Registry& registry, std::size_t width);
 [[nodiscard]] std::string short_help(const Command& command, std::size_t width);
 
-// All commands with a line each, the common options, and how to begin.
+// All commands with a line each, the common options, and the first steps.
 [[nodiscard]] std::string help_text(const Registry& registry, std::size_t width);
 // One command: usage, arguments, options, examples.
 [[nodiscard]] std::string help_text(const Command& command, std::size_t width);

@@ -13,8 +13,8 @@
 
 namespace {
 
-// A descriptor 0, 1 or 2 that the caller closed must not become that of a server connection. Data from or to the
-// stand-ins fails, so a closed standard output is noticed.
+// If the caller closed descriptor 0, 1 or 2, a server connection must not get its number. Reads from and writes to
+// these substitutes fail, so the program notices a closed standard output.
 void occupy_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0) {
@@ -23,8 +23,8 @@ void occupy_standard_descriptors() {
   }
 }
 
-// A core file would hold passwords and entities. One byte: unlike none, it also keeps the kernel from starting a
-// program that collects cores. Whoever needs one raises the limit of the running process (prlimit --core).
+// A core file would hold passwords and entities. A limit of one byte, unlike zero, also stops the kernel from starting
+// a program that collects cores. To get a core, raise the limit of the running process (prlimit --core).
 void forbid_core_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_CORE, &limit) == 0) {
@@ -33,7 +33,7 @@ void forbid_core_files() {
   }
 }
 
-// Without memory: for what run_app() could not report, or not begin.
+// Needs no memory: it reports failures that run_app() could not report.
 void report_plainly(std::string_view reason) {
   for (const std::string_view part : {std::string_view("looseleaf: error: "), reason, std::string_view("\n")}) {
     if (::write(STDERR_FILENO, part.data(), part.size()) < 0) {

@@ -1,4 +1,4 @@
-// looseleaf backfill: fill new indexes from the entities that are there.
+// looseleaf backfill: fill new indexes from the existing entities.
 #include <memory>
 
 #include "cli/commands/backfill_job.hpp"
@@ -26,14 +26,17 @@ Command backfill_command() {
   command.name = "backfill";
   command.summary = "fill indexes in state building from the existing entities";
   command.parameters = {
-      {"TABLE", "", "the indexes to fill; none: all that are building", &options->tables},
-      {"--restart", "", "begin anew rather than where the last run stopped", &options->restart},
+      {"TABLE", "", "the indexes to fill; without one, all that are building", &options->tables},
+      {"--restart", "", "start again instead of continuing where the last run stopped", &options->restart},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "Traffic goes on meanwhile. An index is ready, on every shard, once nothing is missing from it. The job may be "
-      "stopped at any time and goes on where it was."};
-  command.examples = {"looseleaf backfill", "looseleaf backfill index_user_id --max-rate 5000 --max-lag 10"};
+      "Traffic may continue during a backfill. Each index becomes ready, on every shard, once nothing is missing from "
+      "it. You may stop the command at any time; the next run continues where it stopped. A second backfill at the "
+      "same time fails."};
+  command.examples = {{"Fill all indexes that are building", "looseleaf backfill"},
+                      {"Fill one index slowly", "looseleaf backfill index_user_id --max-rate 5000 --max-lag 10"}};
+  command.see_also = {"create-index", "status", "verify"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

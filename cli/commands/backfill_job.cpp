@@ -1,4 +1,4 @@
-// Backfilling.
+// Runs a backfill and reports it.
 #include "cli/commands/backfill_job.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
     return report;
   }
   if (report.ready.empty()) {
-    print_note("nothing to fill: no index is in state building");
+    print_note("nothing to fill: no index is building");
     return report;
   }
   if (report.entities == 0 && report.rows == 0 && report.reconciled == 0) {
@@ -30,8 +30,9 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
     }
     return report;
   }
-  print_note(fmt::format("read {}, sent {}, reconciled {}", counted(report.entities, "entity", "entities"),
-                         counted(report.rows, "index row", "index rows"), grouped(report.reconciled)));
+  print_note(fmt::format("read {}, wrote {}, rechecked {}", counted(report.entities, "entity", "entities"),
+                         counted(report.rows, "index row", "index rows"),
+                         counted(report.reconciled, "changed entity", "changed entities")));
   for (const auto& table : report.ready) {
     print_note(fmt::format("{}: ready", table));
   }

@@ -1,4 +1,4 @@
-// Backfilling, as `backfill` and `create-index --backfill` do it.
+// The backfill of `backfill` and of `create-index --backfill`.
 #pragma once
 
 #include <looseleaf/datastore.hpp>
@@ -8,10 +8,10 @@
 
 namespace looseleaf::cli {
 
-// Runs a backfill; says in events how far it is, and in notes what it did.
+// Runs a backfill, with progress events and closing notes.
 BackfillReport backfill(Datastore& store, const BackfillOptions& options, const Globals& globals);
 
-// The members that a summary has of it.
+// The members of the JSON summary that describe the backfill.
 [[nodiscard]] Json to_json(const BackfillReport& report);
 
 }  // namespace looseleaf::cli

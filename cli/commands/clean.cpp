@@ -1,4 +1,4 @@
-// looseleaf clean: reconcile what changed lately, sweep rows that nothing calls for.
+// looseleaf clean: reconcile recent changes, sweep superfluous rows.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -32,22 +32,22 @@ std::string summary(const CleanReport& report) {
 }
 
 Json to_json(const CleanReport& report) {
-  Json mended = Json::object();
+  Json repaired = Json::object();
   for (const auto& [kind, count] : report.mended) {
-    mended[to_string(kind)] = count;
+    repaired[to_string(kind)] = count;
   }
   return {{"checked", report.checked},
           {"deleted", report.deleted()},
           {"inserted", report.inserted()},
           {"purged", report.purged},
-          {"mended", std::move(mended)}};
+          {"mended", std::move(repaired)}};
 }
 
-// What people and their monitoring are told of the passes of one run.
+// Reports the passes of one run to people and to their monitoring.
 class Passes {
  public:
   Passes(const Options& options, const Globals& globals) : options_(options), globals_(globals) {
-    write_metrics();  // a file that cannot be written is no reason to find out later
+    write_metrics();  // fails at once if the file cannot be written
   }
 
   void ended(const CleanPass& pass) {
@@ -67,14 +67,14 @@ class Passes {
     }
   }
 
-  // For a run that does not come to its end: what was done is kept, and told.
+  // Reports a run that was interrupted or failed. Its work is kept.
   void broken_off() const {
     if (!globals_.quiet && last_ && (last_->checked > 0 || last_->purged > 0)) {
       print_note(summary(*last_));
     }
   }
 
-  // Throws what kept the last metrics from being written.
+  // Throws if the last metrics cannot be written.
   void check_metrics() const {
     if (!options_.metrics_file.empty()) {
       write_metrics();
@@ -82,10 +82,10 @@ class Passes {
   }
 
  private:
-  // The same trouble at every pass is worth one message.
+  // Reports a failure that repeats at every pass only once.
   class Trouble {
    public:
-    // `work` is what it keeps from being done.
+    // `work` names the activity that fails.
     explicit Trouble(const char* work) : work_(work) {}
 
     void tell(const Error* error) {
@@ -128,15 +128,15 @@ class Passes {
   const Options& options_;
   const Globals& globals_;
   CleanMetrics metrics_;
-  Trouble pass_failure_{"clean"}, sweep_failure_{"the sweep of everything"}, file_failure_{"the metrics file"};
+  Trouble pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
   std::optional<CleanReport> last_;
-  std::uint64_t changes_ = 0;  // at the last pass
+  std::uint64_t changes_ = 0;  // after the last pass
 };
 
 ExitStatus run(Options options, const Globals& globals) {
   if (options.full_every && !(options.clean.full && options.clean.follow)) {
-    throw Error(ErrorCode::usage, "--full-every says how often --follow is to do what --full asks for", {},
-                "give all three, or leave it out");
+    throw Error(ErrorCode::usage, "--full-every needs --full and --follow", {},
+                "give all three options, or leave --full-every out");
   }
   if (options.full_every) {
     options.clean.full_every = std::chrono::seconds(*options.full_every);
@@ -170,22 +170,45 @@ Command clean_command() {
   command.name = "clean";
   command.summary = "reconcile the index rows of what changed since the last clean";
   command.parameters = {
-      {"--full", "", "sweep everything, not only what changed", &options->clean.full},
-      {"--follow", "", "go on until stopped: what changes is looked at within seconds", &options->clean.follow},
+      {.name = "--full",
+       .value = "",
+       .help = "sweep everything, not only what changed",
+       .target = &options->clean.full,
+       .details = "A sweep also deletes orphans: rows that a put left when it died before its commit. With `--follow` "
+                  "there is a sweep at once and then every day, beside the passes."},
+      {.name = "--follow",
+       .value = "",
+       .help = "continue until stopped, and check changes within seconds",
+       .target = &options->clean.follow,
+       .details =
+           "An idle store costs one small query a second on each shard. A server that fails is reported once, and "
+           "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
+           "says when they work again."},
       {.name = "--full-every",
        .value = "S",
-       .help = "with --follow and --full: seconds from one sweep to the next; 86400 if not given",
+       .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",
        .target = &options->full_every,
        .range = {.least = 1, .most = longest_seconds}},
-      {"--metrics-file", "FILE", "keep counts, errors and lag in a file for Prometheus", &options->metrics_file},
+      {.name = "--metrics-file",
+       .value = "FILE",
+       .help = "keep counts, errors and lag in a file for Prometheus' node exporter",
+       .target = &options->metrics_file,
+       .details = "The file is replaced as a whole after every pass."},
   };
   add_throttle_parameters(command, options->clean.throttle);
   command.details = {
-      "Deletes index rows that no entity calls for, and purges deleted entities whose time has come. One process at a "
-      "time cleans a cluster; with --follow a second one waits until the first has ended."};
+      "The command deletes superfluous index rows, and purges tombstones that are older than a day. Queries never show "
+      "such rows, but they take space. If a ready index lacks rows, which must never happen, the command inserts them "
+      "and prints a warning.",
+      "One process at a time cleans a cluster; with `--follow` a second one waits until the first has ended. A run "
+      "that is stopped by a signal prints what it has done. The options that hold the job back apply to passes and "
+      "sweeps separately."};
   command.examples = {
-      "looseleaf clean", "looseleaf clean --full --max-rate 20000",
-      "looseleaf clean --follow --full --metrics-file /var/lib/prometheus/node-exporter/looseleaf.prom"};
+      {"Run one pass", "looseleaf clean"},
+      {"Sweep everything, slowly", "looseleaf clean --full --max-rate 20000"},
+      {"Run as a service",
+       "looseleaf clean --follow --full \\\n  --metrics-file /var/lib/prometheus/node-exporter/looseleaf.prom"}};
+  command.see_also = {"verify", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

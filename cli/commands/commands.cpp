@@ -1,13 +1,13 @@
-// The one list of commands.
+// Makes the registry from the list of commands.
 #include "cli/commands/commands.hpp"
 
 namespace looseleaf::cli {
 
 Registry all_commands() {
   return {
-      init_command(),   put_command(),          get_command(),        delete_command(),
-      query_command(),  create_index_command(), drop_index_command(), backfill_command(),
-      verify_command(), clean_command(),        status_command(),     sandbox_command(),
+#define LOOSELEAF_COMMAND(name) name##_command(),
+#include "cli/commands/commands.def"
+#undef LOOSELEAF_COMMAND
   };
 }
 

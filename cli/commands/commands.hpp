@@ -1,4 +1,4 @@
-// All commands of the program; each is registered by its own cmd_*.cpp.
+// All commands of the program.
 #pragma once
 
 #include "cli/registry/registry.hpp"
@@ -7,17 +7,8 @@ namespace looseleaf::cli {
 
 [[nodiscard]] Registry all_commands();
 
-[[nodiscard]] Command init_command();
-[[nodiscard]] Command put_command();
-[[nodiscard]] Command get_command();
-[[nodiscard]] Command delete_command();
-[[nodiscard]] Command query_command();
-[[nodiscard]] Command create_index_command();
-[[nodiscard]] Command drop_index_command();
-[[nodiscard]] Command backfill_command();
-[[nodiscard]] Command verify_command();
-[[nodiscard]] Command clean_command();
-[[nodiscard]] Command status_command();
-[[nodiscard]] Command sandbox_command();
+#define LOOSELEAF_COMMAND(name) [[nodiscard]] Command name##_command();
+#include "cli/commands/commands.def"
+#undef LOOSELEAF_COMMAND
 
 }  // namespace looseleaf::cli

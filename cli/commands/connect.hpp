@@ -1,4 +1,4 @@
-// From the common options to an open store.
+// Opens the store that the common options describe.
 #pragma once
 
 #include <looseleaf/datastore.hpp>
@@ -10,9 +10,9 @@ namespace looseleaf::cli {
 // Reads the cluster file that the options, the environment or the usual places name.
 [[nodiscard]] Cluster load_cluster(const Globals& globals);
 
-// The store, with warnings going to standard error and passwords asked on the terminal.
+// Opens the store. Warnings go to standard error, and a missing password is asked for on the terminal.
 [[nodiscard]] Datastore open_store(const Globals& globals);
-// The same without a word: no warnings, and a password that is not configured is not asked for.
+// Opens the store without warnings, and without asking for a password.
 [[nodiscard]] Datastore open_store_silently(const Globals& globals);
 
 }  // namespace looseleaf::cli

@@ -31,7 +31,7 @@ std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
   return definitions;
 }
 
-// Line by line: a terminal would show a line break within a line escaped.
+// Prints line by line, because a terminal would show a line break within a line escaped.
 void print_lines(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -77,14 +77,14 @@ void print_report(const CreateReport& report, bool to_be_filled, const Globals& 
     return;
   }
   const bool hint = report.state == IndexState::building && !to_be_filled;
-  const auto done = report.created ? "created " + report.table : report.table + " is in force already";
+  const auto done = report.created ? "created " + report.table : report.table + " is already active";
   print_note(fmt::format("{}: {}{}", done, to_string(report.state),
                          hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
   if (options.dry_run && options.backfill) {
-    throw Error(ErrorCode::usage, "--dry-run and --backfill exclude each other", {},
+    throw Error(ErrorCode::usage, "--dry-run and --backfill cannot be combined", {},
                 "give --dry-run first, and --backfill once the SQL is what you want");
   }
   const std::vector<IndexDefinition> definitions = load(options.files);
@@ -121,16 +121,26 @@ Command create_index_command() {
   command.name = "create-index";
   command.summary = "create the index tables that definition files declare, on every shard";
   command.parameters = {
-      {.name = "FILE", .value = "", .help = "index definitions", .target = &options->files, .required = true},
+      {.name = "FILE",
+       .value = "",
+       .help = "index definitions",
+       .target = &options->files,
+       .required = true,
+       .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where` and "
+                  "`immutable`."},
       {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "May be repeated: what is in force already is left alone. On a store without entities an index is ready at once, "
-      "else it is building until it was filled."};
-  command.examples = {"looseleaf create-index --dry-run index_user_id.json",
-                      "looseleaf create-index index_user_id.json index_link.json --backfill"};
+      "This activates the definitions: from then on every put maintains the indexes. On a store without entities an "
+      "index is ready at once; otherwise it is building until it is filled.",
+      "You may repeat the command: it does not change active definitions, and it completes what a crash left half "
+      "done. All shards must be up."};
+  command.examples = {
+      {"Print the SQL without running it", "looseleaf create-index --dry-run index_user_id.json"},
+      {"Create and fill two indexes", "looseleaf create-index index_user_id.json index_link.json --backfill"}};
+  command.see_also = {"backfill", "drop-index"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

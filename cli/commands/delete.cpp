@@ -16,7 +16,7 @@ struct Options {
   std::vector<std::string> ids;
 };
 
-void remove_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
+void delete_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
   for (const auto& id : ids) {
     if (stop_requested() || report.hopeless()) {
       return;
@@ -25,7 +25,7 @@ void remove_listed(WriteStream& stream, const WriteReport& report, const std::ve
   }
 }
 
-void remove_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
+void delete_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
   report.begin_input("-", 0);
   Input input("-");
   if (!globals.quiet) {
@@ -58,9 +58,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   WriteReport report(WriteKind::remove, globals, "");
   WriteStream stream(store, [&report](const WriteResult& result) { report.take(result); });
   if (from_input) {
-    remove_read(stream, report, globals);
+    delete_read(stream, report, globals);
   } else {
-    remove_listed(stream, report, ids);
+    delete_listed(stream, report, ids);
   }
   stream.finish();
   return report.finish();
@@ -72,15 +72,20 @@ Command delete_command() {
   const auto options = std::make_shared<Options>();
   Command command;
   command.name = "delete";
-  command.summary = "delete entities, print each id once that is durable";
+  command.summary = "delete entities, print each id once its deletion is durable";
   command.parameters = {{.name = "ID",
                          .value = "",
-                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
+  command.details = {
+      "If an id does not exist, the exit status is 1. A deleted entity leaves a tombstone, which `looseleaf clean` "
+      "purges after a day."};
   command.examples = {
-      "looseleaf delete 71f0c4d2291844cca2df6f486e96e37c",
-      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids | looseleaf delete -"};
+      {"Delete one entity", "looseleaf delete 71f0c4d2291844cca2df6f486e96e37c"},
+      {"Delete all entities of a user",
+       "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids |\n  looseleaf delete -"}};
+  command.see_also = {"clean", "put"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

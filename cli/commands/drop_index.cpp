@@ -24,8 +24,7 @@ struct Options {
 
 void require_someone_to_ask(const Options& options) {
   if (!options.yes && (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal())) {
-    throw Error(ErrorCode::usage, "dropping an index wants a confirmation, and there is no terminal to ask on", {},
-                "give --yes");
+    throw Error(ErrorCode::usage, "refusing to drop without `--yes`: no terminal to ask on", {}, "give --yes");
   }
 }
 
@@ -37,7 +36,7 @@ bool agreed(const Options& options) {
   print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
   std::string answer;
   if (!std::getline(std::cin, answer)) {
-    print_plain("\n");  // the terminal's user ended no line
+    print_plain("\n");  // the input ended without a line break
   }
   return answer == "y" || answer == "Y" || answer == "yes";
 }
@@ -80,11 +79,22 @@ Command drop_index_command() {
   command.summary = "drop indexes and their tables on every shard";
   command.parameters = {
       {.name = "TABLE", .value = "", .help = "the indexes to drop", .target = &options->tables, .required = true},
-      {"--yes", "", "do not ask", &options->yes},
-      {"--keep-table", "", "stop maintaining the tables and leave them under another name", &options->keep_table},
+      {"--yes", "", "do not ask for confirmation", &options->yes},
+      {.name = "--keep-table",
+       .value = "",
+       .help = "stop maintaining the tables but keep them under another name",
+       .target = &options->keep_table,
+       .details = "The new name is `TABLE_dropped_GENERATION`; the command prints it."},
   };
-  command.details = {"Asks on a terminal; elsewhere --yes is needed. Entities are not touched."};
-  command.examples = {"looseleaf drop-index index_user_id", "looseleaf drop-index index_user_id --yes --keep-table"};
+  command.details = {
+      "On a terminal the command asks for confirmation; elsewhere it needs `--yes`. Entities do not change. If one of "
+      "several indexes does not exist, none is dropped. An account without the necessary privileges is refused before "
+      "anything is changed.",
+      "All shards must be up. After a failure, repeat the command: it continues."};
+  command.examples = {{"Drop an index", "looseleaf drop-index index_user_id"},
+                      {"Drop an index without confirmation, but keep its rows",
+                       "looseleaf drop-index index_user_id --yes --keep-table"}};
+  command.see_also = {"create-index", "status"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -23,11 +23,12 @@ struct Options {
   std::vector<std::string> ids;
 };
 
-class Getter {
+// Looks ids up and prints their entities.
+class GetSession {
  public:
-  Getter(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
+  GetSession(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
 
-  // False if nobody reads the output any more.
+  // False once standard output was closed.
   bool print(const std::vector<Uuid>& ids) {
     bool wanted = true;
     store_.get_each(
@@ -76,7 +77,7 @@ class Getter {
     return true;
   }
 
-  // A dead shard's ids are alike; each that cannot be read is worth its own message.
+  // Failures of a dead shard are all alike and are counted. A damaged entity gets a message of its own.
   void print_failure(Error error, const Uuid& id) {
     if (error.code() == ErrorCode::corrupt) {
       print_error(error);
@@ -103,11 +104,11 @@ class Getter {
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };
 
-// False if nobody reads the output any more.
-bool print_listed(Getter& getter, const std::vector<Uuid>& ids) {
+// False once standard output was closed.
+bool print_listed(GetSession& session, const std::vector<Uuid>& ids) {
   for (auto begin = ids.begin(); begin != ids.end() && !stop_requested();) {
     const auto end = begin + std::min<std::ptrdiff_t>(ids_at_a_time, ids.end() - begin);
-    if (!getter.print({begin, end})) {
+    if (!session.print({begin, end})) {
       return false;
     }
     begin = end;
@@ -115,7 +116,7 @@ bool print_listed(Getter& getter, const std::vector<Uuid>& ids) {
   return true;
 }
 
-bool print_read(Getter& getter, const Globals& globals) {
+bool print_read(GetSession& session, const Globals& globals) {
   Input input("-");
   if (!globals.quiet) {
     hint_if_terminal(input, "ids");
@@ -128,10 +129,10 @@ bool print_read(Getter& getter, const Globals& globals) {
       if (line.id) {
         ids.push_back(*line.id);
       } else {
-        getter.bad_line(line);
+        session.bad_line(line);
       }
     }
-    if (!ids.empty() && !getter.print(ids)) {
+    if (!ids.empty() && !session.print(ids)) {
       return false;
     }
   }
@@ -143,9 +144,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
   const Drain drain;
-  Getter getter(store, globals);
-  const bool wanted = from_input ? print_read(getter, globals) : print_listed(getter, ids);
-  return wanted ? getter.finish() : ExitStatus::done;
+  GetSession session(store, globals);
+  const bool wanted = from_input ? print_read(session, globals) : print_listed(session, ids);
+  return wanted ? session.finish() : ExitStatus::done;
 }
 
 }  // namespace
@@ -157,13 +158,17 @@ Command get_command() {
   command.summary = "print entities by id, one per line";
   command.parameters = {{.name = "ID",
                          .value = "",
-                         .help = "ids, with or without dashes; - reads them from standard input, one per line",
+                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
                          .target = &options->ids,
                          .required = true}};
   command.details = {
-      "Entities come in the order asked. An id that is not there is reported, and makes the status 1. With a "
-      "shard down the ids of the others are answered, and the status is 3."};
-  command.examples = {"looseleaf get 71f0c4d2291844cca2df6f486e96e37c", "looseleaf get - < ids.txt > entities.jsonl"};
+      "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
+      "and the exit status is 1.",
+      "If a shard is down, the entities of the other shards are printed, an error says how many ids could not be "
+      "looked up and why, and the exit status is 3."};
+  command.examples = {{"Print one entity", "looseleaf get 71f0c4d2291844cca2df6f486e96e37c"},
+                      {"Print the entities whose ids are in a file", "looseleaf get - < ids.txt > entities.jsonl"}};
+  command.see_also = {"query", "put"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -26,12 +26,12 @@ ExitStatus run(const Options& options, const Globals& globals) {
     print_line(id);
   }
   if (!globals.quiet) {
-    print_note(report.created > 0 ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
-                                  : fmt::format("everything was there already on {}",
-                                                counted(store.shard_count(), "shard", "shards")));
+    print_note(report.created > 0
+                   ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
+                   : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
   }
   for (const std::string& table : report.unready) {
-    print_warning("index is building now, because a shard was accepted empty", {{"index", table}},
+    print_warning("index is building again, because an empty shard was accepted", {{"index", table}},
                   "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");
   }
   return ExitStatus::done;
@@ -47,12 +47,21 @@ Command init_command() {
   command.parameters = {
       {.name = "--accept-empty-shard",
        .value = "K",
-       .help = "let shard K be empty although the others hold entities, as after replacing its server",
+       .help = "accept that shard K is empty although the others hold entities, as after replacing its server",
        .target = &options->accept_empty_shard,
-       .range = {.most = max_shards - 1}},
+       .range = {.most = max_shards - 1},
+       .details = "Every index on the other shards goes back to `building`, because the rows that the shard held are "
+                  "gone. Create the indexes again, then backfill them."},
   };
-  command.details = {"May be repeated: what is there already is checked and left alone."};
-  command.examples = {"looseleaf init", "looseleaf init --cluster cluster.json --accept-empty-shard 2"};
+  command.details = {
+      "The databases get the tables of the program and the table `entities`. You may repeat the command: it checks "
+      "what exists and does not change it.",
+      "It refuses a shard of another cluster, a database with somebody else's `entities` table, and an empty shard "
+      "whose siblings hold entities, since that server was wiped or is the wrong one."};
+  command.examples = {
+      {"Create the tables of the cluster that the environment names", "looseleaf init"},
+      {"Continue after shard 2 was lost", "looseleaf init --cluster cluster.json --accept-empty-shard 2"}};
+  command.see_also = {"create-index", "backfill", "looseleaf.json(5)"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -1,4 +1,4 @@
-// Runs a long job with its progress shown, drained by the first signal.
+// Runs a long job, shows its progress, and drains it on the first signal.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
@@ -9,8 +9,8 @@
 
 namespace looseleaf::cli {
 
-// `job` is called with the JobControl; its result is returned. With `events`, and JSON asked for, progress is part of
-// the output.
+// Calls `job` with the JobControl and returns its result. With `events` and --output json, progress is also printed to
+// standard output.
 template <typename Job>
 auto run_job(const Globals& globals, Job&& job, bool events = false) {
   ProgressDisplay display(globals);

@@ -20,7 +20,7 @@ struct Options {
   std::string rejects;
 };
 
-// Ids on the same terminal would run into the line.
+// On a terminal that also shows the ids, they would run into the progress line.
 Globals progress_settings(Globals globals) {
   if (::isatty(STDOUT_FILENO) == 1) {
     globals.progress = "off";
@@ -63,9 +63,10 @@ class PutProgress {
   std::atomic<std::uint64_t> consumed_{0}, given_{0};
 };
 
-class Putter {
+// Reads the inputs and puts their entities, with progress and a report.
+class PutSession {
  public:
-  Putter(Datastore& store, const Options& options, const Globals& globals)
+  PutSession(Datastore& store, const Options& options, const Globals& globals)
       : report_(WriteKind::put, globals, options.rejects),
         progress_(globals, options.files),
         quiet_(globals.quiet),
@@ -95,7 +96,7 @@ class Putter {
   }
 
  private:
-  // True if reading gave up before the end.
+  // True if the reader gave up before the end of the input.
   bool put_pieces(const std::string& name) {
     Input input(name);
     if (!quiet_) {
@@ -107,7 +108,7 @@ class Putter {
       return got;
     });
     std::optional<Piece> piece;
-    // After a signal the last piece may be cut short, so it is left out.
+    // After a signal the last piece may be incomplete, so it is left out.
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
       if (!piece->reject.empty()) {
         if (!report_.reject(std::move(*piece), given_)) {
@@ -138,23 +139,23 @@ ExitStatus run(Options options, const Globals& globals) {
       check_readable(file);
     } catch (Error& error) {
       error.with_hint("nothing was stored; " +
-                      (error.hint().empty() ? "name files that are there and may be read" : error.hint()));
+                      (error.hint().empty() ? "name files that exist and may be read" : error.hint()));
       throw;
     }
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {
       throw Error(ErrorCode::usage, "the rejects file is also an input", {{"file", options.rejects}},
-                  "opening it would empty it: give another name");
+                  "give another name: opening the file would empty it");
     }
   }
   Datastore store = open_store(globals);
   const Drain drain;
-  Putter putter(store, options, globals);
+  PutSession session(store, options, globals);
   for (const auto& file : options.files) {
-    if (putter.may_go_on()) {
-      putter.put_input(file);
+    if (session.may_go_on()) {
+      session.put_input(file);
     }
   }
-  return putter.finish();
+  return session.finish();
 }
 
 }  // namespace
@@ -165,16 +166,32 @@ Command put_command() {
   command.name = "put";
   command.summary = "store entities from files or standard input, print their ids";
   command.parameters = {
-      {"FILE", "", "files of JSON objects; - or none: standard input", &options->files},
-      {"--rejects", "FILE", "write what could not be stored there, as it came", &options->rejects},
+      {.name = "FILE",
+       .value = "",
+       .help = "files of JSON objects; `-`, or no file, is standard input",
+       .target = &options->files,
+       .details = "If one of several files does not exist or may not be read, nothing is stored."},
+      {.name = "--rejects",
+       .value = "FILE",
+       .help = "write the entities that cannot be stored to this file, unchanged",
+       .target = &options->rejects,
+       .details = "The file's old contents are deleted as soon as the program can write to the store."},
   };
   command.details = {
-      "Reads JSON objects one per line, pretty-printed one after another, or in one array. An object without an id "
-      "gets one. Each id is printed as soon as its entity is durable, in input order.",
-      "What cannot be stored is reported with its line and column; everything else is stored. How many were stored is "
-      "said at the end on a terminal, with --verbose, or if not all were."};
-  command.examples = {"looseleaf put entities.jsonl > ids.txt",
-                      "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"};
+      "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
+      "under its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in "
+      "input order, once its entity is durable.",
+      "An entity that cannot be stored is reported with its line and column; all other entities are stored. On a "
+      "terminal at most 20 rejections of a kind are shown and the others are counted, unless `--verbose` is given. If "
+      "a put was stopped, you may repeat it, provided that the entities have ids of their own.",
+      "A compressed file, or one in UTF-16, is refused as a whole: give the output of `zcat` or `iconv` instead.",
+      "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
+      "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
+      "summary on standard output has the counts."};
+  command.examples = {{"Store a file", "looseleaf put entities.jsonl > ids.txt"},
+                      {"Store what another program prints, and keep what cannot be stored",
+                       "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"}};
+  command.see_also = {"get", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -29,11 +29,11 @@ struct Options {
 
 void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
-    throw Error(ErrorCode::usage, "--ids, --count and --explain exclude each other", {}, "give one of them");
+    throw Error(ErrorCode::usage, "--ids, --count and --explain cannot be combined", {}, "give only one of them");
   }
-  if (options.after == "") {  // no `next` came, so there is no more; to begin again would never end
+  if (options.after == "") {  // a script's loop over pages would start again and never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
-                "leave --after out for the first page; there is no next page where no token was printed");
+                "leave --after out for the first page; if no token was printed, there is no next page");
   }
 }
 
@@ -54,7 +54,7 @@ Query query_of(const Options& options) {
   return query;
 }
 
-// False once nobody can receive it any more.
+// False once standard output was closed.
 bool print_entity(const Entity& entity, const Options& options, const Globals& globals) {
   if (options.count || options.explain) {
     return true;
@@ -130,7 +130,7 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
                            counted(report.index_rows, "index row", "index rows"), grouped(report.filtered_stale)));
   }
   for (const auto& [shard, error] : report.unavailable) {
-    print_warning(fmt::format("what is on shard {} is missing from the answer", shard), as_reason(error), error.hint());
+    print_warning(fmt::format("results from shard {} are missing", shard), as_reason(error), error.hint());
   }
   if (!report.next.empty() && !globals.json() && !options.explain) {
     static_cast<void>(data_output().flush());
@@ -158,7 +158,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
-  if (wanted) {  // else nobody reads on
+  if (wanted) {  // otherwise standard output was closed
     print_end(report, options, globals);
   }
   return report.unavailable.empty() ? ExitStatus::done : ExitStatus::failed;
@@ -173,33 +173,61 @@ Command query_command() {
   command.summary = "print the entities that match, in the order of an index";
   command.parameters = {
       {.name = "INDEX", .value = "", .help = "the index's table", .target = &options->index, .required = true},
-      {"COND", "",
-       "name=value for the first properties (repeat a name for any of several values), then name>v, >=, <, <= or "
-       "name^=prefix for the next",
-       &options->conditions},
-      {"--desc", "", "the other way round", &options->descending},
+      {.name = "COND",
+       .value = "",
+       .help = "conditions: `name=value` for the first properties of the index, then a range on the next property",
+       .target = &options->conditions,
+       .details = "A range is `name>v`, `name>=v`, `name<v`, `name<=v` or `name^=prefix`. A name that is repeated with "
+                  "`=` means any of the values. Quote conditions, since `<` and `>` have a meaning in a shell."},
+      {"--desc", "", "print in descending order", &options->descending},
       {.name = "--limit",
        .value = "N",
-       .help = "at most N entities; if there are more, the last line on standard error is `next: TOKEN`",
+       .help = "print at most N entities, after filtering",
        .target = &options->limit,
-       .range = {.least = 1}},
-      {"--after", "TOKEN", "go on where the page ended that printed this token", &options->after},
-      {"--where", "COND",
-       "name=value for a property that the index does not have (a JSON scalar if it reads as one); may be repeated",
-       &options->where},
+       .range = {.least = 1},
+       .details =
+           "If there are more, the last line on standard error is `next: TOKEN`; with `--output json` the summary has "
+           "the token."},
+      {.name = "--after",
+       .value = "TOKEN",
+       .help = "continue where the page that printed this token ended",
+       .target = &options->after,
+       .details = "Give the same index, conditions and order. An entity whose matching rows do not change meanwhile is "
+                  "on exactly one page. An empty token is an error, because it would start again."},
+      {.name = "--where",
+       .value = "COND",
+       .help = "filter by `name=value` for a property that the index does not have",
+       .target = &options->where,
+       .details =
+           "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. It is "
+           "compared without coercion. The option may be repeated; several values of one name mean any of them."},
       {"--ids", "", "print ids only", &options->ids},
-      {"--count", "", "print how many there are, and nothing else", &options->count},
-      {"--partial", "", "answer although a shard is down; the status is 3", &options->partial},
-      {"--explain", "", "print how the query is answered, and not the entities", &options->explain},
+      {"--count", "", "print only the number of entities", &options->count},
+      {.name = "--partial",
+       .value = "",
+       .help = "print the results of the other shards if a shard is down",
+       .target = &options->partial,
+       .details =
+           "If results are missing, a warning names the shard and the reason, and the exit status is 3. The command "
+           "waits at most 5 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
+           "one that begins to hang during the query."},
+      {.name = "--explain",
+       .value = "",
+       .help = "print how the query is answered, and no entities",
+       .target = &options->explain,
+       .details =
+           "This lists the shards, the SQL, and the numbers of index rows, of entities read and of entities left out."},
   };
   command.details = {
-      "Conditions are equality on the first properties of the index, then a range on the next. Quote them: < and > "
-      "mean "
-      "something to a shell."};
+      "The order is that of the index: by its properties, then by entity id. Without a condition the query prints "
+      "everything in the index.",
+      "If the index is building or being dropped, the query fails with exit status 2."};
   command.examples = {
-      "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf",
-      "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf 'published>=1235697046' --desc "
-      "--limit 30"};
+      {"Print all entities of a user", "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"},
+      {"Print the latest 30 entries of a feed since a moment",
+       "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf \\\n"
+       "  'published>=1235697046' --desc --limit 30"}};
+  command.see_also = {"get", "create-index"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -42,10 +42,10 @@ ExitStatus start(const Options& options, const Globals& globals) {
     if (!stop_requested()) {
       throw;
     }
-    // Also if a program that makes data directories failed because the terminal has interrupted it, too.
+    // The terminal also interrupts the program that creates data directories, so any error may come from the signal.
     print_note(
-        fmt::format("stopped by a signal before the end; the servers that were started were stopped again, and "
-                    "`looseleaf sandbox delete --dir {}` removes the files",
+        fmt::format("interrupted; the started servers were stopped, and `looseleaf sandbox delete --dir {}` deletes "
+                    "the files",
                     sandbox_directory(options.dir)));
     return exit_status_of_signal(stop_signal());
   }
@@ -64,14 +64,14 @@ ExitStatus start(const Options& options, const Globals& globals) {
 
 void report_stop(const SandboxStop& stop, const Globals& globals) {
   for (const auto number : stop.killed) {
-    print_warning("a server did not end in time and was killed", {{"server", std::to_string(number)}});
+    print_warning("a server did not stop in time and was killed", {{"server", std::to_string(number)}});
   }
   if (globals.json()) {
     print_summary({{"stopped", stop.stopped}});
   }
 }
 
-// A script that cleans up need not know how far it came.
+// Not a failure, so that a script can clean up without knowing whether its sandbox was started.
 ExitStatus nothing_there(const Options& options, const Globals& globals) {
   report_stop({}, globals);
   if (!globals.quiet) {
@@ -159,31 +159,46 @@ Command sandbox_command() {
   const auto options = std::make_shared<Options>();
   Command command;
   command.name = "sandbox";
-  command.summary = "private servers on sockets, for trying and testing";
+  command.summary = "run private servers on sockets, for trials and tests";
   command.parameters = {
       {.name = "ACTION",
        .value = "",
        .help = "what to do",
        .target = &options->action,
        .choices = {"start", "stop", "status", "delete"},
-       .required = true},
+       .required = true,
+       .details =
+           "`start` starts the servers that do not run, keeps the data, and prints the path of the cluster file. If it "
+           "fails, or a signal stops it, it stops the servers that it has started. `stop` stops the servers and keeps "
+           "the data. `status` shows the servers; its exit status is 3 unless all run. `delete` stops the servers and "
+           "deletes the data and everything else that the sandbox created."},
       {.name = "--shards",
        .value = "N",
-       .help = "how many shards a new sandbox gets; 2 if not given",
+       .help = "number of shards of a new sandbox; default 2",
        .target = &options->shards,
        .range = {.least = 1, .most = max_shards}},
       {.name = "--servers",
        .value = "N",
-       .help = "how many servers they share; one each if not given",
+       .help = fmt::format("number of servers that the shards share, at most {}; default one for each shard",
+                           most_sandbox_servers),
        .target = &options->servers,
        .range = {.least = 1, .most = most_sandbox_servers}},
-      {"--dir", "DIR", "where the sandbox is; .sandbox if not given", &options->dir},
+      {.name = "--dir",
+       .value = "DIR",
+       .help = "the directory of the sandbox; default `.sandbox`",
+       .target = &options->dir,
+       .details = "Its path must be short, because sockets have short names."},
   };
   command.details = {
-      "`start` prints the path of the cluster file. It starts what does not run and keeps the data; `delete` removes "
-      "the data and all else that the sandbox made. To stop or delete a sandbox that is not there is no failure."};
-  command.examples = {"export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)", "looseleaf sandbox status",
-                      "looseleaf sandbox delete"};
+      "The servers listen only on sockets in a directory. They outlive the command.",
+      "If there is no sandbox, `stop` and `delete` do nothing and have exit status 0; `status` has exit status 2.",
+      "The environment variable `LOOSELEAF_TEST_SERVER` names another server to start: a program, or a folder that "
+      "holds it in `bin/`."};
+  command.examples = {
+      {"Start a sandbox and use it", "export LOOSELEAF_CLUSTER=$(looseleaf sandbox start --shards 2)\nlooseleaf init"},
+      {"Show its servers", "looseleaf sandbox status"},
+      {"Delete it", "looseleaf sandbox delete"}};
+  command.see_also = {"init"};
   command.opens_store = false;
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

@@ -34,12 +34,12 @@ void print_shards(const Status& status) {
                 std::move(rows));
 }
 
-// A time without its fraction of a second.
+// Cuts off the fraction of a second.
 std::string to_seconds(const std::string& time) {
   return time.substr(0, time.find('.'));
 }
 
-// One line for the shards that agree about an index.
+// Prints one line for all shards that agree about an index.
 void print_indexes(const Status& status) {
   struct Group {
     std::vector<std::uint32_t> shards;
@@ -143,11 +143,10 @@ void print_as_text(const Status& status) {
   print_jobs(status);
 }
 
-// Why shards are not up.
+// Reports why shards are not up.
 ExitStatus report_errors(const Status& status) {
   if (shards_that_are(ShardState::uninitialised, status) == status.shards.size()) {
-    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {},
-                "`looseleaf init` creates what it needs");
+    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {}, "run `looseleaf init`");
   }
   ExitStatus exit_status = ExitStatus::done;
   for (const auto& shard : status.shards) {
@@ -178,9 +177,14 @@ Command status_command() {
   command.name = "status";
   command.summary = "show shards, servers, indexes, and jobs with their progress";
   command.details = {
-      "A shard that is down makes the status 3. One that answers but cannot be used is refused: the status is 2 if the "
-      "cluster file may be wrong, else 3. One on which `init` was not run is uninitialised: the status is 2."};
-  command.examples = {"looseleaf status", "looseleaf status --output json"};
+      "The numbers of entities are the servers' estimates. A job without a holder is shown if it was left half done; a "
+      "cleaner that has ended is not shown.",
+      "If a shard cannot be reached, it is `down` and the exit status is 3. If it answers but cannot be used, it is "
+      "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
+      "it, it is `uninitialised` and the exit status is 2. The reason is on standard error."};
+  command.examples = {{"Show the status as text", "looseleaf status"},
+                      {"Print the status for a program", "looseleaf status --output json"}};
+  command.see_also = {"backfill", "looseleaf.json(5)"};
   command.run = run;
   return command;
 }

@@ -7,17 +7,26 @@ void add_throttle_parameters(Command& command, Throttle& throttle) {
   const std::vector<Parameter> parameters = {
       {.name = "--max-rate",
        .value = "ROWS",
-       .help = "read at most so many rows a second, on all shards together",
+       .help = "read at most this many rows a second, on all shards together",
        .target = &throttle.max_rate,
-       .range = {.least = 1}},
+       .range = {.least = 1},
+       .details = "This is a mean: a delay of at most half a second is made up for."},
       {.name = "--max-load",
        .value = "N",
-       .help = "wait while a server runs more than N statements at once (Threads_running)",
+       .help = "wait while any server runs more than N statements at once, by its `Threads_running`",
        .target = &throttle.max_load,
        .range = {.least = 1}},
-      {"--max-lag", "S", "wait while a replica that the cluster file names is more than S seconds behind",
-       &throttle.max_lag},
-      {"--pause-file", "FILE", "wait while there is such a file", &throttle.pause_file},
+      {.name = "--max-lag",
+       .value = "S",
+       .help = "wait while any replica is more than S seconds behind, does not replicate, or cannot be asked",
+       .target = &throttle.max_lag,
+       .details = "The cluster file lists the `replicas` of a shard. The user needs the privilege REPLICATION CLIENT "
+                  "there, on MariaDB REPLICA MONITOR."},
+      {.name = "--pause-file",
+       .value = "FILE",
+       .help = "wait while this file exists",
+       .target = &throttle.pause_file,
+       .details = "Create the file to pause a running job, and delete it to continue."},
   };
   command.parameters.insert(command.parameters.end(), parameters.begin(), parameters.end());
 }

@@ -35,13 +35,13 @@ std::string junit_file(const Options& options) {
     return {};
   }
   if (!options.report.starts_with(prefix) || options.report.size() == prefix.size()) {
-    throw Error(ErrorCode::usage, "not a kind of report", {{"option", "--report"}, {"value", options.report}},
+    throw Error(ErrorCode::usage, "unknown kind of report", {{"option", "--report"}, {"value", options.report}},
                 "write junit=FILE");
   }
   return options.report.substr(prefix.size());
 }
 
-// The definition files in a folder, in order of name. Schemas of definitions are none.
+// The definition files in a folder, in order of name, without JSON Schemas.
 std::vector<std::string> definition_files(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
@@ -52,11 +52,11 @@ std::vector<std::string> definition_files(const std::string& folder) {
     }
   }
   if (error) {
-    throw Error(ErrorCode::usage, "a folder of definitions cannot be read",
+    throw Error(ErrorCode::usage, "cannot read the folder of definitions",
                 {{"folder", folder}, {"reason", error.message()}});
   }
   if (files.empty()) {
-    throw Error(ErrorCode::usage, "a folder of definitions holds none", {{"folder", folder}},
+    throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},
                 "definitions are files whose names end in .json, but not in .schema.json");
   }
   std::sort(files.begin(), files.end());
@@ -129,26 +129,43 @@ Command verify_command() {
   command.name = "verify";
   command.summary = "prove that indexes and entities agree, or list where they do not";
   command.parameters = {
-      {"TABLE", "", "the indexes to verify; none: all", &options->tables},
-      {"--repair", "", "mend what is found", &options->repair},
-      {"--all", "", "list every finding, not 20 of a kind", &options->all},
+      {"TABLE", "", "the indexes to verify; without one, all", &options->tables},
+      {.name = "--repair",
+       .value = "",
+       .help = "repair what is found, and verify again",
+       .target = &options->repair,
+       .details = "The findings are then those that could not be repaired, and the rows are counted after the repair."},
+      {"--all", "", "list every finding, not only 20 of a kind in an index on a shard", &options->all},
       {.name = "--grace",
        .value = "S",
-       .help = "seconds that a superfluous row may stand before it is a finding; 10 if not given",
+       .help = "seconds that a superfluous row may exist beside a change before it is a finding; default 10",
        .target = &options->grace,
        .range = {.most = longest_seconds}},
-      {"--report", "junit=FILE", "also write a report in JUnit's XML, a test case for each index and shard",
-       &options->report},
-      {"--definitions", "DIR", "also check that exactly the definitions in this folder are in force",
-       &options->definitions},
+      {.name = "--report",
+       .value = "junit=FILE",
+       .help = "also write a report in JUnit's XML, which CI systems show",
+       .target = &options->report,
+       .details =
+           "It has a test case for each index and shard, and for the entities of each shard. If the verification could "
+           "not be completed, a further test case gives the reason."},
+      {.name = "--definitions",
+       .value = "DIR",
+       .help = "also check that exactly the definitions in this folder are active",
+       .target = &options->definitions,
+       .details = "Definitions are files `*.json`, but not `*.schema.json`. If indexes are named, only those are "
+                  "checked."},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
-      "Works on a live store. The status is 0 if everything agrees, or does after a repair, 1 if not, and 3 if not "
-      "everything could be checked."};
-  command.examples = {"looseleaf verify", "looseleaf verify index_user_id --repair",
-                      "looseleaf verify --output json > findings.jsonl",
-                      "looseleaf verify --definitions schemas --report junit=verify.xml"};
+      "The command compares every index with all entities, in both directions, on a live store. It reads every body "
+      "once and lets the servers digest the index rows; it reads only the rows that differ.",
+      "The exit status is 0 if everything agrees, or agrees after a repair, 1 if not, and 3 if not everything could be "
+      "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s."};
+  command.examples = {{"Verify everything", "looseleaf verify"},
+                      {"Repair one index", "looseleaf verify index_user_id --repair"},
+                      {"Write all findings to a file", "looseleaf verify --output json > findings.jsonl"},
+                      {"Verify in a CI job", "looseleaf verify --definitions schemas --report junit=verify.xml"}};
+  command.see_also = {"clean", "backfill"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

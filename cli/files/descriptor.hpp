@@ -1,4 +1,4 @@
-// An open file that is closed when the object goes.
+// An open file descriptor. The destructor closes it.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ class Descriptor {
   }
   ~Descriptor() { close(); }
 
-  // Negative if there is none.
+  // Negative if no file is open.
   [[nodiscard]] int get() const { return number_; }
   void close() {
     if (number_ >= 0) {

@@ -16,7 +16,7 @@ class FileLock {
   // Creates the file if need be and waits for the lock. Throws Error(io).
   explicit FileLock(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (file_.get() < 0 || ::flock(file_.get(), LOCK_EX) != 0) {
-      throw Error(ErrorCode::io, "a lock file cannot be locked", {{"file", path}});
+      throw Error(ErrorCode::io, "cannot lock a file", {{"file", path}});
     }
   }
 

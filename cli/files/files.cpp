@@ -36,7 +36,7 @@ Error unreadable(const std::string& name, int error) {
   return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}});
 }
 
-// Formats by what their files begin with, as no JSON text and no id does.
+// Formats, recognised by the first bytes of a file. No JSON text and no id begins with them.
 struct Packed {
   std::string_view magic, format, unpack;
 };
@@ -50,7 +50,7 @@ constexpr std::array<Packed, 7> packed_formats{{{"\x1F\x8B", "gzip", "zcat"},
                                                 {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
                                                 {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"}}};
 
-// True if more must be read to tell.
+// True if more bytes are needed to recognise a format.
 bool may_begin_packed(std::string_view beginning) {
   return std::any_of(packed_formats.begin(), packed_formats.end(), [&](const Packed& packed) {
     return beginning.size() < packed.magic.size() && packed.magic.starts_with(beginning);
@@ -62,7 +62,7 @@ void refuse_packed(std::string_view beginning, const std::string& name) {
     if (beginning.starts_with(packed.magic)) {
       throw Error(ErrorCode::io, "the input is not UTF-8 text",
                   {{"file", name}, {"format", std::string(packed.format)}},
-                  fmt::format("convert it on its way in: `{} FILE | looseleaf ...`", packed.unpack));
+                  fmt::format("convert it first: `{} FILE | looseleaf ...`", packed.unpack));
     }
   }
 }
@@ -83,7 +83,7 @@ Input::~Input() {
   }
 }
 
-// What is packed is refused as a whole: read as text it would be as many mistakes as it happens to have lines.
+// Refuses a packed file as a whole: as text, every line of it would be an error.
 std::size_t Input::read(char* buffer, std::size_t size) {
   std::size_t got = read_some(buffer, size);
   if (!begun_) {
@@ -182,8 +182,7 @@ void IdReader::end_line() {
 }
 
 Error not_an_id(Error::Context context) {
-  return Error(ErrorCode::usage, "not an id", std::move(context),
-               "an id has 32 hexadecimal digits, dashes are allowed");
+  return Error(ErrorCode::usage, "not an id", std::move(context), "give 32 hexadecimal digits; dashes are allowed");
 }
 
 std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
@@ -201,7 +200,7 @@ std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
 bool means_standard_input(const std::vector<std::string>& ids) {
   const bool given = std::find(ids.begin(), ids.end(), "-") != ids.end();
   if (given && ids.size() > 1) {
-    throw Error(ErrorCode::usage, "ids come either as arguments or from standard input", {},
+    throw Error(ErrorCode::usage, "ids must come either from arguments or from standard input", {},
                 "give - alone, or ids without it");
   }
   return given;

@@ -22,8 +22,8 @@ class Input {
   Input& operator=(const Input&) = delete;
   ~Input();
 
-  // As read(2): what is there, at least one byte. 0 at the end, or as soon as a signal asks to stop.
-  // Throws Error(io), also for what begins like a compressed file or UTF-16.
+  // Like read(2): waits for at least one byte. Returns 0 at the end, or once a signal asks to stop.
+  // Throws Error(io), also if the input begins like a compressed file or like UTF-16.
   std::size_t read(char* buffer, std::size_t size);
 
   [[nodiscard]] bool is_terminal() const;
@@ -36,21 +36,21 @@ class Input {
   bool begun_ = false;
 };
 
-// Throws Error(io) if the file of this name ("-": standard input) is not there, is a directory or may not be read, or a
-// regular file is not text. Opens nothing else: a FIFO would wait for whoever writes to it.
+// Throws Error(io) if the file of this name ("-": standard input) does not exist, is a directory, may not be read, or
+// is a regular file that is not text. Does not open a FIFO, because that would wait for a writer.
 void check_readable(const std::string& name);
 
-// Bytes of a regular file, or of one that standard input comes from; absent for anything else. Opens nothing.
+// The size in bytes of a regular file, also as standard input; absent for anything else. Opens nothing.
 [[nodiscard]] std::optional<std::uint64_t> size_of_input(const std::string& name);
 
-// True if a file of this path is there and is the one that an input ("-": standard input) comes from. Opens nothing.
+// True if `path` is a regular file and `input` ("-": standard input) is the same file. Opens nothing.
 [[nodiscard]] bool is_same_file(const std::string& path, const std::string& input);
 
 // One line that should hold an id.
 struct IdLine {
   std::uint64_t line = 0;  // counted from 1
   std::string text;        // trimmed; the first 256 bytes of a longer one
-  std::optional<Uuid> id;  // absent if the text is none
+  std::optional<Uuid> id;  // absent if the text is not an id
 };
 
 // Reads ids one per line; blank lines are skipped.
@@ -58,7 +58,7 @@ class IdReader {
  public:
   explicit IdReader(Input& input) : input_(input) {}
 
-  // What has arrived, `limit` lines at most; waits for the first. Empty at the end. Throws Error(io).
+  // The lines that have arrived, at most `limit`; waits for the first. Empty at the end. Throws Error(io).
   [[nodiscard]] std::vector<IdLine> next(std::size_t limit);
 
  private:
@@ -72,16 +72,16 @@ class IdReader {
   bool ended_ = false;
 };
 
-// The complaint about a text that is none.
+// The error for a text that is not an id.
 [[nodiscard]] Error not_an_id(Error::Context context);
 
-// Ids given as arguments. Throws Error(usage) at the first that is none.
+// Parses ids that are arguments. Throws Error(usage) for the first text that is not an id.
 [[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);
 
-// True for the single argument "-". Throws Error(usage) if "-" stands among others.
+// True for the single argument "-". Throws Error(usage) if there are other arguments beside it.
 [[nodiscard]] bool means_standard_input(const std::vector<std::string>& ids);
 
-// Tells somebody who started the command without input what it waits for.
+// If the input is a terminal, prints a note that the command waits for input.
 void hint_if_terminal(const Input& input, std::string_view what);
 
 }  // namespace looseleaf::cli

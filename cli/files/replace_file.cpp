@@ -16,7 +16,7 @@ std::string unfinished_of(const std::string& path) {
 
 [[noreturn]] void refuse(const std::string& path, const std::error_code& error) {
   throw Error(ErrorCode::io, "a file cannot be written", {{"file", path}, {"reason", error.message()}},
-              "its folder must exist and be writable: a new file is written there and takes the old one's place");
+              "make sure that its folder exists and is writable: a new file is written there and then renamed");
 }
 
 }  // namespace

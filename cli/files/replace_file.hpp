@@ -1,4 +1,4 @@
-// Files that others read while they are written.
+// Writes files that other programs may read at the same time.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,14 @@
 
 namespace looseleaf::cli {
 
-// Gives a file new contents all at once: whoever reads it sees the old ones or the new ones, never a part. Throws
+// Replaces the contents of a file atomically: a reader sees the old contents or the new ones, never a part. Throws
 // Error(io).
 void replace_file(const std::string& path, std::string_view contents, std::filesystem::perms mode);
 
-// Throws Error(io) as replace_file would if nothing can be written there: for a file that is due only after long work.
+// Throws Error(io) if replace_file would fail. Call it before long work whose result goes into the file.
 void check_replaceable(const std::string& path);
 
-// Of a file for everybody to read, and of one for its owner alone.
+// The modes of a file that everybody may read, and of one that only its owner may read.
 inline constexpr auto public_file = std::filesystem::perms{0644};
 inline constexpr auto private_file = std::filesystem::perms{0600};
 

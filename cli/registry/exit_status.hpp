@@ -7,12 +7,12 @@
 
 namespace looseleaf::cli {
 
-// In order of strength: where several apply, the greatest is the process's.
+// If several apply, the process ends with the greatest.
 enum class ExitStatus : int {
   done = 0,
-  negative = 1,       // done, with a negative answer
-  usage = 2,          // bad usage, cluster file, definition or id on the command line; an index not to be queried
-  failed = 3,         // could not be done, or not all of it
+  negative = 1,       // succeeded with a negative answer
+  usage = 2,          // wrong usage, cluster file, definition or id on the command line; an index that is not ready
+  failed = 3,         // failed, or could not do everything
   interrupted = 130,  // SIGINT
   terminated = 143,   // SIGTERM
 };
@@ -25,7 +25,7 @@ enum class ExitStatus : int {
   return signal == SIGTERM ? ExitStatus::terminated : ExitStatus::interrupted;
 }
 
-// `signal` is the one that asked the process to stop, 0 if none did.
+// `signal` is the signal that asked the process to stop, or 0.
 [[nodiscard]] constexpr ExitStatus exit_status_of(ErrorCode code, int signal) {
   switch (code) {
     case ErrorCode::usage:

@@ -1,5 +1,9 @@
-// The options that every command understands.
+// The options that every command understands, and how parameters are written and described.
 #include "cli/registry/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
 
 namespace looseleaf::cli {
 
@@ -7,39 +11,57 @@ std::vector<Parameter> common_parameters(Globals& globals) {
   return {
       {.name = "--cluster",
        .value = "FILE",
-       .help = "the cluster file (else $LOOSELEAF_CLUSTER, ./looseleaf.json, /etc/looseleaf/cluster.json)",
+       .help = "the cluster file",
        .target = &globals.cluster,
-       .for_store = true},
+       .for_store = true,
+       .details = "Without it the program uses `$LOOSELEAF_CLUSTER`, else `./looseleaf.json`, else "
+                  "`/etc/looseleaf/cluster.json`."},
       {.name = "--defaults-file",
        .value = "FILE",
-       .help = "the option file with user and password, in place of the usual ones",
+       .help = "the option file with user and password",
        .target = &globals.defaults_file,
-       .for_store = true},
+       .for_store = true,
+       .details = "It replaces the usual option files and the one that the cluster file names."},
       {.name = "--ssl-mode",
        .value = "MODE",
        .help = "how connections are encrypted",
        .target = &globals.ssl_mode,
        .choices = {"disabled", "preferred", "required", "verify-ca", "verify-identity"},
-       .for_store = true},
-      {"--output", "FORMAT", "what standard output is written in", &globals.output, {"text", "json"}},
-      {"--quiet", "", "no ids, no notes, no progress; errors and warnings only", &globals.quiet},
-      {.name = "--verbose",
+       .for_store = true,
+       .details = "It takes precedence over the cluster file and the option files."},
+      {.name = "--output",
+       .value = "FORMAT",
+       .help = "the format of standard output",
+       .target = &globals.output,
+       .choices = {"text", "json"},
+       .details = "`json` is JSON Lines with a summary object last."},
+      {.name = "--quiet",
        .value = "",
-       .help = "say more about what is done",
-       .target = &globals.verbose,
-       .for_store = true},
-      {"--color", "WHEN", "colours in messages", &globals.color, {"auto", "always", "never"}},
+       .help = "print no ids, no notes and no progress",
+       .target = &globals.quiet,
+       .details = "Errors and warnings are always printed."},
+      {.name = "--verbose", .value = "", .help = "print more notes", .target = &globals.verbose, .for_store = true},
+      {.name = "--color",
+       .value = "WHEN",
+       .help = "colours in messages",
+       .target = &globals.color,
+       .choices = {"auto", "always", "never"},
+       .details = "With `auto` messages have colours if standard error is a terminal, unless `NO_COLOR` is set or "
+                  "`TERM` is `dumb`."},
       {.name = "--progress",
        .value = "WHEN",
-       .help = "show how far a long job is",
+       .help = "show the progress of a long job",
        .target = &globals.progress,
        .choices = {"auto", "off"},
-       .for_store = true},
+       .for_store = true,
+       .details = "With `auto` a terminal shows a line that is redrawn; elsewhere a line is printed now and then."},
       {.name = "--timeout",
        .value = "S",
-       .help = "seconds for one operation with all its retries; 30 if not given",
+       .help = "seconds for one operation with all its retries; default 30",
        .target = &globals.timeout,
-       .for_store = true},
+       .for_store = true,
+       .details = "Connecting takes at most 5 s. If a shard does not answer within 2 s, the program prints a warning "
+                  "once."},
   };
 }
 
@@ -49,6 +71,59 @@ std::vector<Parameter> common_parameters_for(const Command* command, Globals& gl
     std::erase_if(parameters, [](const Parameter& parameter) { return parameter.for_store; });
   }
   return parameters;
+}
+
+std::vector<Parameter> help_parameters(const Command* command) {
+  bool* const nowhere = nullptr;
+  std::vector<Parameter> parameters = {
+      {.name = "--help",
+       .value = "",
+       .help = "print the full help",
+       .target = nowhere,
+       .details = "`--help` and `-h` may be anywhere on the line. The help is as wide as a terminal of 60 to 120 "
+                  "columns."},
+      {.name = "-h", .value = "", .help = "print examples and a list of the options", .target = nowhere},
+  };
+  if (command == nullptr) {
+    parameters.push_back({.name = "--version", .value = "", .help = "print the version", .target = nowhere});
+  }
+  return parameters;
+}
+
+std::string term_of(const Parameter& parameter) {
+  if (parameter.is_option()) {
+    return parameter.value.empty() ? parameter.name : parameter.name + ' ' + parameter.value;
+  }
+  std::string term = parameter.name + (parameter.is_list() ? "..." : "");
+  return parameter.required ? term : '[' + term + ']';
+}
+
+std::string usage_of(const Command& command) {
+  std::string usage = fmt::format("looseleaf {} [OPTION...]", command.name);
+  for (const auto& parameter : command.parameters) {
+    if (!parameter.is_option()) {
+      usage += ' ' + term_of(parameter);
+    }
+  }
+  return usage;
+}
+
+std::string as_sentence(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    text += '.';
+  }
+  return text;
+}
+
+std::string summary_of(const Parameter& parameter) {
+  return as_sentence(parameter.choices.empty()
+                         ? parameter.help
+                         : fmt::format("{}: {}", parameter.help, fmt::join(parameter.choices, ", ")));
+}
+
+std::string description_of(const Parameter& parameter) {
+  return summary_of(parameter) + (parameter.details.empty() ? "" : ' ' + parameter.details);
 }
 
 }  // namespace looseleaf::cli

@@ -1,4 +1,5 @@
-// The commands as data: what the parser, the help and the completions are made from.
+// The commands as data. The parser, the help, the completions, the manual pages and the tables of options in
+// docs/operations.md are made from it, so that every option is described once.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +39,22 @@ struct Parameter {
   // What stands for an option's value in the help; empty for flags and arguments. This, or an argument's name, also
   // says what completes it: FILE, DIR, INDEX, TABLE, COND (conditions on the index named first), ID.
   std::string value;
-  std::string help;
+  std::string help;  // one sentence, without a capital letter and a full stop; `backticks` enclose literal text
   Target target;
   std::vector<std::string> choices = {};  // what the value may be; empty: anything
   bool required = false;                  // arguments only
   Range range = {};                       // of a whole number
-  bool for_store = false;                 // of common options: of no use to a command that opens no store
+  bool for_store = false;                 // of common options: has no effect on a command that opens no store
+  std::string details = {};               // further sentences
 
   [[nodiscard]] bool is_option() const { return name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool*>(target); }
   [[nodiscard]] bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target); }
+};
+
+struct Example {
+  std::string purpose;  // without a full stop
+  std::string command;  // one or more lines; one that continues the line before is indented by two spaces
 };
 
 // One command. The targets must live as long as it does; `run` usually owns them.
@@ -55,8 +62,9 @@ struct Command {
   std::string name;
   std::string summary;  // one line, without a full stop
   std::vector<Parameter> parameters;
-  std::vector<std::string> details;  // paragraphs for the command's own help
-  std::vector<std::string> examples;
+  std::vector<std::string> details;  // paragraphs; `backticks` enclose literal text
+  std::vector<Example> examples;
+  std::vector<std::string> see_also;  // other commands, or manual pages with their section: "looseleaf.json(5)"
   bool opens_store = true;
   std::function<ExitStatus(const Globals&)> run;
 };
@@ -67,7 +75,24 @@ using Registry = std::vector<Command>;
 // The common options, writing into `globals`. Every command takes all of them.
 [[nodiscard]] std::vector<Parameter> common_parameters(Globals& globals);
 
-// Those of them that are of use to the command, if there is one.
+// The common options that have an effect on the command; all of them without a command.
 [[nodiscard]] std::vector<Parameter> common_parameters_for(const Command* command, Globals& globals);
+
+// The options that print help or the version and run nothing. Their targets are null.
+[[nodiscard]] std::vector<Parameter> help_parameters(const Command* command);
+
+// "--limit N", "FILE...", "[TABLE...]": the parameter in a usage line.
+[[nodiscard]] std::string term_of(const Parameter& parameter);
+
+// "looseleaf get [OPTION...] ID..."
+[[nodiscard]] std::string usage_of(const Command& command);
+
+// The text with a capital letter and a full stop.
+[[nodiscard]] std::string as_sentence(std::string text);
+
+// What the parameter does, as a sentence that lists its choices; without its details.
+[[nodiscard]] std::string summary_of(const Parameter& parameter);
+// The same with its details.
+[[nodiscard]] std::string description_of(const Parameter& parameter);
 
 }  // namespace looseleaf::cli

@@ -1,4 +1,4 @@
-// Every series is there from the first scrape on, so that alerts have something to compare with.
+// Prints every series from the first scrape on, so that alerts have a value to compare with.
 #include "cli/report/clean_metrics.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
 }
 
 std::string CleanMetrics::text() const {
-  std::string text = family("entities_checked_total", "counter", "Entities whose index rows were looked at.") +
+  std::string text = family("entities_checked_total", "counter", "Entities whose index rows were checked.") +
                      sample("entities_checked_total", "", report_.checked);
   text += family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");
   for (const FindingKind kind : row_kinds) {
@@ -42,21 +42,22 @@ std::string CleanMetrics::text() const {
     text += sample("rows_repaired_total", fmt::format("{{kind=\"{}\"}}", to_string(kind)),
                    found == report_.mended.end() ? 0 : found->second);
   }
-  text += family("tombstones_purged_total", "counter", "Deleted entities whose last trace was removed.") +
+  text += family("tombstones_purged_total", "counter", "Tombstones that were purged.") +
           sample("tombstones_purged_total", "", report_.purged);
-  text += family("passes_total", "counter", "Passes over what changed, by how they ended; failed sweeps too.") +
+  text += family("passes_total", "counter", "Passes over the changes, by result; also failed sweeps.") +
           sample("passes_total", "{result=\"success\"}", passes_) +
           sample("passes_total", "{result=\"failure\"}", failures_);
-  text += family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: no server's.");
+  text +=
+      family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: another reason.");
   for (const auto& [number, count] : report_.failures) {
     text += sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
   }
-  text += family("watermark_lag_seconds", "gauge", "Age of the oldest change that may not have been looked at.");
+  text += family("watermark_lag_seconds", "gauge", "Age of the oldest change that may not have been checked.");
   for (std::size_t shard = 0; shard < lags_.size(); ++shard) {
     text += sample("watermark_lag_seconds", fmt::format("{{shard=\"{}\"}}", shard), lags_[shard].count());
   }
   if (last_success_) {
-    text += family("last_success_timestamp_seconds", "gauge", "When a pass was last finished.") +
+    text += family("last_success_timestamp_seconds", "gauge", "Time when the last pass was completed.") +
             sample("last_success_timestamp_seconds", "", *last_success_);
   }
   return text;

@@ -1,4 +1,4 @@
-// What a cleaner has done, as Prometheus reads it from a file.
+// The metrics of a cleaner, in a file that Prometheus reads.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace looseleaf::cli {
 
-// Counts passes, and renders them in the text format of Prometheus (exposition format 0.0.4). Its counters begin with
-// the process.
+// Counts passes, and renders them in the text format of Prometheus (exposition format 0.0.4). The counters start at 0
+// with the process.
 class CleanMetrics {
  public:
   void count(const CleanPass& pass, std::time_t now);

@@ -1,4 +1,4 @@
-// Failures that are alike, told a few times at most.
+// Prints similar failures only a few times, and counts the others.
 #include "cli/report/failure_digest.hpp"
 
 #include <algorithm>

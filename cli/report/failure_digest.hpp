@@ -1,5 +1,5 @@
-// Failures that are alike, told a few times at most: a dead shard can fail a million entities, and a file that holds
-// none has as many mistakes as lines.
+// Prints similar failures only a few times, and counts the others: a dead shard can fail a million entities, and a file
+// that is not JSON has an error in every line.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace looseleaf::cli {
 
-// Prints so many failures of a kind in full and counts the ones like them.
+// Prints a number of failures of each kind in full and counts the others.
 class FailureDigest {
  public:
-  // `things` are what fails: "entities". Without a number all are printed.
+  // `things` names what fails, such as "entities". Without a number all failures are printed.
   FailureDigest(std::string things, std::optional<std::uint64_t> printed_of_a_kind)
       : things_(std::move(things)), printed_of_a_kind_(printed_of_a_kind) {}
 
   void add(const Error& error);
-  // Prints how many more there were of each, with a hint that may be empty.
+  // Prints how many more failures of each kind there were, with a hint that may be empty.
   void finish(const std::string& hint) const;
 
  private:
-  // What makes failures alike: everything but the entity.
+  // Failures are of the same kind if they differ only in the entity.
   using Kind = std::pair<std::string, Error::Context>;
 
   const std::string things_;

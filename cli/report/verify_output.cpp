@@ -1,4 +1,4 @@
-// What verify says.
+// The output of verify.
 #include "cli/report/verify_output.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::uint64_t count_of(const VerifyReport::Count& count, FindingKind kind) {
   return found == count.findings.end() ? 0 : found->second;
 }
 
-// Duplicates are rare, and lines have to fit.
+// Leaves out the column of duplicates if there are none, so that lines stay short.
 std::vector<FindingKind> kinds_shown(const VerifyReport& report) {
   std::vector<FindingKind> kinds(std::begin(row_kinds), std::end(row_kinds));
   const bool duplicates = std::any_of(report.counts.begin(), report.counts.end(), [](const auto& count) {
@@ -156,8 +156,8 @@ void VerifyOutput::print_notes(const VerifyReport& report) const {
     return;
   }
   if (report.looked_again > 0) {
-    print_note(fmt::format("{} compared again, {} of them in flight",
-                           counted(report.looked_again, "entity", "entities"), grouped(report.in_flight)));
+    print_note(fmt::format("{} rechecked, {} {} being written", counted(report.looked_again, "suspect", "suspects"),
+                           grouped(report.in_flight), report.in_flight == 1 ? "was" : "were"));
   }
   std::string note = fmt::format("{} verified: {}", counted(report.entities, "entity", "entities"),
                                  report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));

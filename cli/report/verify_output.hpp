@@ -1,4 +1,4 @@
-// What verify says: findings, samples of them or all, and a summary; in text, JSON and JUnit's XML.
+// The output of verify: all findings or samples, and a summary, as text, JSON and JUnit's XML.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@
 
 namespace looseleaf::cli {
 
-// In text this many of a kind in an index on a shard are shown, unless all are asked for; in JUnit's XML at most.
+// The most findings of a kind in an index on a shard that JUnit's XML has, and that text shows without --all.
 inline constexpr std::uint64_t samples_of_a_kind = 20;
 
 // Receives findings one by one. One call at a time.
 class VerifyOutput {
  public:
-  // `files`: of tables that were declared in a folder of definitions, the file's name.
+  // `files`: the name of the file that declares a table, for the tables of a folder of definitions.
   VerifyOutput(const Globals& globals, bool all, bool repair, std::map<std::string, std::string> files)
       : globals_(globals), all_(all), repair_(repair), files_(std::move(files)) {}
 
@@ -29,8 +29,8 @@ class VerifyOutput {
   // Call it once, when the verification has ended.
   void finish(const VerifyReport& report);
 
-  // A test suite with a case for each index and shard, and for each shard's entities. `error`, unless null, is why the
-  // verification did not come to its end: then there is a case that says so.
+  // A test suite with a case for each index and shard, and for each shard's entities. `error`, unless null, is the
+  // reason why the verification was not completed, and becomes a test case.
   [[nodiscard]] std::string junit(const VerifyReport& report, std::uint32_t shards, const Error* error) const;
 
  private:

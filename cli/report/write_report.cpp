@@ -1,4 +1,4 @@
-// What put and delete say.
+// The output of put and delete.
 #include "cli/report/write_report.hpp"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ Error::Context place(WriteKind kind, const std::string& input, Position position
   return context;
 }
 
-// The error with the place in front; a line that it brings itself is nearer to the mistake.
+// Puts the place in front of the error's context. A line in the context itself is more exact and takes precedence.
 Error placed(const Error& error, Error::Context place) {
   const auto has = [&](const std::string& key) {
     return std::any_of(error.context().begin(), error.context().end(),
@@ -74,7 +74,7 @@ RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(
 }
 
 void RejectsFile::empty() {
-  if (::ftruncate(::fileno(file_.get()), 0) != 0 && errno != EINVAL) {  // a pipe keeps nothing
+  if (::ftruncate(::fileno(file_.get()), 0) != 0 && errno != EINVAL) {  // a pipe has no old contents
     note_failure();
   }
 }
@@ -102,7 +102,7 @@ WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::stri
     : kind_(kind),
       globals_(globals),
       rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
-      // Nobody reads more on a terminal, and the first ones would be gone. A log has them all.
+      // More messages would push the first ones off a terminal. A log gets all of them.
       rejections_("entities",
                   messages_on_terminal() && !globals.verbose ? std::optional(rejections_on_terminal) : std::nullopt) {}
 
@@ -120,9 +120,9 @@ void WriteReport::begin_input(const std::string& name, std::uint64_t first_seque
 void WriteReport::end_input(bool stopped_early, std::uint64_t given) {
   const Lock lock(mutex_);
   if (reading_long_piece_) {
-    put_off(Piece{}, given);  // its end could not be read
+    put_off(Piece{}, given);  // the end of the piece could not be read
   }
-  if (stopped_early) {  // the reader's last piece says so
+  if (stopped_early) {  // the last piece of the reader has the reason
     status_ = stronger(status_, ExitStatus::negative);
   }
 }
@@ -273,15 +273,18 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
 void WriteReport::check_output() {
   if (const int error = data_output().take_error(); error != 0) {
     status_ = stronger(status_, ExitStatus::failed);
-    print_error(Error(ErrorCode::io, "cannot print ids any more", {{"reason", std::strerror(error)}},
-                      kind_ == WriteKind::put ? "storing goes on" : "deleting goes on"));
+    print_error(Error(ErrorCode::io,
+                      fmt::format("{}; entities are still being {}",
+                                  error == EPIPE ? "standard output was closed" : "cannot write to standard output",
+                                  kind_ == WriteKind::put ? "stored" : "deleted"),
+                      {{"reason", std::strerror(error)}}));
   }
 }
 
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
   failures_.finish({});
-  rejections_.finish("--verbose tells of each");
+  rejections_.finish("give --verbose to see each of them");
   if (globals_.json()) {
     Json summary;
     summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];
@@ -300,7 +303,7 @@ ExitStatus WriteReport::finish() {
     if (!rejects_->failure().empty()) {
       status_ = stronger(status_, ExitStatus::failed);
       print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}},
-                        "not everything that was rejected is in it; the messages name the lines"));
+                        "see the messages for the rejected lines: the file does not have all of them"));
     }
   }
   print_note_of_counts();
@@ -321,7 +324,7 @@ void WriteReport::print_note_of_counts() const {
     }
   }
   if (hopeless_ || stop_requested()) {
-    text += "; what followed in the input was not read";
+    text += "; the rest of the input was not read";
   }
   print_note(text);
 }

@@ -1,4 +1,4 @@
-// What put and delete say: ids on standard output, failures on standard error, rejected texts in a file.
+// The output of put and delete: ids on standard output, failures on standard error, rejected texts in a file.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@
 
 namespace looseleaf::cli {
 
-// The file that receives what could not be stored. Not thread-safe.
+// The file for entities that could not be stored. Not thread-safe.
 class RejectsFile {
  public:
   // Throws Error(io).
   explicit RejectsFile(const std::string& path);
 
-  // Throws away what an earlier run left in it.
+  // Deletes the contents of an earlier run.
   void empty();
-  // A piece that is not `complete` goes on in the next one; a complete one is followed by a line end.
+  // If a piece is not `complete`, the next call continues it. A complete one gets a line break.
   void write(std::string_view piece, bool complete);
   void flush();
-  // Empty, or why something could not be written.
+  // The reason of a failed write; empty without one.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
@@ -48,31 +48,31 @@ class RejectsFile {
 
 enum class WriteKind { put, remove };
 
-// Takes results from the write stream's thread and what the reader refused from the reading thread.
+// Takes results from the write stream's thread, and rejected input from the reading thread.
 class WriteReport {
  public:
   // `rejects` is a file name or empty.
   WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects);
 
-  // Once the store is there to be written to: until then the rejects file keeps what it holds.
+  // Call it once the store is open: it empties the rejects file.
   void begin();
   // Results from `first_sequence` on belong to this input.
   void begin_input(const std::string& name, std::uint64_t first_sequence);
   void end_input(bool stopped_early, std::uint64_t given);
-  // An input that could not be read (on).
+  // Reports an input that could not be read to its end.
   void input_failed(const Error& error);
 
   void take(const WriteResult& result);
-  // `given` texts came before the piece, which is reported when all of them are. False if much is put off so: what was
-  // given should be waited for.
+  // `given` texts came before the piece, and it is reported after them. False if many pieces are delayed: then wait for
+  // the results of these texts.
   [[nodiscard]] bool reject(Piece piece, std::uint64_t given);
   void reject(const IdLine& line);
 
-  // True once going on makes no sense: the cluster file is wrong.
+  // True once it is useless to continue, because the cluster file is wrong.
   [[nodiscard]] bool hopeless() const;
   [[nodiscard]] std::uint64_t done() const;
 
-  // Call when the last result was taken. Prints what remains to be said.
+  // Call it after the last result. Prints the summary.
   [[nodiscard]] ExitStatus finish();
 
  private:

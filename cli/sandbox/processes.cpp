@@ -38,7 +38,7 @@ std::vector<char*> pointers(std::vector<std::string>& command) {
 Descriptor memory_file(const char* name) {
   Descriptor file(::memfd_create(name, MFD_CLOEXEC));
   if (file.get() < 0) {
-    throw Error(ErrorCode::io, "a file in memory cannot be made", {{"reason", std::strerror(errno)}});
+    throw Error(ErrorCode::io, "cannot create a file in memory", {{"reason", std::strerror(errno)}});
   }
   return file;
 }
@@ -53,7 +53,7 @@ void write_all(int file, std::string_view bytes) {
   }
 }
 
-// Reads without moving the position, which the child shares.
+// Reads without moving the file position, because the child shares it.
 std::string content(const Descriptor& file) {
   std::string bytes;
   std::array<char, 65536> buffer{};

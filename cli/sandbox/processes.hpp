@@ -28,15 +28,15 @@ class Process {
   [[nodiscard]] static Process start(const std::vector<std::string>& command, std::string_view input = {});
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
-  // Kills and reaps a process that nobody waited for.
+  // Kills and reaps a process that was not waited for.
   ~Process();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // What it has printed so far.
+  // The output so far.
   [[nodiscard]] std::string out() const;
   [[nodiscard]] std::string err() const;
-  // Waits for its end; once.
+  // Waits for the end of the process. Call it once.
   ProcessResult wait();
 
  private:

@@ -1,5 +1,5 @@
 # Private servers in a directory, for `looseleaf sandbox` and for the tests.
-# Whoever links it brings looseleaf::Error: the CLI by the shared library, the tests by the layers.
+# A program that links it must also link looseleaf::Error: the CLI links the shared library, the tests link the layers.
 include_guard(GLOBAL)
 add_library(looseleaf_sandbox STATIC
   "${CMAKE_CURRENT_LIST_DIR}/processes.cpp"

@@ -126,7 +126,7 @@ bool holds_nothing(const std::string& dir) {
 }
 
 Error disagreement(const std::string& dir, const char* what, const std::string& has, const std::string& wanted) {
-  return Error(ErrorCode::usage, "the sandbox was created otherwise",
+  return Error(ErrorCode::usage, "the sandbox exists with different options",
                {{"dir", dir}, {"option", what}, {"has", has}, {"wanted", wanted}},
                "leave the option out, delete the sandbox first, or use another directory");
 }
@@ -240,7 +240,7 @@ void Sandbox::kill_server(std::uint32_t number) {
 }
 
 void Sandbox::create(const SandboxOptions& options) {
-  // The marker is looked for last: another process may be creating this sandbox.
+  // Check the marker last, because another process may be creating this sandbox.
   if (!holds_nothing(dir_) && !fs::exists(fs::path(dir_) / marker_name)) {
     throw not_a_sandbox(dir_);
   }
@@ -249,12 +249,12 @@ void Sandbox::create(const SandboxOptions& options) {
   if (servers_ > shards_) {
     throw Error(ErrorCode::usage, "more servers than shards",
                 {{"servers", std::to_string(servers_)}, {"shards", std::to_string(shards_)}},
-                "every server holds a shard at least: raise --shards, or lower --servers");
+                "raise --shards or lower --servers: every server holds at least one shard");
   }
   if (servers_ > most_sandbox_servers) {
     throw Error(ErrorCode::usage, "too many servers for one machine",
                 {{"servers", std::to_string(servers_)}, {"most", std::to_string(most_sandbox_servers)}},
-                "many shards may share a server: give --servers");
+                "give --servers: several shards may share a server");
   }
   if (const std::string socket = fmt::format("{}/s{}.sock", dir_, servers_ - 1); socket.size() > longest_socket_path) {
     throw Error(ErrorCode::usage, "the directory's name is too long for sockets in it",
@@ -331,12 +331,12 @@ void Sandbox::save() const {
   replace_file(dir_ + "/" + marker_name, text, private_file);
 }
 
-// Leaves a file alone that is there already: its owner may have added to it.
+// Does not change an existing file, because its owner may have added to it.
 void Sandbox::write_cluster_file() const {
   if (fs::exists(cluster_file())) {
     return;
   }
-  // An option file of its own keeps the user's ~/.my.cnf out.
+  // With an option file of its own, the sandbox ignores the user's ~/.my.cnf.
   const std::string option_file = dir_ + "/client.cnf";
   replace_file(option_file, "[client]\nuser=root\n", private_file);
   std::string text = "{\n  \"shards\": [\n";
@@ -406,7 +406,7 @@ SandboxStop Sandbox::stop_servers(const std::vector<std::uint32_t>& numbers, int
   return result;
 }
 
-// The names ending in .new are of what a start that was interrupted left unfinished.
+// An interrupted start may have left unfinished files, whose names end in .new.
 void Sandbox::remove_files() const {
   std::vector<std::string> paths;
   for (const std::uint32_t number : all()) {
@@ -418,8 +418,8 @@ void Sandbox::remove_files() const {
   for (const char* name : {"cache", "client.cnf", "client.cnf.new", "looseleaf.json", "looseleaf.json.new"}) {
     paths.push_back(dir_ + "/" + name);
   }
-  // The marker goes last: if removing is interrupted, the rest can still be recognised and removed. Nobody starts a
-  // server where no marker is, so that the lock is not needed any more.
+  // Delete the marker last: if this is interrupted, the rest can still be recognised and deleted. Without a marker no
+  // process starts a server, so the lock is not needed after that.
   const std::string marker = dir_ + "/" + marker_name;
   paths.insert(paths.end(), {marker + ".new", marker, dir_ + "/lock"});
   for (const std::string& path : paths) {

@@ -22,8 +22,8 @@ struct SandboxOptions {
   std::uint32_t servers = 0;              // 0: as the sandbox has already, else one a shard
   std::string server;                     // a server program or its folder; empty: see find_server()
   std::uint32_t buffer_pool_mib = 0;      // of each server; 0: as the sandbox has already, else 128
-  std::vector<std::string> extra_args;    // given to every server last, so they win; empty: as the sandbox has already
-  std::function<void()> between = [] {};  // called all the time while servers start; may throw to give up
+  std::vector<std::string> extra_args;    // of every server, after all others; empty: as the sandbox has already
+  std::function<void()> between = [] {};  // called repeatedly while servers start; may throw to stop the start
 };
 
 struct SandboxServer {
@@ -42,29 +42,29 @@ struct SandboxStatus {
 
 struct SandboxStop {
   std::uint32_t stopped = 0;          // servers that ran
-  std::vector<std::uint32_t> killed;  // those of them that did not end within 30 s and were killed
+  std::vector<std::uint32_t> killed;  // servers that did not stop within 30 s and were killed
 };
 
 struct SandboxRemoval {
   SandboxStop stop;
-  std::size_t left = 0;  // files and directories that are not the sandbox's; unless 0 its directory stays, for them
+  std::size_t left = 0;  // files and directories of others; if there are any, the directory is not deleted
 };
 
 // The absolute path; empty: .sandbox in the working directory.
 [[nodiscard]] std::string sandbox_directory(const std::string& dir);
 
-// Servers outlive the object and the process. They listen on sockets in the directory only, which is its owner's only.
-// Shard k is on server k % servers; its database is `looseleaf`, or `looseleaf_k` where servers hold several.
+// Servers outlive the object and the process. They listen only on sockets in the directory, which only its owner may
+// enter. Shard k is on server k % servers; its database is `looseleaf`, or `looseleaf_k` where servers hold several.
 // Operations on one directory by several processes follow one another. All throw Error(usage) if the directory is
 // not a sandbox or disagrees with the options, and Error(io) with the end of the server's log if a server fails.
 class Sandbox {
  public:
-  // Creates the sandbox unless it is there, and starts every server that does not run; data is kept. If that fails, or
-  // `between` throws, those that were started are stopped again.
+  // Creates the sandbox unless it exists, and starts every server that does not run; data is kept. If that fails, or
+  // `between` throws, it stops the servers that it has started.
   static Sandbox start(const SandboxOptions& options);
-  // A sandbox that is there already; starts nothing.
+  // Opens an existing sandbox; starts nothing.
   [[nodiscard]] static Sandbox open(const std::string& dir);
-  // The same; absent if there is no such directory or nothing in it.
+  // Opens an existing sandbox; absent if the directory does not exist or is empty.
   [[nodiscard]] static std::optional<Sandbox> find(const std::string& dir);
 
   [[nodiscard]] std::string dir() const { return dir_; }
@@ -76,10 +76,10 @@ class Sandbox {
   [[nodiscard]] SandboxStatus status() const;
 
   SandboxStop stop();
-  // Stops the servers and removes what the sandbox made, with all data, then the directory if nothing else is in it.
+  // Stops the servers and deletes everything that the sandbox created, then the directory if nothing else is in it.
   SandboxRemoval remove();
 
-  // One server: start and wait until it answers, end in order, or end as a crash does. Nothing if it is so already.
+  // Starts a server and waits until it answers, stops it, or kills it. No effect if it is already in that state.
   void start_server(std::uint32_t number);
   void stop_server(std::uint32_t number);
   void kill_server(std::uint32_t number);

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Counts up when templates are made differently, so that old ones are not used.
+// Increase it when templates are created in another way, so that old ones are not used.
 constexpr int template_recipe = 1;
 
 std::string environment(const char* name) {
@@ -120,7 +120,7 @@ std::string mariadb_bootstrap_sql(const ServerProgram& server) {
               "install the server's share/ folder beside its program");
 }
 
-// Throws if the command failed, with the end of what it said.
+// Throws if the command failed, with the end of its output.
 void check_success(const std::vector<std::string>& command, const ProcessResult& result, const char* what) {
   if (result.status == 0) {
     return;
@@ -146,7 +146,7 @@ void bootstrap(const ServerProgram& server, const fs::path& datadir) {
     run_bootstrap({server.path, "--no-defaults", "--initialize-insecure", "--innodb-redo-log-capacity=8M",
                    "--skip-log-bin", datadir_option},
                   {});
-    fs::remove(datadir / "auto.cnf");  // each server is to draw an identity of its own
+    fs::remove(datadir / "auto.cnf");  // each server creates an identity of its own
     return;
   }
   fs::create_directories(datadir);

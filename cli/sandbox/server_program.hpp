@@ -19,7 +19,7 @@ struct ServerProgram {
 
 // Makes `datadir` (which must not exist) a fresh data directory whose root logs in on the socket without a password.
 // It is a copy of a template, kept per server version in the user's cache, else in `fallback_cache`.
-// Safe against other processes that do the same. Throws Error(io) with the server's own words.
+// Safe against other processes that do the same. Throws Error(io) with the server's output.
 void create_data_directory(const ServerProgram& server, const std::string& datadir, const std::string& fallback_cache);
 
 }  // namespace looseleaf::cli

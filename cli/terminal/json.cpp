@@ -1,4 +1,4 @@
-// What JSON says of errors.
+// Errors as JSON.
 #include "cli/terminal/json.hpp"
 
 #include <algorithm>

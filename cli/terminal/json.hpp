@@ -10,18 +10,18 @@ namespace looseleaf::cli {
 
 using Json = nlohmann::ordered_json;
 
-// The value on one line; bytes that are no UTF-8 come out as U+FFFD. False once nobody can receive it any more.
+// Prints the value on one line, with U+FFFD for bytes that are not UTF-8. False once standard output was closed.
 inline bool print_json(const Json& value) {
   return print_line(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// What an error's context says under this key; always of the same type, whichever error and command it comes from.
+// A value of an error's context. Its type depends only on the key.
 [[nodiscard]] Json json_of_context(const std::string& key, const std::string& value);
 
 // The version of what docs/json.md and schemas/output describe. Members may be added to objects without a new one.
 inline constexpr int schema_version = 1;
 
-// The object that ends a command's output and says by which version all of it is to be read.
+// Prints the last object of a command's output, which has the version of the whole output.
 inline bool print_summary(const Json& value) {
   Json summary = {{"schema_version", schema_version}};
   summary.update(value);

@@ -1,4 +1,4 @@
-// Standard error.
+// Messages on standard error.
 #include "cli/terminal/messages.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view erase_line = "\r\033[K";
 constexpr std::string_view erase_line_above = "\033[A\033[K";
-constexpr std::size_t margin = 3;  // columns: a terminal echoes ^C behind the last line, which must not break that
+constexpr std::size_t margin = 3;  // columns: a terminal echoes ^C after the last line, and the line must not wrap then
 
 std::atomic<bool> colors{false};
 
@@ -26,9 +26,9 @@ struct Terminal {
   std::mutex mutex;
   std::vector<std::string> status_lines;
 
-  std::vector<std::size_t> drawn;  // the widths of the lines that stand there
+  std::vector<std::size_t> drawn;  // the widths of the lines on the terminal
 
-  // A window that was made narrower since then has broken the lines.
+  // If the window became narrower, the terminal has wrapped the lines.
   [[nodiscard]] std::string erase() const {
     const std::size_t columns = terminal_size(STDERR_FILENO).columns;
     std::size_t rows = 0;
@@ -42,7 +42,7 @@ struct Terminal {
     return sequence;
   }
 
-  // What fits the window as it is now: of the lines the last, of each the beginning.
+  // Draws the last lines that fit the window, and of each line its beginning.
   std::string draw() {
     const TerminalSize size = terminal_size(STDERR_FILENO);
     const std::size_t count = std::min(status_lines.size(), std::max<std::size_t>(size.rows - 1, 1));
@@ -62,7 +62,7 @@ Terminal& terminal() {
   return instance;
 }
 
-// A standard error that fails has nobody to be reported to.
+// A failure of standard error cannot be reported, so it is ignored.
 void write_error_output(std::string_view data) {
   while (!data.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, data.data(), data.size());
@@ -121,7 +121,7 @@ void print_warning(std::string_view what, const Error::Context& context, std::st
 }
 
 void print_note(std::string_view text) {
-  // A note is about what was printed: in a log that holds both streams it comes after that.
+  // A note is about the data that was printed, so it must follow that in a log of both streams.
   static_cast<void>(data_output().flush());
   print_message(format_message({}, text, {}, {}));
 }

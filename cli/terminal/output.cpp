@@ -1,4 +1,4 @@
-// Standard output in whole lines.
+// Writes whole lines to standard output.
 #include "cli/terminal/output.hpp"
 
 #include <poll.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t buffer_limit = 64 * 1024;
 constexpr auto longest_wait = std::chrono::milliseconds(5);
 
-// 0, or the errno of what went wrong.
+// Returns 0, or the errno of the failure.
 int write_all(int fd, std::string_view data) {
   while (!data.empty()) {
     const ssize_t written = ::write(fd, data.data(), data.size());
@@ -58,7 +58,7 @@ bool LineWriter::write_line(std::string_view line) {
   }
   const std::string escaped = terminal_ ? escape_controls(line) : std::string();
   const std::string_view shown = terminal_ ? escaped : line;
-  buffer_.reserve(buffer_.size() + shown.size() + 1);  // a line is there as a whole or not at all
+  buffer_.reserve(buffer_.size() + shown.size() + 1);  // without memory, the whole line is left out, not a part of it
   buffer_ += shown;
   buffer_ += '\n';
   const bool idle = std::chrono::steady_clock::now() - written_at_ >= longest_wait;

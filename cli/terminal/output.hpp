@@ -1,4 +1,4 @@
-// Standard output: data only, in whole lines, sent on soon; a reader that went away is noticed.
+// Writes data to standard output in whole lines and without much delay, and notices when it was closed.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace looseleaf::cli {
 
-// Buffers lines and writes them when enough has come together, and otherwise within milliseconds.
+// Buffers lines and writes them when the buffer is full, and otherwise within milliseconds.
 // Thread-safe. After the first failed write everything is discarded.
 class LineWriter {
  public:
@@ -23,13 +23,13 @@ class LineWriter {
   bool write_line(std::string_view line);
   bool flush();
 
-  // The errno of the write that failed; 0 if none did. EPIPE: the reader went away.
+  // The errno of the write that failed, or 0. EPIPE means that the reader closed the pipe.
   [[nodiscard]] int error() const;
-  // The same, but only once: whoever takes it reports it.
+  // Like error(), but returns the error only once, so that it is reported once.
   [[nodiscard]] int take_error();
 
  private:
-  // False if no thread can be had, which writing must then do without.
+  // False if the thread cannot be started. Then every line must be written at once.
   bool have_flusher();
   void write_out();
   void flush_when_idle();
@@ -49,10 +49,10 @@ class LineWriter {
 // The process's standard output.
 [[nodiscard]] LineWriter& data_output();
 
-// One line of data. False once nobody can receive it any more.
+// Prints one line of data. False once standard output was closed.
 bool print_line(std::string_view line);
 
-// Flushes. Throws Error(io) if standard output failed, was not reported yet, and not just because its reader left.
+// Flushes. Throws Error(io) for a failure that was not reported yet, unless the reader closed the pipe.
 void finish_output();
 
 }  // namespace looseleaf::cli

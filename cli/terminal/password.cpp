@@ -14,7 +14,7 @@
 namespace looseleaf::cli {
 namespace {
 
-// What a signal handler needs to turn the echo on again; valid while the descriptor is not -1.
+// A signal handler uses these to turn the echo on again. Valid while the descriptor is not -1.
 std::atomic<int> silent_terminal{-1};
 termios usual_settings{};
 
@@ -63,7 +63,7 @@ std::optional<std::string> ask_password(const std::string& prompt) {
   std::optional<std::string> password;
   const bool in_foreground = ::tcgetpgrp(fd) == ::getpgrp();
   if (in_foreground && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1)) {
-    const Silence silence(fd);  // before the prompt: what is typed until then is thrown away, and would be shown
+    const Silence silence(fd);  // before the prompt, because earlier input would be shown; it is discarded
     const OpenLine open_line(fd);
     write_text(fd, escape_controls(prompt));
     password = read_line(fd);

@@ -6,10 +6,10 @@
 
 namespace looseleaf::cli {
 
-// Asks with the echo off. Absent if the process has no terminal of its own to ask on, or nothing was typed.
+// Asks with the echo off. Absent if the process has no terminal to ask on, or if the answer is empty.
 [[nodiscard]] std::optional<std::string> ask_password(const std::string& prompt);
 
-// Undoes what a password prompt in progress changed. Safe in a signal handler.
+// Turns the echo on again if a password prompt is active. Safe in a signal handler.
 void restore_terminal_echo();
 
 }  // namespace looseleaf::cli

@@ -1,4 +1,4 @@
-// Progress lines.
+// Prints the progress of long jobs.
 #include "cli/terminal/progress.hpp"
 
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ void ProgressDisplay::update(const Progress& progress) {
   const auto [entry, is_new] = shards_.try_emplace(progress.shard);
   Shard& shard = entry->second;
   if (is_new || progress.done < shard.at_start) {
-    shard.at_start = progress.done;  // a job that is resumed has more behind it
+    shard.at_start = progress.done;  // a resumed job does not start at 0
   }
   shard.done = progress.done;
   shard.estimate = progress.estimate;
@@ -108,7 +108,7 @@ std::vector<std::string> ProgressDisplay::each_shard() const {
   return lines;
 }
 
-// A line for each shard if there is more than one and the terminal has room for them; the total comes last.
+// Shows a line for each shard if there are several and the terminal has room for them, and the total last.
 void ProgressDisplay::show() {
   if (!terminal_) {
     print_note(total());

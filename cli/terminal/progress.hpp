@@ -1,4 +1,4 @@
-// How far a long job is: redrawn lines on a terminal, a plain line every 30 s elsewhere, or events in JSON.
+// Shows the progress of a long job: redrawn lines on a terminal, a line every 30 s elsewhere, or events in JSON.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ namespace looseleaf::cli {
 struct ProgressNumbers {
   std::uint64_t done = 0;
   std::uint64_t estimate = 0;   // 0: not known
-  std::uint64_t this_time = 0;  // of `done`, what was done in `elapsed`; a resumed job has more behind it
+  std::uint64_t this_time = 0;  // the part of `done` since the job was started or resumed
   std::chrono::duration<double> elapsed{0};
 };
 
-// "backfill: 1,200 of about 5,000 (24 %), 300/s, 0:13 left"; no time left before 1 %.
+// "backfill: 1,200 of about 5,000 (24 %), 300/s, 0:13 left"; the time left is shown from 1 % on.
 [[nodiscard]] std::string format_progress(const std::string& job, const ProgressNumbers& numbers);
 
-// Thread-safe. On a terminal a line for each shard and one for the total, which disappear with the object.
+// Thread-safe. On a terminal it shows a line for each shard and one for the total until the object is destroyed.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(const Globals& globals);
@@ -48,10 +48,10 @@ class ProgressDisplay {
   const bool on_;
   const bool terminal_;
   std::mutex mutex_;
-  std::string job_;  // the stage that is under way
+  std::string job_;  // the current stage
   std::map<std::uint32_t, Shard> shards_;
   Clock::time_point started_ = Clock::now();
-  Clock::time_point shown_ = started_;  // what is over at once shows nothing
+  Clock::time_point shown_ = started_;  // a short job shows nothing
 };
 
 // Thread-safe. At most one event a second for each shard, on standard output:

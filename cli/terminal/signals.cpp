@@ -1,4 +1,4 @@
-// Signal handlers, and the pipe through which they wake whoever waits for input.
+// Signal handlers, and the pipe through which they wake a thread that waits for input.
 #include "cli/terminal/signals.hpp"
 
 #include <fcntl.h>
@@ -25,11 +25,11 @@ std::atomic<int> open_line{-1};  // the descriptor; -1: none
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::atomic<bool>*>::is_always_lock_free,
               "the handlers use these");
 
-// Only async-signal-safe calls from here.
+// Signal handlers run these functions, so they only make async-signal-safe calls.
 void end_open_line() {
   const int fd = open_line;
   if (fd >= 0) {
-    [[maybe_unused]] const ssize_t written = ::write(fd, "\n", 1);  // whoever asked is gone either way
+    [[maybe_unused]] const ssize_t written = ::write(fd, "\n", 1);  // a failure cannot be handled here
   }
 }
 
@@ -106,7 +106,7 @@ bool wait_readable(int fd) {
       return !stop_requested();
     }
     if (errno != EINTR) {
-      return true;  // read(2) will say what is wrong
+      return true;  // read(2) will report the error
     }
   }
   return false;

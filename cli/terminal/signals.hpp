@@ -5,19 +5,19 @@
 
 namespace looseleaf::cli {
 
-// Installs the handlers, ignores SIGPIPE. A command that has no Drain alive is stopped by the first signal.
+// Installs the handlers and ignores SIGPIPE. Without a Drain object the first signal ends the process.
 void install_signal_handlers();
 
-// The signal that asked this process to stop; 0 if none did.
+// The signal that asked this process to stop, or 0.
 [[nodiscard]] int stop_signal();
 [[nodiscard]] inline bool stop_requested() {
   return stop_signal() != 0;
 }
 
-// Becomes readable when a signal asks to stop, so that whoever waits for input can wait for that too.
+// Becomes readable when a signal asks to stop, so that code that polls for input can poll for the signal too.
 [[nodiscard]] int stop_descriptor();
 
-// While one is alive the first signal only sets stop_requested(), and the job's `stop`. One at a time.
+// While a Drain exists, the first signal only sets stop_requested() and the job's `stop`. At most one may exist.
 class Drain {
  public:
   explicit Drain(JobControl* control = nullptr);
@@ -26,7 +26,7 @@ class Drain {
   ~Drain();
 };
 
-// While one is alive a signal that stops the process first ends the line on this terminal, on which a question stands.
+// While an OpenLine exists, a signal that ends the process first ends the line on this terminal, which has a prompt.
 class OpenLine {
  public:
   explicit OpenLine(int fd);

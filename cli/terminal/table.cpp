@@ -1,4 +1,4 @@
-// Aligned tables.
+// Formats and prints aligned tables.
 #include "cli/terminal/table.hpp"
 
 #include <unistd.h>
@@ -15,11 +15,11 @@
 namespace looseleaf::cli {
 namespace {
 
-// How far columns may be narrowed, from what reads best to what still fits a small window.
+// Limits for narrowing columns, from the most readable to those for small windows.
 struct Squeeze {
-  std::size_t gap;        // columns of the terminal between two of the table
-  std::size_t narrowest;  // that a column of text is made
-  bool numbers;           // whether they may be broken, too
+  std::size_t gap;        // spaces between two columns
+  std::size_t narrowest;  // width of a column of text
+  bool numbers;           // whether numbers may be broken, too
 };
 constexpr std::size_t as_it_is = std::numeric_limits<std::size_t>::max();
 constexpr std::array<Squeeze, 5> squeezes{
@@ -49,7 +49,7 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
-// The title of a column of numbers may go on in a second line, the numbers only if there is no other way.
+// The title of a column of numbers may be wrapped. The numbers themselves are wrapped only as a last resort.
 std::size_t least_width(const std::vector<Column>& columns, const TableRows& rows, std::size_t i,
                         const Squeeze& squeeze) {
   if (!columns[i].right || squeeze.numbers) {
@@ -62,7 +62,7 @@ std::size_t least_width(const std::vector<Column>& columns, const TableRows& row
   return least;
 }
 
-// Takes from whichever column is the widest of those that can be narrower. False if they do not fit even so.
+// Narrows the widest column again and again, each down to its minimum. False if the table still does not fit.
 bool narrow(Widths& widths, const Widths& least, std::size_t gap, std::size_t width) {
   std::size_t total = std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1));
   while (total > width) {
@@ -104,7 +104,7 @@ Layout layout_of(const std::vector<Column>& columns, const TableRows& rows, std:
   return layout;
 }
 
-// The cell's lines: broken after a space if there is one, else wherever it must be.
+// Wraps a cell: at a space if there is one, else anywhere.
 std::vector<std::string> wrapped(std::string_view cell, std::size_t width) {
   std::vector<std::string> lines;
   while (width_of(cell) > width) {
@@ -165,7 +165,7 @@ void print_table(const std::vector<Column>& columns, TableRows rows) {
   std::optional<std::size_t> width;
   if (::isatty(STDOUT_FILENO) == 1) {
     width = terminal_size(STDOUT_FILENO).columns;
-    for (auto& row : rows) {  // before widths are taken; print_line finds nothing more to escape
+    for (auto& row : rows) {  // before widths are computed; print_line then has nothing to escape
       std::transform(row.begin(), row.end(), row.begin(),
                      [](const std::string& cell) { return escape_controls(cell); });
     }

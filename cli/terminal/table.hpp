@@ -15,12 +15,12 @@ struct Column {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-// Lines of cells two spaces apart, a line of titles first; no trailing spaces, no line ends. Given a `width`, cells go
-// on in further lines, text before numbers, so that none is longer, unless columns would become too narrow to be read.
+// Formats a line of titles and the rows, with cells two spaces apart, without trailing spaces and line breaks. With a
+// `width`, cells are wrapped so that lines fit, text before numbers, unless columns would become unreadably narrow.
 [[nodiscard]] std::vector<std::string> format_table(const std::vector<Column>& columns, const TableRows& rows,
                                                     std::optional<std::size_t> width = std::nullopt);
 
-// On standard output; as wide as that is, if it is a terminal.
+// Prints a table to standard output. On a terminal it fits the window.
 void print_table(const std::vector<Column>& columns, TableRows rows);
 
 }  // namespace looseleaf::cli

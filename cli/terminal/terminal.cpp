@@ -1,4 +1,4 @@
-// Terminals.
+// Sizes and escapes for terminals.
 #include "cli/terminal/terminal.hpp"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ struct CodePoint {
   std::size_t bytes = 0;  // 0: the text does not begin with UTF-8
 };
 
-// Of a text that is not empty.
+// The text must not be empty.
 CodePoint first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char lead = byte(0);

@@ -1,4 +1,4 @@
-// Terminals: what they understand, how large they are, and text that is safe and fits there.
+// The abilities and sizes of terminals, and text that is safe and fits there.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace looseleaf::cli {
 
-// True if the descriptor is a terminal that understands escape sequences: the environment's TERM says which it is, and
-// that is not "dumb".
+// True if the descriptor is a terminal that understands escape sequences: the environment has a TERM that is not
+// "dumb".
 [[nodiscard]] bool understands_escapes(int fd);
 
 struct TerminalSize {
@@ -16,18 +16,18 @@ struct TerminalSize {
   std::size_t rows = 24;
 };
 
-// The size just now; 80 by 24 if the descriptor is no terminal, or one that does not say.
+// The current size; 80 by 24 if the descriptor is not a terminal or its size is unknown.
 [[nodiscard]] TerminalSize terminal_size(int fd);
 
-// What could change what a terminal does or shows elsewhere becomes visible: control characters (C0, DEL, C1), line and
-// paragraph separators, and the marks and overrides of writing direction as \uXXXX, which inside a JSON string means
-// the same; a byte that is not UTF-8 as \xXX.
+// Makes characters visible that could control the terminal: control characters (C0, DEL, C1), line and paragraph
+// separators, and the marks and overrides of writing direction become \uXXXX, which means the same inside a JSON
+// string. A byte that is not UTF-8 becomes \xXX.
 [[nodiscard]] std::string escape_controls(std::string_view text);
 
-// How many columns of a terminal the text takes; escaped text, or text of which nothing needs to be escaped.
+// The number of terminal columns of a text that needs no escapes.
 [[nodiscard]] std::size_t width_of(std::string_view text);
 
-// As much of the text's beginning as fits that many columns.
+// The longest beginning of the text that fits that many columns.
 [[nodiscard]] std::string_view beginning_of_width(std::string_view text, std::size_t columns);
 
 }  // namespace looseleaf::cli

@@ -9,10 +9,11 @@
 
 namespace looseleaf::cli {
 
-// As character data or an attribute's value in XML. What XML 1.0 cannot hold, and what is not UTF-8, becomes U+FFFD.
+// Escapes a text for character data or attributes in XML. Characters that XML 1.0 forbids, and bytes that are not
+// UTF-8, become U+FFFD.
 [[nodiscard]] std::string escape_xml(std::string_view text);
 
-// The JSON text without white space outside strings if it contains a line break, else as it is.
+// If the JSON text contains a line break, removes the white space outside strings.
 [[nodiscard]] std::string on_one_line(std::string_view json);
 
 // 1234567 as "1,234,567".

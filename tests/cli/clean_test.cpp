@@ -56,7 +56,7 @@ cli::Process start_cleaner(const TestCluster& cluster, std::vector<std::string> 
 
 void stop(cli::Process& cleaner) {
   cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"stopped by a signal before the end; what was done is kept\n"});
+  check_status(cleaner.wait(), 143, {"interrupted; run the same command to resume\n"});
 }
 
 std::string holders(const TestCluster& cluster) {
@@ -105,7 +105,7 @@ TEST_CASE("one process cleans at a time, and the next takes over when it is kill
   put_all(cluster, entity(2, "\"n\":0"));
   wait_until("it cleans", [&] { return rows_of(cluster, "by_n") == 10; });
   second.signal(SIGTERM);
-  check_status(second.wait(), 143, {"waiting to clean", "stopped by a signal"});
+  check_status(second.wait(), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("a cleaner that waits for another one can be stopped") {
@@ -115,7 +115,7 @@ TEST_CASE("a cleaner that waits for another one can be stopped") {
   wait_until("one of them waits", [&] { return waits(first) || waits(second); });
   cli::Process& waiting = waits(first) ? first : second;
   waiting.signal(SIGTERM);
-  check_status(waiting.wait(), 143, {"waiting to clean", "stopped by a signal"});
+  check_status(waiting.wait(), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
@@ -136,7 +136,8 @@ TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
   wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
   CHECK(times("hint: ", cleaner.err()) <= 2);  // lost, then not to be reached
   cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "clean works again\n", "stopped by a signal"});
+  check_status(cleaner.wait(), 143,
+               {"error: ", "shard: 1\n", "clean works again\n", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("clean --follow outlives the server that has its lock, and takes the lock anew") {
@@ -154,7 +155,8 @@ TEST_CASE("clean --follow outlives the server that has its lock, and takes the l
   wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
   check_run(cluster.looseleaf({"clean"}), 3, "", {"error: another process runs this job\n"});
   cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"error: ", "shard: 0\n", "clean works again\n", "stopped by a signal"});
+  check_status(cleaner.wait(), 143,
+               {"error: ", "shard: 0\n", "clean works again\n", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
@@ -184,9 +186,10 @@ TEST_CASE("a sweep that fails beside passes that succeed is reported once, and w
   CHECK(times("error: ", cleaner.err()) == 1);
   CHECK(times("works again", cleaner.err()) == 0);
   cluster.sql(0, "RENAME TABLE away TO looseleaf_index");
-  wait_until("it sweeps", [&] { return contains(cleaner.err(), "the sweep of everything works again\n"); });
+  wait_until("it sweeps", [&] { return contains(cleaner.err(), "the full sweep works again\n"); });
   cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"error: ", "the sweep of everything works again\n", "stopped by a signal"});
+  check_status(cleaner.wait(), 143,
+               {"error: ", "the full sweep works again\n", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
@@ -197,7 +200,7 @@ TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
   cluster.sandbox().kill_server(1);
   wait_until("it says so", [&] { return contains(cleaner.err(), "shard: 1\n"); });
   cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "stopped by a signal"});
+  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "interrupted; run the same command to resume"});
 }
 
 // The newest entity is looked at first, and its row is mended long before the others were looked at.
@@ -217,7 +220,7 @@ TEST_CASE("a pass that is stopped tells what it has done") {
     check_status(result, 143,
                  {lacked_rows, "index: by_n\n", "shard: 1\n", "hint: ", "looseleaf: checked ",
                   " entities, deleted 0 index rows, inserted 1, purged 0 tombstones\n",
-                  "stopped by a signal before the end; what was done is kept\n"});
+                  "interrupted; run the same command to resume\n"});
     CHECK(times("checked 0 ", result.err) == 0);
     CHECK(times("checked 4,000 ", result.err) == 0);
     CHECK(holds_in_order(read_text(file), {"looseleaf_clean_rows_repaired_total{kind=\"missing\"} 1\n",
@@ -274,7 +277,7 @@ TEST_CASE("clean --follow --full sweeps at intervals what a put left that died b
   wait_until("the orphan is gone", [&] { return rows_of(cluster, "by_n") == 10; });
   stop(cleaner);
   check_run(cluster.looseleaf({"clean", "--full-every", "5"}), 2, "",
-            {"error: --full-every says how often --follow is to do what --full asks for\n", "hint: "});
+            {"error: --full-every needs --full and --follow\n", "hint: "});
 }
 
 TEST_CASE("a pass looks at no more entities a second than it may") {
@@ -367,7 +370,7 @@ TEST_CASE("a purge ends at a signal, and goes on from there") {
     return contains(err, fmt::format("purged {} tombstones\n", number));
   };
   const cli::ProcessResult stopped = job.wait();
-  check_status(stopped, 143, {"stopped by a signal before the end; what was done is kept\n"});
+  check_status(stopped, 143, {"interrupted; run the same command to resume\n"});
   const std::uint64_t left = count(cluster, "body IS NULL");
   CHECK(left > tombstones / 3);
   CHECK_MESSAGE(purged(stopped, tombstones - left), stopped.err);

@@ -122,8 +122,7 @@ TEST_CASE("status says of a cluster that was never initialised that it is not, o
   const auto check = [&] {
     const cli::ProcessResult result = fresh.looseleaf({"status"});
     CHECK(result.status == 2);
-    CHECK(result.err ==
-          "looseleaf: error: this cluster is not initialised\nhint: `looseleaf init` creates what it needs\n");
+    CHECK(result.err == "looseleaf: error: this cluster is not initialised\nhint: run `looseleaf init`\n");
     CHECK(holds_in_order(result.out, {fresh.socket(0), " uninitialised", fresh.socket(1), " uninitialised"}));
   };
   check();
@@ -205,7 +204,7 @@ TEST_CASE("init prints the cluster's id, again and again the same") {
   const cli::ProcessResult first = cluster.looseleaf({"init"});
   check_status(first, 0, {"created the tables of 3 shards\n"});
   REQUIRE(first.out.size() == 33);
-  check_run(cluster.looseleaf({"init"}), 0, first.out, {"everything was there already on 3 shards\n"});
+  check_run(cluster.looseleaf({"init"}), 0, first.out, {"the tables already exist on 3 shards\n"});
   check_run(cluster.looseleaf({"init", "--quiet"}), 0, first.out);
   check_run(cluster.looseleaf({"init", "--output", "json", "--quiet"}), 0,
             "{\"schema_version\":1,\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");

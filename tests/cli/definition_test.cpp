@@ -54,7 +54,7 @@ TEST_CASE("a definition file that is not there, or one bad file among several, c
   check_run(cluster.looseleaf({"query", "by_n"}), 2, "", {"error: no such index\n"});
   check_run(cluster.looseleaf({"create-index"}), 2, "", {"error: an argument is missing\n", "argument: FILE\n"});
   check_run(cluster.looseleaf({"create-index", "--dry-run", "--backfill", good}), 2, "",
-            {"error: --dry-run and --backfill exclude each other\n"});
+            {"error: --dry-run and --backfill cannot be combined\n"});
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_CASE("on an empty store an index is ready at once, and creating it again ch
   const TestCluster cluster = initialised();
   const std::string file = cluster.directory().write("by_n.json", by_n);
   check_run(cluster.looseleaf({"create-index", file}), 0, "", {"created by_n: ready\n"});
-  check_run(cluster.looseleaf({"create-index", file}), 0, "", {"by_n is in force already: ready\n"});
+  check_run(cluster.looseleaf({"create-index", file}), 0, "", {"by_n is already active: ready\n"});
   const std::string same = cluster.directory().write(
       "same.json", R"({"immutable": false, "properties": [{"type": "int", "name": "n"}], "table": "by_n"})");
   check_run(cluster.looseleaf({"create-index", same, "--quiet"}), 0, "");
@@ -153,7 +153,7 @@ TEST_CASE("create-index --backfill fills several indexes at once") {
   check_run(cluster.looseleaf({"query", "by_n", "--count"}), 0, "20\n");
   check_run(cluster.looseleaf({"query", "by_m", "--count"}), 0, "20\n");
   check_run(cluster.looseleaf({"create-index", "--backfill", first, second}), 0, "",
-            {"by_n is in force already: ready\n", "by_m is in force already: ready\n"});
+            {"by_n is already active: ready\n", "by_m is already active: ready\n"});
 }
 
 TEST_CASE("backfill fills what is named, else everything that is building, and does not mind what is ready") {

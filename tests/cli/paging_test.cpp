@@ -242,7 +242,7 @@ TEST_CASE("a query fails with a shard down, and with --partial says what is miss
   check_status(cluster.looseleaf({"query", "by_n", "--ids", "--timeout", "1"}), 3,
                {"error: cannot connect to the server\n", "shard: 1\n", "hint: "});
   check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial", "--timeout", "1"}), 3, living,
-            {"warning: what is on shard 1 is missing from the answer\n", "hint: "});
+            {"warning: results from shard 1 are missing\n", "hint: "});
 }
 
 }  // namespace

@@ -396,7 +396,7 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "=1"}, {"error: not a condition\n", "hint: "}},
       {{"i", "--limit", "0"}, {"error: a number out of range\n"}},
       {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
-      {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain exclude each other\n"}},
+      {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain cannot be combined\n"}},
       {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},
       {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean `i`?\n"}},
       {{}, {"error: an argument is missing\n", "argument: INDEX\n", "hint: see `looseleaf query --help`\n"}},

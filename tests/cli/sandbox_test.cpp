@@ -169,7 +169,7 @@ TEST_CASE("another number of shards is refused and nothing is changed") {
   fixture.options.shards = 1;
   const Sandbox sandbox = Sandbox::start(fixture.options);
   fixture.options.shards = 2;
-  CHECK(refusal(fixture.options) == "the sandbox was created otherwise");
+  CHECK(refusal(fixture.options) == "the sandbox exists with different options");
   CHECK(sandbox.server(0).running);
 }
 
@@ -235,9 +235,9 @@ TEST_CASE("a start that is stopped by a signal says so, and leaves no server run
   CHECK(result.status == 130);
   CHECK(result.out.empty());
   CHECK(result.err ==
-        "looseleaf: stopped by a signal before the end; the servers that were started were stopped again, and "
+        "looseleaf: interrupted; the started servers were stopped, and "
         "`looseleaf sandbox delete --dir " +
-            dir + "` removes the files\n");
+            dir + "` deletes the files\n");
   for (const cli::SandboxServer& server : Sandbox::open(dir).status().servers) {
     CHECK(!server.running);
   }

@@ -161,8 +161,8 @@ TEST_CASE("a query that may be incomplete waits for no shard longer than for a c
   const cli::ProcessResult result = cluster.looseleaf({"query", "by_n", "--ids", "--partial"});
   CHECK(std::chrono::steady_clock::now() - begin < 20s);
   check_run(result, 3, id_of(2) + "\n",
-            {"looseleaf: warning: what is on shard 0 is missing from the answer\n", "shard: 0\n",
-             "looseleaf: warning: what is on shard 1 is missing from the answer\n", "shard: 1\n"});
+            {"looseleaf: warning: results from shard 0 are missing\n", "shard: 0\n",
+             "looseleaf: warning: results from shard 1 are missing\n", "shard: 1\n"});
   CHECK(times("waiting for a shard", result.err) == 0);
 }
 
@@ -193,8 +193,8 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
   const HungServer hung(cluster, 1);
   const auto begin = std::chrono::steady_clock::now();
   check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial"}), 3, living,
-            {"looseleaf: warning: what is on shard 1 is missing from the answer\n",
-             "reason: the server did not answer in time\n", cluster.socket(1), "shard: 1\n", "hint: "});
+            {"looseleaf: warning: results from shard 1 are missing\n", "reason: the server did not answer in time\n",
+             cluster.socket(1), "shard: 1\n", "hint: "});
   CHECK(std::chrono::steady_clock::now() - begin < 12s);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE(
     return cluster.looseleaf(command);
   };
   const cli::ProcessResult text = run({"query", "all_n", "--explain"});
-  check_status(text, 3, {"what is on shard 0 is missing from the answer\n", "reason: cannot connect to the server\n"});
+  check_status(text, 3, {"results from shard 0 are missing\n", "reason: cannot connect to the server\n"});
   CHECK(times("\nshard 0: ", text.out) == 0);
   CHECK(times("\nshard 1: 2 index rows, SELECT ", text.out) == 1);
   const cli::ProcessResult json = run({"query", "all_n", "--explain", "--output", "json"});

@@ -106,7 +106,7 @@ def check_flood(box):
         text = re.sub("(put: [^\r\n]*)?\r\x1b\\[K", "", text)  # progress, drawn and wiped out on a slow machine
         assert status == 1 and text.count("text between entities\n  file: ") == shown, text
         assert text.count("id is not a UUID\n") == 1 and text.endswith("stored 0 entities, rejected 1,235\n"), text
-        rest = "error: text between entities\n  entities: 1,214 more\nhint: --verbose tells of each\n"
+        rest = "error: text between entities\n  entities: 1,214 more\nhint: give --verbose to see each of them\n"
         assert (rest in text) == (shown == 20), text
         assert pathlib.Path(kept).read_text() == pathlib.Path(bad).read_text()
     piped = subprocess.run([PROGRAM, "put", bad], capture_output=True, text=True)
@@ -259,7 +259,7 @@ def check_interrupt(box):
         window.wait_for("it ends", lambda lines: "status 130" in lines)
         lines = window.lines()
         assert lines[lines.index("line 40") + 1:] == [
-            "looseleaf: stopped by a signal before the end; what was done is kept", "status 130"], lines
+            "looseleaf: interrupted; run the same command to resume", "status 130"], lines
 
 
 def is_drawn(lines, columns):

@@ -68,7 +68,7 @@ TEST_CASE("a signal ends a job that is paused") {
   cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
   wait_until("it is paused", [&] { return contains(job.out(), "paused"); });
   job.signal(SIGTERM);
-  check_status(job.wait(), 143, {"stopped by a signal before the end; what was done is kept\n"});
+  check_status(job.wait(), 143, {"interrupted; run the same command to resume\n"});
 }
 
 TEST_CASE("a backfill reads no more rows a second than it may") {
@@ -152,7 +152,7 @@ TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as 
         start({"looseleaf", "--cluster", file, "backfill", "--max-lag", "5", "--output", "json", "--timeout", "5"});
     wait_until("an event says why", [&] { return contains(job.out(), fmt::format("replica {} {}", replica, reason)); });
     job.signal(SIGINT);
-    check_status(job.wait(), 130, {"stopped by a signal before the end; what was done is kept\n"});
+    check_status(job.wait(), 130, {"interrupted; run the same command to resume\n"});
     CHECK(rows_of(cluster, "by_n") == 0);
   }
 }

@@ -39,7 +39,7 @@ TEST_CASE("a second row of an entity in an immutable index is a duplicate, and r
   const TestCluster cluster = with_entities();
   cluster.sql(1, "INSERT INTO by_owner VALUES " + row("'other'", 4));
   const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(found, 1, {"compared again, 0 of them in flight\n", "50 entities verified: 1 finding\n"});
+  check_status(found, 1, {" rechecked, 0 were being written\n", "50 entities verified: 1 finding\n"});
   CHECK(lines_of(found.out).at(0) == "duplicate by_owner shard 1 entity " + id_of(4) + " [\"other\"]");
   CHECK(holds_in_order(found.out, {"misplaced", "duplicate\n",
                                    "by_owner      1    26        0      0       0          0          1\n"}));
@@ -172,7 +172,7 @@ TEST_CASE("a report that cannot be written, or is of no known kind, is an error"
   for (const std::string value : {"junit", "junit=", "html=x", "x"}) {
     CAPTURE(value);
     check_run(cluster.looseleaf({"verify", "--report", value}), 2, "",
-              {"error: not a kind of report\n", "value: " + value + "\n", "hint: write junit=FILE\n"});
+              {"error: unknown kind of report\n", "value: " + value + "\n", "hint: write junit=FILE\n"});
   }
 }
 
@@ -215,9 +215,9 @@ TEST_CASE("a folder of definitions that cannot be what was meant is refused") {
   folder(twice, {{"a.json", by_n}, {"b.json", by_n}});
   folder(broken, {{"a.json", "{\"table\": 1}"}});
   check_run(cluster.looseleaf({"verify", "--definitions", "/nowhere"}), 2, "",
-            {"error: a folder of definitions cannot be read\n", "folder: /nowhere\n", "reason: "});
+            {"error: cannot read the folder of definitions\n", "folder: /nowhere\n", "reason: "});
   check_run(cluster.looseleaf({"verify", "--definitions", empty.path()}), 2, "",
-            {"error: a folder of definitions holds none\n", "folder: " + empty.path(), "hint: "});
+            {"error: the folder contains no definitions\n", "folder: " + empty.path(), "hint: "});
   check_run(cluster.looseleaf({"verify", "--definitions", twice.path()}), 2, "",
             {"error: two files declare the same index\n", "index: by_n\n", "/a.json\n", "/b.json\n"});
   check_run(cluster.looseleaf({"verify", "--definitions", broken.path()}), 2, "",

@@ -123,8 +123,9 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
     const std::vector<std::string> fault = {fmt::format("FAULTY_WRITE=1:{}+100000", writing)};
     const TestCluster cluster = with_index();
     const auto put = run_with_faults(cluster, fault, {"put"}, input);
-    check_status(put, 3,
-                 {"error: cannot print ids any more\n", "reason: Input/output error\n", "hint: storing goes on\n"});
+    check_status(
+        put, 3,
+        {"error: cannot write to standard output; entities are still being stored\n", "reason: Input/output error\n"});
     CHECK(times("error: ", put.err) == 1);
     CHECK(rows_of(cluster, "by_n") == many);
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"get", "-"}, {"query", "by_n"}}) {
@@ -134,7 +135,7 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
       CHECK(times("error: ", result.err) == 1);
     }
     const auto removed = run_with_faults(cluster, fault, {"delete", "-"}, ids(many));
-    check_status(removed, 3, {"error: cannot print ids any more\n", "hint: deleting goes on\n"});
+    check_status(removed, 3, {"error: cannot write to standard output; entities are still being deleted\n"});
     CHECK(times("error: ", removed.err) == 1);
     CHECK(rows_of(cluster, "by_n") == 0);
   }
@@ -165,13 +166,14 @@ TEST_CASE("put and delete go on when their reader leaves, and say so once") {
     CAPTURE(reader.command);
     const TestCluster cluster = with_index();
     const auto put = read_by(reader, cluster, {"put"}, entities(many));
-    CHECK(holds_in_order(put.err, {"error: cannot print ids any more\n", "hint: storing goes on\n", "status 3\n"}));
+    CHECK(holds_in_order(put.err,
+                         {"error: standard output was closed; entities are still being stored\n", "status 3\n"}));
     CHECK(times("error: ", put.err) == 1);
     CHECK(put.out == ids(reader.lines));
     CHECK(rows_of(cluster, "by_n") == many);
     const auto removed = read_by(reader, cluster, {"delete", "-"}, ids(many));
-    CHECK(
-        holds_in_order(removed.err, {"error: cannot print ids any more\n", "hint: deleting goes on\n", "status 3\n"}));
+    CHECK(holds_in_order(removed.err,
+                         {"error: standard output was closed; entities are still being deleted\n", "status 3\n"}));
     CHECK(times("error: ", removed.err) == 1);
     CHECK(removed.out == ids(reader.lines));
     CHECK(rows_of(cluster, "by_n") == 0);

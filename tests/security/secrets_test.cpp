@@ -146,7 +146,7 @@ TEST_CASE("a password that stands where it should not is refused and not repeate
            {"--password=" + password}, {"--password", password}, {"--passwd=" + password}, {"-p" + password}}) {
     std::vector<std::string> arguments{"status", "--cluster", file};
     arguments.insert(arguments.end(), option.begin(), option.end());
-    refused(arguments, "a password on the command line");
+    refused(arguments, "passwords are not allowed on the command line");
   }
   const auto cluster_with = [&](const std::string& text) {
     return std::vector<std::string>{"status", "--cluster", setup.cluster.directory().write("bad.json", text)};
