@@ -191,7 +191,7 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
 TEST_CASE("a greatest lag without replicas is a mistake") {
   const TestCluster cluster = with_new_index(10);
   check_run(cluster.looseleaf({"backfill", "--max-lag", "5"}), 2, "",
-            {"error: a greatest lag needs replicas to look at", "hint: add \"replicas\""});
+            {"error: `--max-lag` needs replicas in the cluster file", "hint: add \"replicas\""});
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ struct CreatePlan {
   struct Step {
     std::vector<std::uint32_t> shards;  // in ascending order
     std::string sql;                    // ends with ';'; empty if these shards have the table already
-    std::string note;                   // "in force, state ready", "to be put in the catalog, state building", ...
+    std::string note;                   // "active, state ready", "will be registered as `building`", ...
   };
   std::vector<Step> steps;
 };

@@ -238,7 +238,7 @@ class Backfill {
       }
     }
     throw Error(ErrorCode::unavailable, "sessions were lost while the index was verified", {},
-                "see whether a server was restarted, and run the command again");
+                "check whether a server was restarted, then run the command again");
   }
 
   void find_nothing_missing() {
@@ -260,12 +260,12 @@ class Backfill {
       }
       if (missing == found.findings.end()) {
         throw Error(ErrorCode::bad_index, "an index was dropped or changed during its backfill", {},
-                    "`looseleaf status` shows which");
+                    "run `looseleaf status` to see which one");
       }
       if (pass + 1 == most_verify_passes || missing->kind == FindingKind::table_differs) {
         throw Error(ErrorCode::corrupt, "index is not complete after its backfill",
                     {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
-                    "run `looseleaf verify`, and report this as a bug if its cause is not plain");
+                    "run `looseleaf verify`; report a bug if you cannot find the cause");
       }
       hooks.scanned = nullptr;
       options.repair = true;
@@ -299,8 +299,8 @@ class Backfill {
           if (!job || job->token != target.lock->token() ||
               !shard::set_index_state(connection, table, target.generation, {IndexState::building},
                                       IndexState::ready)) {
-            throw Error(ErrorCode::bad_index, "index was dropped, or its backfill taken over, before it became ready",
-                        {{"index", table}}, "`looseleaf status` shows its state");
+            throw Error(ErrorCode::bad_index, "index was dropped or its backfill was taken over before it became ready",
+                        {{"index", table}}, "run `looseleaf status` to see its state");
           }
         });
   }

@@ -48,7 +48,7 @@ void Cleaner::pass() {
 
 void Cleaner::breathe(const char* job, std::uint32_t shard, const std::string& waiting) {
   if (control_.stop.load()) {
-    throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+    throw Error(ErrorCode::interrupted, "interrupted before the end");
   }
   const std::lock_guard lock(mutex_);
   lock_.keep_alive();
@@ -143,9 +143,9 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
       shards_, shard, ids, reconcile::ReconcileMode::repair, [&] { breathe("clean", shard, {}); });
   for (const reconcile::Difference& difference : mended.differences) {
     if (difference.kind == FindingKind::unreadable) {
-      shards_.warn({"an entity cannot be read, and its index rows were left alone",
+      shards_.warn({"an entity cannot be read; its index rows were not checked",
                     {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
-                    "`looseleaf verify` lists all such entities"});
+                    "run `looseleaf verify` to list all such entities"});
       continue;
     }
     const shard::CatalogIndex* const index = catalog.find(difference.table);
@@ -160,9 +160,9 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
 
 // An index that is building lacks rows by nature.
 void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
-  shards_.warn({"a ready index lacked rows, which were inserted",
+  shards_.warn({"rows were missing from a ready index and were inserted",
                 {{"index", table}, {"shard", std::to_string(shard)}},
-                "queries missed entities until now: find out who wrote to the table or which server lost commits, and "
+                "find out what changed the table or which server lost commits: queries missed entities until now; then "
                 "run `looseleaf verify`"});
 }
 

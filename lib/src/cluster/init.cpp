@@ -70,11 +70,11 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
       continue;
     }
     if (found[shard].has_entities) {
-      throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that is not looseleaf's",
+      throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that looseleaf did not create",
                   shards.where(shard), "choose another database for this shard");
     }
     if (any_entities) {
-      throw Error(ErrorCode::wrong_cluster, "shard is empty although its siblings hold entities", shards.where(shard),
+      throw Error(ErrorCode::wrong_cluster, "shard is empty, but other shards hold entities", shards.where(shard),
                   fmt::format("check that this is the right server; if the shard really was lost, run "
                               "`looseleaf init --accept-empty-shard {}` and restore what you can",
                               shard));
@@ -129,7 +129,7 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
 InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
   if (accept_empty_shard && *accept_empty_shard >= shards.count()) {
     throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty_shard)}},
-                fmt::format("shards are numbered 0 to {}", shards.count() - 1));
+                fmt::format("use a number from 0 to {}", shards.count() - 1));
   }
   const base::Deadline deadline = shards.deadline();
   std::vector<Found> found;

@@ -139,8 +139,7 @@ void append_stream(std::string& out, std::string_view text) {
 
 std::string encode_body(std::string_view text) {
   if (text.empty() || text.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
-    throw Error(ErrorCode::bad_entity, "a body of this size cannot be stored",
-                {{"bytes", std::to_string(text.size())}});
+    throw Error(ErrorCode::bad_entity, "body is empty or too large to store", {{"bytes", std::to_string(text.size())}});
   }
   std::string body;
   for (std::size_t length = text.size(), i = 0; i < header_size; ++i, length /= 256) {
@@ -160,7 +159,7 @@ std::size_t recorded_length(std::string_view body) {
 
 std::string decode_body(std::string_view body, std::size_t max_size) {
   if (body.size() <= header_size) {
-    fail_corrupt("shorter than its header", body.size());
+    fail_corrupt("the body is shorter than its header", body.size());
   }
   const std::size_t length = recorded_length(body);
   if (length == 0 || length > max_size) {
@@ -170,10 +169,10 @@ std::string decode_body(std::string_view body, std::size_t max_size) {
   std::string text(length, '\0');
   const auto behind = decompressor->fill(text, body.substr(header_size));
   if (!behind) {
-    fail_corrupt("the stream is broken or not of the recorded length", body.size());
+    fail_corrupt("the stream is broken or does not have the recorded length", body.size());
   }
   if (*behind > 1 || (*behind == 1 && (body.back() != '.' || body[body.size() - 2] != ' '))) {
-    fail_corrupt("bytes behind the stream", body.size());
+    fail_corrupt("there are extra bytes after the stream", body.size());
   }
   return text;
 }

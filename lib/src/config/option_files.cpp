@@ -47,7 +47,7 @@ std::string_view trim(std::string_view text) {
 }
 
 void refuse_if_others_may_read(const std::string& file,
-                               const char* what = "a file with a password is open to other users") {
+                               const char* what = "a file with a password is accessible to other users") {
   struct stat status {};
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
   if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
@@ -136,7 +136,7 @@ void set_ssl_mode(TlsSettings& tls, const std::string& value, const Place& place
   std::replace(text.begin(), text.end(), '_', '-');
   tls.mode = parse_ssl_mode(text);
   if (!tls.mode) {
-    fail("ssl-mode is not known", place, "use disabled, preferred, required, verify-ca or verify-identity");
+    fail("unknown ssl-mode", place, "use disabled, preferred, required, verify-ca or verify-identity");
   }
 }
 
@@ -196,7 +196,7 @@ class Reader {
       return;
     }
     if (++files_ > most_files) {
-      fail("too many option files", {file}, "remove an !include that leads to files that were read already");
+      fail("too many option files", {file}, "delete an !include of files that were read already");
     }
     std::string group;
     std::string line;
@@ -234,10 +234,10 @@ class Reader {
     try {
       text = base::read_at_most(in, largest_file + 1);
     } catch (const std::ios::failure&) {
-      fail("an option file cannot be read to its end", place, "");
+      fail("an option file cannot be read completely", place, "");
     }
     if (text.size() > largest_file) {
-      fail("an option file is too large", place, "an option file has at most 1 MiB");
+      fail("an option file is too large", place, "shorten it to at most 1 MiB");
     }
     return text;
   }
@@ -255,7 +255,7 @@ class Reader {
       }
       group = trim(line.substr(1, end - 1));
     } else if (group.empty()) {
-      fail("an option stands before the first group", place, "put it under [client] or [looseleaf]");
+      fail("an option comes before the first group", place, "put it under [client] or [looseleaf]");
     } else if (std::find(groups_.begin(), groups_.end(), group) != groups_.end()) {
       read_option(line, group, place);
     }
@@ -284,7 +284,7 @@ class Reader {
   void read_directive(std::string_view line, const Place& place, bool required, int depth) {
     constexpr int deepest = 10;
     if (depth >= deepest) {
-      fail("option files include one another too deeply", place, "remove the !include that goes round in a circle");
+      fail("option files are nested too deeply", place, "delete the !include that forms a cycle");
     }
     const auto blank = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view directive = line.substr(0, blank);
@@ -297,7 +297,7 @@ class Reader {
     } else if (directive == "!includedir") {
       read_directory(target, place, required, depth);
     } else {
-      fail("a line that starts with ! is neither !include nor !includedir", place, "correct or remove the line");
+      fail("a line that starts with ! is neither !include nor !includedir", place, "correct or delete the line");
     }
   }
 
@@ -398,7 +398,7 @@ std::optional<std::string> password_from_environment() {
   }
   std::string password = text.substr(0, text.find('\n'));
   if (password.size() > longest) {
-    fail("the first line of the password file is too long", {file}, "a password has at most 4096 bytes");
+    fail("the first line of the password file is too long", {file}, "use a password of at most 4096 bytes");
   }
   if (password.ends_with('\r')) {
     password.pop_back();
@@ -467,7 +467,7 @@ sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig
     options.tls.mode = default_ssl_mode(shard.address);
   }
   if (*options.tls.mode != SslMode::disabled) {
-    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is open to other users");
+    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is accessible to other users");
   }
   return options;
 }

@@ -44,7 +44,7 @@ bool is_being_dropped(const KnownIndex& everywhere) {
 void check(shard::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
            const base::Deadline& deadline) {
   if (is_being_dropped(everywhere)) {
-    throw Error(ErrorCode::bad_index, "an index of this name is being dropped", {{"index", definition.table}},
+    throw Error(ErrorCode::bad_index, "an index with this name is being dropped", {{"index", definition.table}},
                 fmt::format("run `looseleaf drop-index {}` to finish that first", definition.table));
   }
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
@@ -60,8 +60,9 @@ void check(shard::Shards& shards, const IndexDefinition& definition, const Known
   }
   for (const std::string& name : shard::all_indexes(shards, deadline)) {
     if (name != definition.table && base::ascii_lower(name) == base::ascii_lower(definition.table)) {
-      throw Error(ErrorCode::bad_definition, "index differs from another one only in case",
-                  {{"index", definition.table}, {"other", name}}, "some servers cannot tell such tables apart");
+      throw Error(ErrorCode::bad_definition, "index name differs from another one only in case",
+                  {{"index", definition.table}, {"other", name}},
+                  "choose another name; some servers cannot tell such tables apart");
     }
   }
 }
@@ -138,7 +139,7 @@ class Creation {
     change_.claim(generation_, definition_.canonical_json(), steps::create_intent);
     KnownIndex now = look_up();  // again, now that nobody else can change it
     if (now.generation() != generation_) {
-      throw Error(ErrorCode::busy, "another process created this index just now", {{"index", definition_.table}},
+      throw Error(ErrorCode::busy, "another process has just created this index", {{"index", definition_.table}},
                   "run the command again");
     }
     return now;
@@ -156,7 +157,7 @@ class Creation {
       connection.execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, connection.flavour()),
                                      shard::table_comment(generation_)));
     } else if (*comment != shard::table_comment(generation_)) {
-      throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",
+      throw Error(ErrorCode::bad_index, "a table with this name exists and does not belong to this index",
                   {{"table", definition_.table}, {"comment", *comment}},
                   "rename or drop that table, or give the index another name");
     }
@@ -213,15 +214,15 @@ CreatePlan::Step plan_shard(shard::Shards& shards, std::uint32_t shard, const In
   CreatePlan::Step step;
   step.shards = {shard};
   if (everywhere.on_shard[shard]) {
-    step.note = "in force, state " + to_string(everywhere.on_shard[shard]->state);
+    step.note = "active, state " + to_string(everywhere.on_shard[shard]->state);
     return step;
   }
-  step.note = "to be put in the catalog, state building";
+  step.note = "will be registered as `building`";
   shard::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
     const auto comment = comment_of_table(connection, definition.table);
     const auto generation = everywhere.generation();
     if (comment && generation && *comment == shard::table_comment(*generation)) {
-      step.note = "its table is there, " + step.note;
+      step.note = "table exists, " + step.note;
     } else {
       step.sql = shard::create_index_table(definition, connection.flavour()) + ";";
     }

@@ -23,7 +23,7 @@ Error taken_over(const std::string& table) {
   return {ErrorCode::busy,
           "another process has begun to create or drop this index",
           {{"index", table}},
-          "`looseleaf status` shows what became of it"};
+          "run `looseleaf status` to see the result"};
 }
 
 // Ends the session, and with it the locks that it holds.
@@ -138,8 +138,8 @@ void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(
       const Closing closing(lease);
       if (!job::get_named_lock(*lease, name, deadline_)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "another process changes this index's table all the time", {{"index", table_}},
-                               "`looseleaf status` names it");
+                               "another process keeps changing this index's table", {{"index", table_}},
+                               "run `looseleaf status` to see which one");
       }
       work(*lease);
     });

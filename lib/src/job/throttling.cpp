@@ -24,8 +24,8 @@ Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(
   const auto& all = shards.cluster().shards;
   if (limits_.max_lag > 0 &&
       std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
-    throw Error(ErrorCode::usage, "a greatest lag needs replicas to look at, and the cluster file names none", {},
-                "add \"replicas\" to its shards, or leave --max-lag out");
+    throw Error(ErrorCode::usage, "`--max-lag` needs replicas in the cluster file", {},
+                "add \"replicas\" to its shards, or omit --max-lag");
   }
 }
 

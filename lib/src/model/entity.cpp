@@ -68,11 +68,11 @@ void append_compact(std::string& out, std::string_view text) {
 }  // namespace
 
 std::string hint_for_no_object() {
-  return R"(an entity is an object: {"name": "value"})";
+  return R"(write an entity as an object: {"name": "value"})";
 }
 
 std::string hint_for_size() {
-  return fmt::format("an entity has at most {} bytes", max_body_size);
+  return fmt::format("shorten the entity to at most {} bytes", max_body_size);
 }
 
 ParsedEntity parse_entity(std::string_view text, Position start) {
@@ -99,7 +99,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   const std::optional<Uuid> id = id_of(entity.json);
   if (!id) {
     reject("id is not a UUID", position_of_id(body, body_start), {},
-           "write 32 hexadecimal digits as a string, or leave the id out to get one made");
+           "write 32 hexadecimal digits as a string, or omit the id to get a new one");
   }
   entity.id = *id;
   entity.text = body;

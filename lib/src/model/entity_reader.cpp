@@ -160,11 +160,11 @@ Complaint no_object(std::string_view text) {
 }
 
 Complaint stray(std::string_view text) {
-  const char* hint = "an entity begins with { and an array of entities with [";
+  const char* hint = "start an entity with { and an array of entities with [";
   if (text.front() == ',') {
-    hint = "take the comma out: outside an array entities stand one after another";
+    hint = "delete the comma; only entities in an array are separated by commas";
   } else if (text.front() == '}' || text.front() == ']') {
-    hint = "take it out: nothing is open here";
+    hint = "delete it; there is nothing to close here";
   }
   return {"text between entities", {}, hint};
 }
@@ -259,7 +259,7 @@ std::optional<Piece> EntityReader::Impl::outside(int byte) {
 
 std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
   if (byte == end_of_input) {
-    return stop({"array is not closed", "it begins at " + at(array_start_), "see whether the input is cut off"},
+    return stop({"array is not closed", "it begins at " + at(array_start_), "check whether the input is cut off"},
                 start_);
   }
   if (byte == ']' && place_ != Place::element) {
@@ -273,9 +273,8 @@ std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
     return std::nullopt;
   }
   if (place_ == Place::after_element || byte == ',' || byte == ']' || byte == '}') {
-    return stop(
-        {"syntax error between array elements", {}, "one comma stands between two elements, and none at the end"},
-        start_);
+    return stop({"syntax error between array elements", {}, "write one comma between two elements and none at the end"},
+                start_);
   }
   return read_value();
 }
@@ -356,22 +355,21 @@ Complaint EntityReader::Impl::explained(ValueScanner::Fault fault) {
     case ValueScanner::Fault::no_match:
       return {"brackets do not match",
               fmt::format("a {} where a {} is open", static_cast<char>(input_.peek()), scanner_.innermost()),
-              "close first what was opened last"};
+              "close the innermost bracket first"};
     case ValueScanner::Fault::too_deep:
-      return {
-          "nested too deeply", {}, fmt::format("at most {} objects and arrays may be open at once", model::max_depth)};
+      return {"nested too deeply", {}, fmt::format("nest at most {} objects and arrays", model::max_depth)};
     case ValueScanner::Fault::not_closed:
       break;
   }
   return {"object is not closed", "it begins at " + at(value_start_),
-          "see whether a brace, a bracket or a quotation mark is missing, or the input is cut off"};
+          "check whether a brace, a bracket or a quotation mark is missing, or the input is cut off"};
 }
 
 Piece EntityReader::Impl::stop(Complaint complaint, Position position) {
   place_ = Place::stopped;
   stopped_early_ = true;
   Complaint first = reject_ ? std::move(reject_->complaint) : std::move(complaint);
-  first.reason += "; reading of the array stopped here";
+  first.reason += "; the rest of the array was not read";
   return begin_reject(Extent::known, std::move(first), position);
 }
 

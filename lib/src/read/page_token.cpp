@@ -54,7 +54,7 @@ struct AppendValue {
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorCode::usage, what, {},
-              "give the `next` of the page before, with the same index, conditions and order");
+              "use the `next` of the previous page with the same index, conditions and order");
 }
 
 // Takes values off the front.
@@ -64,7 +64,7 @@ class Reader {
 
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) {
-      fail("not a page token");
+      fail("invalid page token");
     }
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -89,7 +89,7 @@ class Reader {
       case PropertyType::string: {
         const std::string_view text = take(number());
         if (!base::is_utf8(text)) {
-          fail("not a page token");
+          fail("invalid page token");
         }
         return std::string(text);
       }
@@ -98,14 +98,14 @@ class Reader {
       case PropertyType::real: {
         const auto real = std::bit_cast<double>(number());
         if (!std::isfinite(real)) {
-          fail("not a page token");
+          fail("invalid page token");
         }
         return real;
       }
       case PropertyType::boolean:
         return number() != 0;
     }
-    fail("not a page token");
+    fail("invalid page token");
   }
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
@@ -130,11 +130,11 @@ std::string make_token(const IndexDefinition& definition, const Query& query, co
 shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query, const std::string& token) {
   const auto bytes = base::from_base64url(token);
   if (!bytes || bytes->size() < number_size + id_size + sum_size) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   const std::string_view content = std::string_view(*bytes).substr(0, bytes->size() - sum_size);
   if (Reader(std::string_view(*bytes).substr(content.size())).number(sum_size) != sum_of(content)) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   Reader reader(content);
   if (reader.number() != identity_of(definition, query)) {
@@ -146,7 +146,7 @@ shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& qu
   }
   last.entity_id = reader.id();
   if (!reader.at_end()) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   return last;
 }

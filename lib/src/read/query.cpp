@@ -83,7 +83,7 @@ class Run {
  private:
   void stop_if_asked() const {
     if (query_.stop && query_.stop()) {
-      throw Error(ErrorCode::interrupted, "stopped before everything was found");
+      throw Error(ErrorCode::interrupted, "interrupted before everything was found");
     }
   }
 

@@ -36,7 +36,7 @@ std::size_t position_of(const IndexDefinition& definition, const std::string& na
     const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
                 meant ? fmt::format("did you mean `{}`?", *meant)
-                      : fmt::format("its properties are {}", fmt::join(names, ", ")));
+                      : fmt::format("name one of its properties: {}", fmt::join(names, ", ")));
   }
   return static_cast<std::size_t>(found - properties.begin());
 }
@@ -130,8 +130,8 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
     throw Error(ErrorCode::usage, "index cannot use this condition",
                 {{"index", definition_.table}, {"property", condition.property}},
                 position < definition_.properties.size()
-                    ? fmt::format("a range can only be on {} here", definition_.properties[position].name)
-                    : std::string("every property of the index has a value already"));
+                    ? fmt::format("use a range only on {} here", definition_.properties[position].name)
+                    : std::string("omit it; every property of the index already has a value"));
   }
   const Property& property = definition_.properties[position];
   if (condition.op == Operator::prefix && property.type != PropertyType::string) {

@@ -25,7 +25,7 @@ Error not_ready(const std::string& table, IndexState state) {
   return {ErrorCode::bad_index,
           "index is being dropped",
           {{"index", table}},
-          fmt::format("`looseleaf drop-index {}` finishes that", table)};
+          fmt::format("run `looseleaf drop-index {}` to finish that", table)};
 }
 
 shard::IndexEntry ShardRows::take() {
@@ -79,7 +79,7 @@ std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connec
     }
     if (!was_ready && !found.empty()) {  // all is well again by now: once more
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                             "index became ready while it was read", {{"index", index_.definition.table}}, "try again");
+                             "index became ready during the query", {{"index", index_.definition.table}}, "try again");
     }
     return plan_.entries(found);
   } catch (const sql::ServerError& error) {
@@ -121,9 +121,9 @@ void ShardRows::check_state(sql::Connection& connection) const {
 
 Error ShardRows::dropped() const {
   return {ErrorCode::bad_index,
-          "index was dropped meanwhile",
+          "index was dropped during the query",
           {{"index", index_.definition.table}},
-          "`looseleaf status` lists the indexes there are"};
+          "run `looseleaf status` to list the indexes"};
 }
 
 }  // namespace looseleaf::read

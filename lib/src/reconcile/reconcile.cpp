@@ -142,9 +142,9 @@ class Reconciliation {
         return std::move(report_);
       }
       if (deadline_.passed()) {
-        throw Error(ErrorCode::unavailable, "entities could not be reconciled in time",
+        throw Error(ErrorCode::unavailable, "entities could not be reconciled before the timeout",
                     {{"id", to_string(ids_.front())}},
-                    "run `looseleaf verify`; if it names a table that differs, mend that first");
+                    "run `looseleaf verify`; if it reports a table that differs, repair that table first");
       }
       backoff.wait(deadline_);
     }
@@ -402,7 +402,8 @@ std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, co
       if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
         throw;
       }
-      found.insert(found.end(), batch.begin(), batch.end());  // an index was dropped meanwhile: the fence will tell
+      found.insert(found.end(), batch.begin(),
+                   batch.end());  // an index was dropped during the query: the fence will tell
     }
   });
   return found;

@@ -40,7 +40,7 @@ sql::ServerError with_class(sql::ErrorClass error_class, const sql::ServerError&
 // What is thrown when nothing is left of the time-out.
 sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds timeout) {
   const std::string advice = error.hint().empty() ? "" : error.hint() + "; ";
-  error.with_hint(fmt::format("{}it was tried until {} was over", advice, name_of(timeout)));
+  error.with_hint(fmt::format("{}retried until {} expired", advice, name_of(timeout)));
   return error;
 }
 
@@ -48,11 +48,11 @@ sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds
 
 Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
   return {ErrorCode::wrong_cluster,
-          "cluster file has another number of shards than the cluster",
+          "cluster file and cluster have different numbers of shards",
           {{"expected", fmt::format("{} shards", in_store)}, {"found", fmt::format("{} in the cluster file", in_file)}},
           fmt::format("{}; a store's number of shards never changes, and nothing was read or written",
-                      in_file > in_store ? "take out of the cluster file what is no shard of this store"
-                                         : "add to the cluster file the shards that it lacks, each at its place")};
+                      in_file > in_store ? "delete from the cluster file the shards that are not in this store"
+                                         : "add the missing shards to the cluster file, each at its place")};
 }
 
 Lease& Lease::operator=(Lease&& other) noexcept {
@@ -179,7 +179,7 @@ void Shards::warn_of_wait(std::uint32_t shard) {
   Error::Context context = {{"reason", failure->what()}};
   context.insert(context.end(), failure->context().begin(), failure->context().end());
   warn({"waiting for a shard", std::move(context),
-        fmt::format("it is tried again until {} is over; `looseleaf status` shows how the others are",
+        fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
                     name_of(options_.timeout))});
 }
 
@@ -331,13 +331,13 @@ void Shards::check_identity(std::uint32_t shard, sql::Connection& connection) {
                 "check the order, number and addresses of the shards in the cluster file; nothing was read or written");
   };
   if (found->unsigned_integer(0, 3) != format_version) {
-    refuse("shard has another format version", fmt::format("{}", format_version), found->text(0, 3));
+    refuse("shard has a different format version", fmt::format("{}", format_version), found->text(0, 3));
   }
   if (found->unsigned_integer(0, 2) != count()) {
     throw other_shard_count(found->unsigned_integer(0, 2), count());
   }
   if (found->unsigned_integer(0, 1) != shard) {
-    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard),
+    refuse("shard is at the wrong place in the cluster file", fmt::format("shard {}", shard),
            "shard " + found->text(0, 1));
   }
   const std::lock_guard lock(mutex_);

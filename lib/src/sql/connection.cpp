@@ -189,7 +189,7 @@ Number parse_number(const std::string& text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ErrorCode::corrupt, "a column holds no whole number");
+    throw Error(ErrorCode::corrupt, "a column does not hold a whole number");
   }
   return number;
 }

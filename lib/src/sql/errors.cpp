@@ -24,7 +24,8 @@ constexpr std::string_view free_space = "make room on the server's disk, then ru
 constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
 constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
 constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
-constexpr std::string_view restore_table = "restore the table from a backup; an index may be dropped and created anew";
+constexpr std::string_view restore_table =
+    "restore the table from a backup; an index can also be dropped and created again";
 
 // Sorted by number; what is not here is described by its class.
 constexpr auto advice_table = std::to_array<Advice>({
@@ -44,7 +45,7 @@ constexpr auto advice_table = std::to_array<Advice>({
     {1226, "the user has used up a quota", "raise the user's resource limits, or wait until they are reset"},
     {1227, "the user lacks a privilege", "grant the user the privilege that the server names"},
     {1251, "client and server share no authentication plugin", check_account},
-    {1290, "the server forbids this statement", "look at the options the server was started with"},
+    {1290, "the server forbids this statement", "check the options that the server was started with"},
     {1698, "the server denied access", check_account},
     {1812, "the server cannot open a table's file", restore_table},
     {1814, "the server cannot open a table's file", restore_table},
@@ -57,13 +58,13 @@ constexpr auto advice_table = std::to_array<Advice>({
     {2008, "the client library ran out of memory",
      "give the process more memory, or put fewer and smaller entities at once"},
     {2020, "a statement or a row is larger than the server or the client accepts", grow_packet},
-    {2026, "no TLS connection could be made", check_tls},
+    {2026, "a TLS connection cannot be established", check_tls},
     {2054, "client and server share no authentication plugin", check_account},
     {2059, "an authentication plugin could not be loaded",
      "give the user mysql_native_password, ed25519 or caching_sha2_password"},
-    {2061, "the server asks for an authentication that needs TLS", check_tls},
+    {2061, "the server requires an authentication method that needs TLS", check_tls},
     {3118, "the account is locked", "unlock the user on the server"},
-    {3159, "the server accepts only encrypted connections", "set ssl_mode to required or more"},
+    {3159, "the server accepts only encrypted connections", "set ssl_mode to required, verify-ca or verify-identity"},
     {4151, "the account is locked", "unlock the user on the server"},
 });
 
@@ -105,7 +106,7 @@ std::string_view what_of(ErrorClass error_class) {
     case ErrorClass::conflict:
       return "the transaction conflicted with another one";
     case ErrorClass::refused:
-      return "the server refused the connection for now";
+      return "the server is temporarily not accepting connections";
     case ErrorClass::connection_lost:
       return "the connection to the server was lost";
     case ErrorClass::statement_killed:
@@ -113,9 +114,9 @@ std::string_view what_of(ErrorClass error_class) {
     case ErrorClass::failing_over:
       return "the server is read-only";
     case ErrorClass::duplicate_key:
-      return "a row with this key is there already";
+      return "a row with this key already exists";
     case ErrorClass::table_gone:
-      return "a table is not there";
+      return "a table does not exist";
     case ErrorClass::unreachable:
     case ErrorClass::too_large:
     case ErrorClass::permanent:
@@ -130,13 +131,13 @@ std::string_view hint_of(ErrorClass error_class) {
       return "look for long transactions and locks on the server, such as a backup's";
     case ErrorClass::refused:
     case ErrorClass::connection_lost:
-      return "see whether the server runs, what its log says, and whether the network is well";
+      return "check that the server is running, read its log, and check the network";
     case ErrorClass::statement_killed:
-      return "raise the server's time limit for statements, or find out who kills them";
+      return "raise the server's time limit for statements, or find out what kills them";
     case ErrorClass::failing_over:
       return "name the writable server in the cluster file, or end its read_only mode";
     case ErrorClass::table_gone:
-      return "if an index table was dropped by hand, use `looseleaf drop-index` and create the index again";
+      return "run `looseleaf drop-index` and create the index again if its table was dropped by hand";
     default:
       return "";
   }

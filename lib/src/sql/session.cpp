@@ -73,10 +73,10 @@ std::string is_writable(const Variables& variables) {
 std::vector<std::string> warnings_of(const Variables& variables) {
   std::vector<std::string> warnings;
   if (value_of(variables, "innodb_flush_log_at_trx_commit") != "1") {
-    warnings.emplace_back("innodb_flush_log_at_trx_commit is not 1: a crash can lose what was acknowledged");
+    warnings.emplace_back("innodb_flush_log_at_trx_commit is not 1: a crash can lose acknowledged writes");
   }
   if (is_on(variables, "log_bin") && value_of(variables, "sync_binlog") != "1") {
-    warnings.emplace_back("sync_binlog is not 1: a crash can leave replicas without what was acknowledged");
+    warnings.emplace_back("sync_binlog is not 1: a crash can leave replicas without acknowledged writes");
   }
   return warnings;
 }
@@ -132,7 +132,7 @@ void check_server(const Variables& variables, bool require_writable, const std::
            "switch the group to single-primary mode");
   }
   if (is_on(variables, "log_bin") && value_of(variables, "binlog_format") == "STATEMENT") {
-    refuse("the server logs statements, which read committed does not allow", server,
+    refuse("the server logs statements, which READ COMMITTED does not allow", server,
            "set binlog_format to ROW or MIXED on the server");
   }
   if (require_writable && (is_on(variables, "read_only") || is_on(variables, "super_read_only"))) {

@@ -87,7 +87,7 @@ class Verification {
   void breathe() {
     hooks_.heartbeat();
     if (control_.stop.load()) {
-      throw Error(ErrorCode::interrupted, "stopped before everything was checked");
+      throw Error(ErrorCode::interrupted, "interrupted before everything was checked");
     }
   }
 
@@ -285,7 +285,7 @@ void require_every_shard(shard::Shards& shards) {
         Error::Context context = {{"reason", error.what()}};
         context.insert(context.end(), error.context().begin(), error.context().end());
         throw sql::ServerError(error.error_class(), error.number(), error.code(),
-                               "nothing is verified, because that takes every shard and one is down",
+                               "nothing was verified: every shard is needed, and one is down",
                                std::move(context), error.hint());
       }
     });

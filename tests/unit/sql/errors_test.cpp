@@ -141,7 +141,7 @@ TEST_CASE("silence while connecting is told apart from a connection that ended")
   CHECK(what_of(2013, "Lost connection to server during query", connecting) == "the connection to the server was lost");
   CHECK(what_of(2013, silence, mariadb) == "the connection to the server was lost");
   CHECK(what_of(3032, "The server is currently in offline mode", connecting) ==
-        "the server refused the connection for now");
+        "the server is temporarily not accepting connections");
   CHECK(make_server_error(2013, silence, connecting, "s").error_class() == ErrorClass::refused);
 }
 

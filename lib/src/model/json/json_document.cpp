@@ -42,7 +42,7 @@ JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string fi
          duplicate ? "" : fault.detail);
   }
   if (!root_.is_object()) {
-    fail(places_.at("").value, "not a JSON object", "", "the file is one JSON object");
+    fail(places_.at("").value, "not a JSON object", "", "write one JSON object");
   }
 }
 
@@ -82,9 +82,9 @@ void JsonObject::allow_only(std::initializer_list<const char*> keys) const {
       continue;
     }
     const std::optional<std::string_view> meant = base::nearest(member.key(), valid);
-    fail_at_key(
-        member.key(), "unknown key",
-        meant ? fmt::format("did you mean \"{}\"?", *meant) : fmt::format("valid keys are {}", fmt::join(valid, ", ")));
+    fail_at_key(member.key(), "unknown key",
+                meant ? fmt::format("did you mean \"{}\"?", *meant)
+                      : fmt::format("use one of the keys {}", fmt::join(valid, ", ")));
   }
 }
 
@@ -94,7 +94,7 @@ const json* JsonObject::find(const std::string& key, bool (*is_type)(const json&
     return nullptr;
   }
   if (!is_type(*member)) {
-    fail_at_value(key, "a value of the wrong type", fmt::format("\"{}\" takes {}", key, what));
+    fail_at_value(key, "value has the wrong type", fmt::format("give \"{}\" {}", key, what));
   }
   return &*member;
 }
@@ -167,7 +167,7 @@ std::string read_file(ErrorCode code, const std::string& path) {
                 {{"file", path}, {"reason", std::generic_category().message(errno)}});
   }
   if (text.size() > largest_file) {
-    throw Error(code, "the file is too large", {{"file", path}}, "a cluster file or a definition has at most 4 MiB");
+    throw Error(code, "the file is too large", {{"file", path}}, "shorten it to at most 4 MiB");
   }
   return text;
 }

@@ -222,29 +222,29 @@ constexpr std::string_view white_space = " \t\r\n";
 
 std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
   if (text.find_first_not_of(white_space) == std::string_view::npos) {
-    return "nothing is here but white space";
+    return "write one JSON value; there is only white space";
   }
   if (offset >= text.size()) {
-    return "it ends too early: a bracket, a brace or a quotation mark is not closed";
+    return "close every bracket, brace and quotation mark; the text ends too early";
   }
   const std::size_t before = text.substr(0, offset).find_last_not_of(white_space);
   const bool after_comma = before != std::string_view::npos && text[before] == ',';
   switch (text[offset]) {
     case '/':
     case '#':
-      return "take the comment out: JSON has none";
+      return "delete the comment; JSON has no comments";
     case '\'':
       return "put double quotes around strings and keys";
     case ']':
     case '}':
       if (after_comma) {
-        return "take out the comma before it";
+        return "delete the comma before it";
       }
       break;
     default:
       break;
   }
-  return detail == "invalid literal" ? "no words but true, false and null stand without double quotes" : "";
+  return detail == "invalid literal" ? "quote strings and keys; NaN and Infinity are not JSON" : "";
 }
 
 }  // namespace
@@ -281,7 +281,7 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
     case JsonFaultKind::lone_surrogate:
       return "write the character as UTF-8, or as both halves of its surrogate pair";
     case JsonFaultKind::too_deep:
-      return fmt::format("at most {} objects and arrays may be open at once", max_depth);
+      return fmt::format("nest at most {} objects and arrays", max_depth);
     case JsonFaultKind::number_range:
       return "write numbers beyond the range of a double as strings";
   }
