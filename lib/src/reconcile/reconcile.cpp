@@ -403,7 +403,7 @@ std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, co
         throw;
       }
       found.insert(found.end(), batch.begin(),
-                   batch.end());  // an index was dropped during the query: the fence will tell
+                   batch.end());  // an index was dropped meanwhile: the fence will tell
     }
   });
   return found;
