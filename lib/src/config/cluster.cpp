@@ -1,4 +1,4 @@
-// The cluster file, read and checked.
+// Reads and checks the cluster file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using model::JsonObject;
 constexpr std::size_t max_database_length = 64;
 constexpr const char* string_form = "write \"host:port/database\"; put an IPv6 address in brackets";
 
-// Where a complaint about one shard or replica points to.
+// The place in the file that an error about a shard or replica names.
 struct Place {
   const JsonDocument& document;
   std::string pointer;
@@ -31,7 +31,7 @@ struct Place {
   }
 };
 
-// Relative paths are relative to the folder of the cluster file; ~ is the home directory.
+// Resolves a path: relative paths are relative to the folder of the cluster file, and ~ is the home directory.
 std::string resolve(const std::string& path, const std::string& cluster_file) {
   if (path.empty() || path.front() == '/') {
     return path;
@@ -54,7 +54,7 @@ std::uint16_t parse_port(std::string_view text, const Place& place) {
   return port;
 }
 
-// "host", "host:port" or "[address]:port".
+// Accepts "host", "host:port" and "[address]:port".
 Address parse_host_and_port(std::string_view text, const Place& place) {
   Address address;
   std::string_view port;
@@ -108,7 +108,7 @@ ShardConfig parse_shard_string(std::string_view text, const Place& place) {
   return shard;
 }
 
-// Passwords are caught before other unknown keys, because their hint must not be a spelling.
+// Rejects passwords before other unknown keys, because their hint must not suggest a similar key.
 void refuse_passwords(const JsonObject& object) {
   for (const char* key : {"password", "passwd", "pwd", "pass"}) {
     if (object.has(key)) {
@@ -157,7 +157,7 @@ Address parse_address(const JsonObject& object, const std::string& file) {
   return address;
 }
 
-// Strings: "host:port", or the absolute path of a socket.
+// Reads replicas, which are strings: "host:port" or the absolute path of a socket.
 std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObject& object) {
   std::vector<Address> replicas;
   const nlohmann::json* list = object.array("replicas");

@@ -1,4 +1,4 @@
-// Reads option files as the servers' own clients do (mysys/my_default.c), and merges them with the cluster file.
+// Reads option files like the servers' own clients (mysys/my_default.c), and merges them with the cluster file.
 #include "config/option_files.hpp"
 
 #include <pwd.h>
@@ -55,7 +55,8 @@ void refuse_if_others_may_read(const std::string& file,
   }
 }
 
-// A file that is there must not be passed over because this process has run out of something.
+// Throws if the file could not be opened because this process ran out of memory or descriptors. Otherwise an existing
+// file would be skipped.
 void refuse_if_exhausted(const std::string& file, int error) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE) {
     throw Error(ErrorCode::io, "an option file cannot be opened",
@@ -63,7 +64,7 @@ void refuse_if_exhausted(const std::string& file, int error) {
   }
 }
 
-// Cuts a comment that begins in the line, but not inside quotation marks or after a backslash.
+// Removes a comment from the end of a line. A # inside quotation marks or after a backslash does not start a comment.
 std::string_view without_comment(std::string_view text) {
   char quote = 0;
   bool escaped = false;
@@ -106,7 +107,7 @@ std::string read_value(std::string_view raw) {
   return unescape(value);
 }
 
-// "loose_ssl_ca" and "ssl-ca" are the same option.
+// Reads an option's name: "loose_ssl_ca" and "ssl-ca" are the same option.
 std::string read_key(std::string_view raw) {
   std::string key = base::ascii_lower(trim(raw));
   std::replace(key.begin(), key.end(), '_', '-');
@@ -119,8 +120,8 @@ bool is_true(const std::string& value) {
   return lower != "0" && lower != "off" && lower != "false" && lower != "no";
 }
 
-// ssl and ssl-verify-server-cert only say yes or no. A yes never weakens a stronger mode of an earlier line, and
-// without verification TLS is still required.
+// Applies ssl and ssl-verify-server-cert, which are only on or off. "On" never weakens a stronger mode of an earlier
+// line. With verification off, TLS is still required.
 void set_tls_switch(TlsSettings& tls, bool verify_switch, bool on) {
   if (verify_switch) {
     tls.mode = on ? SslMode::verify_identity : SslMode::required;
@@ -171,7 +172,7 @@ bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& 
 
 class Reader {
  public:
-  // `named_by` says for hints where the first file is named.
+  // `named_by` says in hints where the first file was named.
   Reader(const std::string& extra_group, std::string named_by)
       : named_by_(std::move(named_by)), groups_{"client", "looseleaf"} {
     if (!extra_group.empty()) {
@@ -179,7 +180,7 @@ class Reader {
     }
   }
 
-  // A file that is not `required` may be absent or unreadable.
+  // A file may be absent or unreadable unless it is `required`.
   void read(const std::string& file, bool required, int depth = 0, const Place* included_at = nullptr) {
     std::error_code ignored;
     std::ifstream in;
@@ -228,7 +229,7 @@ class Reader {
                 "correct " + (included_at != nullptr ? "the !include" : named_by_) + ", or the file's permissions");
   }
 
-  // What cannot be read must not pass for the end of the file.
+  // Reads a file. A read error must not look like the end of the file.
   static std::string contents(std::istream& in, const Place& place) {
     std::string text;
     try {
@@ -342,7 +343,7 @@ class Reader {
   }
 
   static constexpr std::size_t largest_file = 1U << 20U;
-  static constexpr int most_files = 1000;  // files that include one another several times would be read without end
+  static constexpr int most_files = 1000;  // a limit, because files that include one another could be read endlessly
 
   std::string named_by_;
   std::vector<std::string> groups_;

@@ -1,4 +1,4 @@
-// A query condition as it is written on the command line.
+// Reads query conditions as they are written on the command line.
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 

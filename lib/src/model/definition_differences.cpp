@@ -1,4 +1,4 @@
-// Where two definitions of one index differ.
+// Lists the differences between two definitions of one index.
 #include "model/definition_differences.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Where two definitions of one index differ.
+// Lists the differences between two definitions of one index.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>

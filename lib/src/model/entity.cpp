@@ -1,4 +1,4 @@
-// What an entity's text must be, and the id that it gets if it has none.
+// Checks an entity's text, and gives the entity an id if it has none.
 #include "model/entity.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ void check_size(std::size_t size, Position position) {
   }
 }
 
-// Where the value of the `id` member is; asked only once that is known to be wrong.
+// Returns the position of the value of `id`. It is only needed for an error message.
 Position position_of_id(std::string_view text, Position start) {
   JsonPlaces places;
   const Json parsed = parse_strict(text, &places);
@@ -48,7 +48,7 @@ std::string with_id(std::string_view text, const Uuid& id, bool empty) {
   return fmt::format("{{\"id\":\"{}\"{}{}", to_string(id), empty ? "" : ",", text.substr(1));
 }
 
-// Appends what `text` holds apart from white space outside strings.
+// Appends `text` without the white space outside strings.
 void append_compact(std::string& out, std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -113,7 +113,8 @@ TakenEntity take_entity(std::string_view text, Position start) {
       return {*id, std::string(body), *std::move(members)};
     }
   }
-  ParsedEntity parsed = parse_entity(text, start);  // an id has to be made, or there is something to say about the text
+  // The id is missing or the text is invalid. The full parser handles both.
+  ParsedEntity parsed = parse_entity(text, start);
   return {parsed.id, std::move(parsed.text), StoredEntity(std::move(parsed.json))};
 }
 

@@ -1,4 +1,4 @@
-// Filters.
+// Filters entities by properties that the index does not have.
 #include "model/filter.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace looseleaf::model {
 namespace {
 
-// A JSON scalar if the text reads as one, else the text itself.
+// Returns the text as a JSON scalar if it can be parsed as one, or else as a string.
 Scalar parse_scalar(const std::string& property, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   switch (json.type()) {

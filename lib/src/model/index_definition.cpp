@@ -1,4 +1,4 @@
-// Index definitions: reading, checking, and the form that two equal ones share.
+// Reads and checks index definitions, and writes their canonical form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using model::JsonObject;
 
 constexpr std::size_t max_name_length = 64;  // of tables and columns, in characters
 constexpr std::size_t max_properties = 8;
-constexpr std::uint32_t max_string_length = 735;  // 4 bytes each and the entity_id still fit a key
+constexpr std::uint32_t max_string_length = 735;  // at 4 bytes each, with the entity_id, they just fit a key
 constexpr std::size_t max_key_bytes = 3072;       // InnoDB's limit
 constexpr std::size_t entity_id_bytes = 16;
 
@@ -51,14 +51,15 @@ std::string parse_table(const JsonObject& root) {
   return *table;
 }
 
-// A dotted path whose every key has at least one character and none of them a control character.
+// True for keys joined by dots. Each key has at least one character and no control character.
 bool is_path(std::string_view path) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string_view::npos &&
          std::none_of(path.begin(), path.end(), is_control);
 }
 
-// Four-byte sequences begin with 0xF0 or more: characters that no MySQL identifier may have.
+// Reads a property's name. Rejects four-byte sequences, which begin with 0xF0 or more: MySQL identifiers cannot have
+// these characters.
 std::string parse_property_name(const JsonObject& object) {
   const std::optional<std::string> name = object.string("name");
   if (!name) {

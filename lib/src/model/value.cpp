@@ -1,4 +1,4 @@
-// Typed values: from query text, to columns, to reports.
+// Converts typed values from query text, to columns and to reports.
 #include "model/value.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Tokens: what they belong to (8 bytes), the row's values, the entity's id, all of it guarded by a sum of 4 bytes.
+// A token holds a hash of the query it belongs to (8 bytes), the row's values and the entity's id, then a checksum of
+// all these (4 bytes).
 #include "read/page_token.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ std::uint64_t sum_of(std::string_view bytes) {
   return base::fnv1a(bytes) & 0xffffffff;
 }
 
-// The same for two queries of which one can go on where the other ended.
+// Returns a hash of the query. It is equal for two queries if one can continue where the other ended.
 std::uint64_t identity_of(const IndexDefinition& definition, const Query& query) {
   std::string text = definition.fingerprint() + (query.descending ? "desc" : "asc");
   for (const auto* conditions : {&query.conditions, &query.where}) {
@@ -57,7 +58,7 @@ struct AppendValue {
               "use the `next` of the previous page with the same index, conditions and order");
 }
 
-// Takes values off the front.
+// Reads values from the front of the text.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -1,4 +1,4 @@
-// The table of server and client library errors: class, sentence and advice.
+// The table of server and client library errors, with class, text and hint.
 #include "sql/errors.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ constexpr std::string_view grow_packet = "raise max_allowed_packet on the server
 constexpr std::string_view restore_table =
     "restore the table from a backup; an index can also be dropped and created again";
 
-// Sorted by number; what is not here is described by its class.
+// Sorted by number. An error that is not in the table gets the text of its class.
 constexpr auto advice_table = std::to_array<Advice>({
     {1021, "the server's disk is full", free_space},
     {1040, "the server has too many connections", "raise max_connections on the server, or run fewer commands at once"},
@@ -80,14 +80,14 @@ bool is_one_of(int number, const std::array<int, size>& numbers) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-// A TLS failure that is the network's or a stopping server's, not a certificate's.
+// True for a TLS failure caused by the network or by a server that is shutting down, and not by a certificate.
 bool is_tls_disconnect(const std::string& message) {
   constexpr std::array<std::string_view, 6> signs = {"unexpected eof", "reset by peer", "Broken pipe",
                                                      "timed out",      "shutdown",      "Success"};
   return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
 }
 
-// A server that hangs takes a connection, and then says nothing until the time is over.
+// True if the server accepted a connection but did not answer before the timeout, as a hanging server does.
 bool is_silence(int number, const std::string& message) {
   return (number == cr_server_lost && contains(message, fmt::format("system error: {}", ETIMEDOUT))) ||
          (number == cr_tls && contains(message, "timed out"));
@@ -161,7 +161,8 @@ bool is_transient(ErrorClass error_class) {
   return false;
 }
 
-// Messages that quote a value or the statement: from the first quotation mark up to `resume`, or to the end.
+// Messages that quote a value or the statement. The text is cut from the first quotation mark up to `resume`, or to the
+// end.
 struct Quoting {
   int number;
   std::string_view resume;

@@ -520,7 +520,7 @@ class BatchWriter {
       } else if (deadline_.passed()) {
         decide(*item, WriteStatus::failed,
                Error(ErrorCode::unavailable, "a conflicting row persisted until the timeout", context,
-                     "try again"));
+                     "retry"));
       }
     }
   }

@@ -1,4 +1,4 @@
-// Configuration files in JSON, and complaints about them.
+// Reads configuration files in JSON and reports errors in them.
 #include "model/json/json_document.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr std::size_t largest_file = 4U << 20U;
 
-// A pointer's last key, as the file has it.
+// Returns a pointer's last key as it is written in the file.
 std::string last_key(const std::string& pointer) {
   const json::json_pointer parsed(pointer);
   return parsed.empty() ? std::string() : parsed.back();
@@ -158,11 +158,12 @@ std::string read_file(ErrorCode code, const std::string& path) {
     if (file) {
       text = base::read_at_most(file, largest_file + 1);
     }
-  } catch (const std::ios::failure&) {  // a directory, or a disk that fails
+  } catch (const std::ios::failure&) {  // the path is a directory, or the disk failed
     file.setstate(std::ios::badbit);
   }
   if (!file || file.bad()) {
-    const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;  // not the file's fault
+    // Then this process ran out of memory or descriptors, and the file is not the reason.
+    const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;
     throw Error(exhausted ? ErrorCode::io : code, "the file cannot be read",
                 {{"file", path}, {"reason", std::generic_category().message(errno)}});
   }

@@ -1,4 +1,4 @@
-// A handler of nlohmann's parser events that builds the value and refuses what the library would let pass.
+// Handles nlohmann's parser events: builds the value and rejects what the library would accept.
 #include "model/json/strict_json.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Walks over the text and leaves in `*reached` how far the parser has come.
+// An iterator over the text. It stores in `*reached` how far the parser has come.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -49,8 +49,8 @@ bool is_scalar_byte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '+' || c == '-' || c == '.' || c == 'E';
 }
 
-// The first byte of the string that ends right before `end`: its opening quote is the first one, going back, that no
-// backslash escapes.
+// Returns the first byte of the string that ends right before `end`: going back, the first quote that no backslash
+// escapes.
 std::size_t string_start(std::string_view text, std::size_t end) {
   std::size_t at = end - 1;
   while (at > 0) {
@@ -69,7 +69,7 @@ std::size_t string_start(std::string_view text, std::size_t end) {
   return at;
 }
 
-// The first byte of the token that ends at `end`, or one byte before it if the parser has read ahead.
+// Returns the first byte of the token that ends at `end`, or one byte earlier if the parser has read ahead.
 std::size_t token_start(std::string_view text, std::size_t end) {
   if (end == 0) {
     return 0;
@@ -88,7 +88,7 @@ std::size_t token_start(std::string_view text, std::size_t end) {
   return at == token_end ? at - 1 : at;
 }
 
-// What nlohmann's message says beyond "syntax error", without the excerpt of the text that it ends with.
+// Returns nlohmann's message without "syntax error" and without the excerpt of the text at its end.
 std::string detail_of(std::string_view message) {
   const std::size_t dash = message.find(" - ");
   if (dash == std::string_view::npos) {
@@ -213,9 +213,9 @@ class TreeBuilder {
   JsonPlaces* places_;
   Json root_;
   std::vector<json*> open_;
-  json* slot_ = nullptr;               // of the member whose key came last
-  std::vector<std::string> pointers_;  // of open_
-  std::string key_pointer_;            // of slot_
+  json* slot_ = nullptr;               // the value of the member whose key came last
+  std::vector<std::string> pointers_;  // the JSON pointers of open_
+  std::string key_pointer_;            // the JSON pointer of slot_
 };
 
 constexpr std::string_view white_space = " \t\r\n";
@@ -302,7 +302,7 @@ Json parse_strict(std::string_view text, JsonPlaces* places) {
   const CountingIterator begin(text.data(), &reached);
   const CountingIterator end(text.data() + text.size(), &reached);
   json::sax_parse(begin, end, &builder);
-  // The parser takes a NUL for the end of the text.
+  // The parser would treat a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     throw JsonFault(JsonFaultKind::syntax, nul, "a NUL byte");
   }
