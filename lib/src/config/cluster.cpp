@@ -109,7 +109,7 @@ ShardConfig parse_shard_string(std::string_view text, const Place& place) {
 }
 
 // Rejects passwords before other unknown keys, because their hint must not suggest a similar key.
-void refuse_passwords(const JsonObject& object) {
+void reject_passwords(const JsonObject& object) {
   for (const char* key : {"password", "passwd", "pwd", "pass"}) {
     if (object.has(key)) {
       object.fail_at_key(key, "the cluster file contains a password",
@@ -180,7 +180,7 @@ std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObje
 }
 
 ShardConfig parse_shard_object(const JsonDocument& document, const JsonObject& object, const std::string& file) {
-  refuse_passwords(object);
+  reject_passwords(object);
   object.allow_only({"host", "port", "socket", "database", "user", "option_group", "ssl_mode", "ssl_ca", "ssl_capath",
                      "ssl_cert", "ssl_key", "replicas"});
   ShardConfig shard;
@@ -247,7 +247,7 @@ Cluster Cluster::load(const std::string& path) {
 Cluster Cluster::parse(std::string_view text, const std::string& path) {
   const JsonDocument document(ErrorCode::bad_cluster, text, path);
   const JsonObject root(document);
-  refuse_passwords(root);
+  reject_passwords(root);
   root.allow_only({"$schema", "cluster_id", "shards", "user", "defaults_file", "ssl_mode", "ssl_ca", "ssl_capath",
                    "ssl_cert", "ssl_key"});
   static_cast<void>(root.string("$schema"));  // only its type is checked

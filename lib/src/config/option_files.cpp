@@ -46,7 +46,7 @@ std::string_view trim(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-void refuse_if_others_may_read(const std::string& file,
+void reject_if_others_may_read(const std::string& file,
                                const char* what = "a file with a password is accessible to other users") {
   struct stat status {};
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
@@ -57,7 +57,7 @@ void refuse_if_others_may_read(const std::string& file,
 
 // Throws if the file could not be opened because this process ran out of memory or descriptors. Otherwise an existing
 // file would be skipped.
-void refuse_if_exhausted(const std::string& file, int error) {
+void throw_if_exhausted(const std::string& file, int error) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE) {
     throw Error(ErrorCode::io, "an option file cannot be opened",
                 {{"file", file}, {"reason", std::generic_category().message(error)}});
@@ -190,9 +190,9 @@ class Reader {
     }
     if (!in.is_open()) {
       const int error = errno;
-      refuse_if_exhausted(file, error);
+      throw_if_exhausted(file, error);
       if (required) {
-        refuse_unreadable(file, error, included_at);
+        reject_unreadable(file, error, included_at);
       }
       return;
     }
@@ -220,7 +220,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void refuse_unreadable(const std::string& file, int error, const Place* included_at) const {
+  [[noreturn]] void reject_unreadable(const std::string& file, int error, const Place* included_at) const {
     Error::Context context = {{"file", file}, {"reason", std::generic_category().message(error)}};
     if (included_at != nullptr) {
       context.emplace_back("included by", included_at->file + ", line " + std::to_string(included_at->line));
@@ -274,7 +274,7 @@ class Reader {
     if (key == "user") {
       values.user = value;
     } else if (key == "password" && has_value) {
-      refuse_if_others_may_read(place.file);
+      reject_if_others_may_read(place.file);
       values.password = value;
       values.password_given = true;
     } else {
@@ -381,7 +381,7 @@ std::optional<std::string> password_from_environment() {
   if (file == nullptr || *file == '\0') {
     return {};
   }
-  refuse_if_others_may_read(file);
+  reject_if_others_may_read(file);
   errno = 0;
   std::ifstream in(file);
   int error = in.is_open() ? 0 : errno;
@@ -468,7 +468,7 @@ sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig
     options.tls.mode = default_ssl_mode(shard.address);
   }
   if (*options.tls.mode != SslMode::disabled) {
-    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is accessible to other users");
+    reject_if_others_may_read(options.tls.key, "the TLS private key file is accessible to other users");
   }
   return options;
 }

@@ -243,7 +243,7 @@ class Connection::Impl {
       return query(statement.text());
     }
     Shape& shape = find(statement.shape());
-    if (shape.used && !shape.prepared && !shape.refused) {
+    if (shape.used && !shape.prepared && !shape.not_preparable) {
       prepare(shape);
     }
     shape.used = true;
@@ -301,7 +301,7 @@ class Connection::Impl {
   struct Shape {
     std::string sql;
     bool used = false;
-    bool refused = false;  // the server did not prepare it; it limits prepared statements over all sessions
+    bool not_preparable = false;  // the server did not prepare it; it limits prepared statements over all sessions
     Prepared prepared;
   };
 
@@ -329,7 +329,7 @@ class Connection::Impl {
       if (broken_ || !about_statement) {
         throw;
       }
-      shape.refused = true;
+      shape.not_preparable = true;
     }
   }
 

@@ -105,7 +105,7 @@ std::string_view what_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
       return "the transaction conflicted with another one";
-    case ErrorClass::refused:
+    case ErrorClass::not_connected:
       return "the server is temporarily not accepting connections";
     case ErrorClass::connection_lost:
       return "the connection to the server was lost";
@@ -129,7 +129,7 @@ std::string_view hint_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
       return "look for long transactions and locks on the server, such as a backup's";
-    case ErrorClass::refused:
+    case ErrorClass::not_connected:
     case ErrorClass::connection_lost:
       return "check that the server is running, read its log, and check the network";
     case ErrorClass::statement_killed:
@@ -146,7 +146,7 @@ std::string_view hint_of(ErrorClass error_class) {
 bool is_transient(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
-    case ErrorClass::refused:
+    case ErrorClass::not_connected:
     case ErrorClass::connection_lost:
     case ErrorClass::statement_killed:
     case ErrorClass::failing_over:
@@ -222,16 +222,16 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   const bool on_mysql = flavour == Flavour::mysql;
   const bool on_mariadb = flavour == Flavour::mariadb;
   if (is_one_of(number, refusals)) {
-    return ErrorClass::refused;
+    return ErrorClass::not_connected;
   }
   if (is_connection_loss(number, flavour)) {
-    return flavour ? ErrorClass::connection_lost : ErrorClass::refused;
+    return flavour ? ErrorClass::connection_lost : ErrorClass::not_connected;
   }
   if (number == cr_tls) {
     if (flavour) {
       return ErrorClass::connection_lost;
     }
-    return is_tls_disconnect(message) ? ErrorClass::refused : ErrorClass::permanent;
+    return is_tls_disconnect(message) ? ErrorClass::not_connected : ErrorClass::permanent;
   }
   if (number == 1213 || number == 1205 || (number == 1020 && on_mariadb) ||
       ((number == 3572 || number == 3101) && on_mysql)) {
@@ -257,9 +257,9 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
 ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                               const std::string& server) {
   const ErrorClass error_class = classify(number, message, flavour);
-  const bool refused = error_class == ErrorClass::refused;
-  const bool silent = refused && is_silence(number, message);
-  const bool lost = refused && is_connection_loss(number, flavour);
+  const bool not_connected = error_class == ErrorClass::not_connected;
+  const bool silent = not_connected && is_silence(number, message);
+  const bool lost = not_connected && is_connection_loss(number, flavour);
   std::string_view what = what_of(lost ? ErrorClass::connection_lost : error_class);
   std::string_view hint = hint_of(error_class);
   const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),

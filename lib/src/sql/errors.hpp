@@ -12,7 +12,7 @@ enum class Flavour { mariadb, mysql };
 
 enum class ErrorClass {
   conflict,          // the transaction was or must be rolled back: replay all of it
-  refused,           // the server did not accept the connection: connect again
+  not_connected,     // the server did not accept the connection: connect again
   unreachable,       // the server did not accept a connection until the deadline: do not wait for it again
   connection_lost,   // the outcome is unknown if a COMMIT or an autocommitted write was being executed
   statement_killed,  // the statement was killed or timed out: roll back and repeat

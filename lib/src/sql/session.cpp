@@ -81,7 +81,7 @@ std::vector<std::string> warnings_of(const Variables& variables) {
   return warnings;
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& server, const std::string& hint) {
+[[noreturn]] void reject(const std::string& what, const std::string& server, const std::string& hint) {
   throw ServerError(ErrorClass::permanent, 0, ErrorCode::server, what, {{"server", server}}, hint);
 }
 
@@ -124,15 +124,15 @@ std::string session_isolation(const Variables& variables) {
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {
   if (is_on(variables, "wsrep_on")) {
-    refuse("the server is a node of a Galera cluster", server,
+    reject("the server is a node of a Galera cluster", server,
            "use plain replication, because locks are local to one Galera node");
   }
   if (value_of(variables, "group_replication_single_primary_mode") == "OFF") {
-    refuse("the server is set up for group replication with several primaries", server,
+    reject("the server is set up for group replication with several primaries", server,
            "switch the group to single-primary mode");
   }
   if (is_on(variables, "log_bin") && value_of(variables, "binlog_format") == "STATEMENT") {
-    refuse("the server logs statements, which READ COMMITTED does not allow", server,
+    reject("the server logs statements, which READ COMMITTED does not allow", server,
            "set binlog_format to ROW or MIXED on the server");
   }
   if (require_writable && (is_on(variables, "read_only") || is_on(variables, "super_read_only"))) {
