@@ -258,7 +258,7 @@ TEST_CASE("a terminal shows a line for each shard and one for all of them") {
   const cli::ProcessResult result = job.wait();
   CHECK(result.status == 0);
   CHECK_MESSAGE(holds_in_order(result.out, {"shard 0: 0", "\n", "shard 1: 0", "\n", "backfill: 0",
-                                            "; waiting: paused as long as", "by_n: ready"}),
+                                            "; waiting: paused; delete ", "by_n: ready"}),
                 result.out);
 }
 

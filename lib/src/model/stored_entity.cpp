@@ -127,7 +127,7 @@ class StoredEntity::Parsed {
     return parsed->root_ && parsed->root_->is_object() ? std::move(parsed) : nullptr;
   }
 
-  // Call it only if fast() is true.
+  // Valid only for an object that fast() has made.
   [[nodiscard]] bool is_strict() const { return model::is_strict(*root_, 0); }
 
   [[nodiscard]] std::optional<Uuid> id() const {
