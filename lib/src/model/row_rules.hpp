@@ -134,7 +134,7 @@ bool matches_where(const IndexDefinition& definition, const Node& entity) {
                      [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
 }
 
-// Appends a value to every row. For several values, makes a copy of every row for each value.
+// Appends a value to every row.
 inline void append(std::vector<Row>& rows, Value value) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     rows[i].push_back(value);
@@ -142,6 +142,7 @@ inline void append(std::vector<Row>& rows, Value value) {
   rows.front().push_back(std::move(value));
 }
 
+// Appends each of the values to a copy of every row.
 inline void append_each(std::vector<Row>& rows, const Property& property, std::vector<Value> values) {
   std::vector<Row> longer;
   for (Value& value : values) {
