@@ -155,14 +155,14 @@ TEST_CASE("a token is good for its own query only, and nothing else passes for o
       {"by_n", "n>2"}, {"by_n"}, {"by_n", "n>1", "--desc"}, {"by_n", "n>1", "--where", "even=true"}, {"by_s"}};
   for (const auto& other : others) {
     INFO(fmt::format("{}", fmt::join(other, " ")));
-    check_run(ask(other, token), 2, "", {"error: the page token belongs to another query", "hint: give the `next`"});
+    check_run(ask(other, token), 2, "", {"error: the page token belongs to another query", "hint: use the `next`"});
   }
   check_run(ask({"by_n", "n>1"}, ""), 2, "", {"error: an empty page token\n", "hint: leave --after out"});
   std::string damaged = token;
   damaged[5] = damaged[5] == 'A' ? 'B' : 'A';
   for (const std::string& wrong : {damaged, token.substr(1), token + "A", std::string("' OR 1=1 -- "),
                                    std::string("%00"), std::string(10'000, 'A'), std::string("AAAA")}) {
-    check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: invalid page token\n", "hint: give the `next`"});
+    check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: invalid page token\n", "hint: use the `next`"});
   }
 }
 
