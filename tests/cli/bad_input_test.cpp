@@ -61,10 +61,10 @@ TEST_CASE("an entity that cannot be stored is reported with line and column, and
       {"Latin-1", "{\"a\":\"caf\xe9\"}", "invalid UTF-8", 11},
       {"lone high surrogate", R"({"a":"\ud800"})", "lone surrogate", 13},
       {"lone low surrogate", R"({"a":"\udc00"})", "lone surrogate", 12},
-      {"number", "17", "not a JSON object", 1, "  detail: number\nhint: an entity is an object: "},
+      {"number", "17", "not a JSON object", 1, "  detail: number\nhint: write an entity as an object: "},
       {"string", R"("text")", "not a JSON object", 1, "  detail: string\nhint: "},
       {"null", "null", "not a JSON object", 1, "  detail: null\nhint: "},
-      {"no JSON at all", "hello world", "text between entities", 1, "hint: an entity begins with {"},
+      {"no JSON at all", "hello world", "text between entities", 1, "hint: start an entity with {"},
       {"a value is missing", R"({"a":})", "syntax error", 6},
       {"a colon is missing", R"({"a" 1})", "syntax error", 6},
       {"a comma too many", R"({"a":1,})", "syntax error", 8},
@@ -122,7 +122,7 @@ TEST_CASE("a body beyond the servers' max_allowed_packet is rejected with a hint
   const std::string large = incompressible(2, 2 * 1024 * 1024);
   check_run(cluster.looseleaf({"put", "--rejects", rejects}, entity(1) + "\n" + large + "\n" + entity(3) + "\n"), 1,
             id_of(1) + "\n" + id_of(3) + "\n",
-            {"error: body does not fit the server's max_allowed_packet\n", "line: 2\n", "max_allowed_packet: 1048576",
+            {"error: body exceeds the server's max_allowed_packet\n", "line: 2\n", "max_allowed_packet: 1048576",
              "hint: raise max_allowed_packet", "stored 2 entities, rejected 1\n"});
   const bool rejected_as_it_came = read_text(rejects) == large + "\n";
   CHECK(rejected_as_it_came);
@@ -173,7 +173,7 @@ TEST_CASE("inside an array reading stops at a syntax error and says so") {
     check_run(result, 1, id_of(1) + "\n", {"looseleaf: ", "stored 1 entity, rejected 1\n"});
     CHECK(times(fmt::format("error: {}", test.what), result.err) == 1);
     CHECK(times("  line: 2\n", result.err) == 1);
-    CHECK(times("reading of the array stopped here\n", result.err) == 1);
+    CHECK(times("the rest of the array was not read\n", result.err) == 1);
     CHECK(times("error: ", result.err) == 1);
     CHECK(times("\nhint: ", result.err) + times("\n  detail: ", result.err) > 0);
   }

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 
-constexpr const char* lacked_rows = "warning: a ready index lacked rows, which were inserted\n";
+constexpr const char* lacked_rows = "warning: rows were missing from a ready index and were inserted\n";
 
 // With an index, and so many entities whose n is 0.
 TestCluster with_entities(std::uint64_t count) {
@@ -93,11 +93,12 @@ TEST_CASE("one process cleans at a time, and the next takes over when it is kill
   const TestCluster cluster = with_entities(10);
   cli::Process first = start_cleaner(cluster, {});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", first.pid())); });
-  check_run(cluster.looseleaf({"clean"}), 3, "",
-            {"error: another process runs this job\n", "job: clean\n", fmt::format("pid {}\n", first.pid()), "hint: "});
+  check_run(
+      cluster.looseleaf({"clean"}), 3, "",
+      {"error: another process is running this job\n", "job: clean\n", fmt::format("pid {}\n", first.pid()), "hint: "});
   cli::Process second = start_cleaner(cluster, {});
   wait_until("it waits", [&] { return contains(second.err(), fmt::format("pid {}\n", first.pid())); });
-  CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process runs this job\n"}));
+  CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process is running this job\n"}));
   first.signal(SIGKILL);
   static_cast<void>(first.wait());
   wait_until("it took over", [&] { return contains(holders(cluster), fmt::format("pid {}", second.pid())); });
@@ -153,7 +154,7 @@ TEST_CASE("clean --follow outlives the server that has its lock, and takes the l
   metrics_say("looseleaf_clean_passes_total{result=\"failure\"} 4\n");  // it tries to take the lock again and again
   cluster.sandbox().start_server(0);
   wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
-  check_run(cluster.looseleaf({"clean"}), 3, "", {"error: another process runs this job\n"});
+  check_run(cluster.looseleaf({"clean"}), 3, "", {"error: another process is running this job\n"});
   cleaner.signal(SIGTERM);
   check_status(cleaner.wait(), 143,
                {"error: ", "shard: 0\n", "clean works again\n", "interrupted; run the same command to resume"});

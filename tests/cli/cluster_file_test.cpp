@@ -62,14 +62,14 @@ TestCluster with_index() {
 TEST_CASE("shards in another order are refused") {
   const TestCluster cluster = with_index();
   check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)}),
-                {"looseleaf: error: shard is at another place in the cluster file\n", "shard: ", "hint: "});
+                {"looseleaf: error: shard is at the wrong place in the cluster file\n", "shard: ", "hint: "});
 }
 
 TEST_CASE("status shows the shards that a wrong cluster file names and blames the file") {
   const TestCluster cluster = with_index();
   const std::string file = write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)});
   const cli::ProcessResult result = looseleaf_with(file, {"status"});
-  check_status(result, 2, {"shard is at another place", "shard: 0\n", "shard is at another place", "shard: 1\n"});
+  check_status(result, 2, {"shard is at the wrong place", "shard: 0\n", "shard is at the wrong place", "shard: 1\n"});
   CHECK(holds_in_order(result.out, {cluster.socket(1), " refused", cluster.socket(0), " refused"}));
   CHECK(times(" down", result.out) == 0);
 }
@@ -133,7 +133,7 @@ TEST_CASE("status says of a cluster that was never initialised that it is not, o
 TEST_CASE("one shard too few is refused") {
   const TestCluster cluster = with_index();
   check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0)}),
-                {"error: cluster file has another number of shards than the cluster\n", "2 shards\n", "hint: "});
+                {"error: cluster file and cluster have different numbers of shards\n", "2 shards\n", "hint: "});
 }
 
 TEST_CASE("one shard too many is refused") {
@@ -145,9 +145,9 @@ TEST_CASE("one shard too many is refused") {
   const std::string last = cluster.directory().write(
       "last.json", fmt::format(R"({{"shards": [{}, {}, {}], "user": "root", "defaults_file": "{}"}})",
                                shard_object(cluster, 0), shard_object(cluster, 1), more, cluster.defaults_file()));
-  const std::vector<std::string> err = {"error: cluster file has another number of shards than the cluster\n",
+  const std::vector<std::string> err = {"error: cluster file and cluster have different numbers of shards\n",
                                         "  expected: 2 shards\n", "  found: 3 in the cluster file\n", "shard: ",
-                                        "hint: take out of the cluster file what is no shard of this store; "};
+                                        "hint: delete from the cluster file the shards that are not in this store; "};
   for (const std::string& file : {first, last}) {
     CAPTURE(file);
     for (const std::uint64_t number : {0U, 1U, 2U}) {
@@ -223,7 +223,7 @@ TEST_CASE("init refuses an empty shard beside shards that hold entities unless i
   const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
   cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
   check_run(cluster.looseleaf({"init"}), 2, "",
-            {"error: shard is empty although its siblings hold entities\n", "shard: 1\n", "--accept-empty-shard 1"});
+            {"error: shard is empty, but other shards hold entities\n", "shard: 1\n", "--accept-empty-shard 1"});
   check_run(cluster.looseleaf({"init", "--accept-empty-shard", "0"}), 2, "", {"error: shard is empty", "shard: 1\n"});
   check_run(cluster.looseleaf({"init", "--accept-empty-shard", "2"}), 2, "", {"error: no such shard\n", "shard: 2\n"});
   check_run(cluster.looseleaf({"init", "--accept-empty-shard", "1"}), 0, id, {"created the tables"});

@@ -150,7 +150,7 @@ TEST_CASE("clean --full sweeps what did not change") {
               "INSERT INTO local_n VALUES " + row(77, 2) + ", " + row(5, 1'000) + "; DELETE FROM local_n WHERE n = 4");
   cluster.sql(1, "INSERT INTO shard_n VALUES " + row(77, 2));
   check_run(cluster.looseleaf({"clean", "--full"}), 0, "",
-            {"warning: a ready index lacked rows, which were inserted\n", "index: local_n\n", "shard: 0\n",
+            {"warning: rows were missing from a ready index and were inserted\n", "index: local_n\n", "shard: 0\n",
              "hint: ", "deleted 3 index rows, inserted 1"});
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
   const cli::ProcessResult json = cluster.looseleaf({"clean", "--full", "--output", "json", "--quiet"});

@@ -55,7 +55,7 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
   };
   die_at("create.table:after@0");
   check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
-            "-- shard 0: by_n, its table is there, to be put in the catalog, state building\n"
+            "-- shard 0: by_n, table exists, will be registered as `building`\n"
             "-- shards 1, 2\n"
             "CREATE TABLE by_n (\n"
             "  n BIGINT NOT NULL,\n"
@@ -63,12 +63,12 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
             "  PRIMARY KEY (n, entity_id),\n"
             "  KEY (entity_id)\n"
             ") ENGINE=InnoDB;\n"
-            "-- by_n: to be put in the catalog, state building\n");
+            "-- by_n: will be registered as `building`\n");
   CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"create", "by_n"}));
   die_at("create.publish:after@1");
   check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
-            "-- shards 0, 1: by_n, in force, state building\n"
-            "-- shard 2: by_n, its table is there, to be put in the catalog, state building\n");
+            "-- shards 0, 1: by_n, active, state building\n"
+            "-- shard 2: by_n, table exists, will be registered as `building`\n");
   CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"by_n", "building", "0, 1\n"}));
   put_all(cluster, entity(1, "\"n\":101") + entity(2, "\"n\":102"));
   check_run(
@@ -197,9 +197,9 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
   const Filling test;
   cli::Process asleep = test.backfill_with(asleep_before_its_cursor_moves);
   REQUIRE(wait_until_stopped(asleep));
-  check_status(
-      test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
-      {"error: another process runs this job\n", fmt::format("pid {}\n", asleep.pid()), "since: ", "heartbeat: "});
+  check_status(test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
+               {"error: another process is running this job\n", fmt::format("pid {}\n", asleep.pid()),
+                "since: ", "heartbeat: "});
   cut_off(test.cluster);
   check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
@@ -214,11 +214,11 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
 TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothing, while another is at its work" *
           doctest::skip(!base::failpoints_enabled)) {
   const Filling test;
-  std::string where, message = "error: index was dropped, or its backfill taken over, before it became ready\n";
+  std::string where, message = "error: index was dropped or its backfill was taken over before it became ready\n";
   int status = 2;
   SUBCASE("it would move a cursor") {
     where = asleep_before_its_cursor_moves;
-    message = "error: another process took the backfill over\n";
+    message = "error: another process took over the backfill\n";
     status = 3;
   }
   SUBCASE("it would publish the index on the first shard") {
@@ -258,7 +258,7 @@ TEST_CASE("a terminal shows a line for each shard and one for all of them") {
   const cli::ProcessResult result = job.wait();
   CHECK(result.status == 0);
   CHECK_MESSAGE(holds_in_order(result.out, {"shard 0: 0", "\n", "shard 1: 0", "\n", "backfill: 0",
-                                            "; waiting: paused as long as", "by_n: ready"}),
+                                            "; waiting: paused; delete ", "by_n: ready"}),
                 result.out);
 }
 

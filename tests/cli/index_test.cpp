@@ -36,7 +36,7 @@ TEST_CASE("--dry-run prints the SQL of the examples and creates nothing") {
             "  entity_id BINARY(16) NOT NULL UNIQUE,\n"
             "  PRIMARY KEY (user_id, entity_id)\n"
             ") ENGINE=InnoDB;\n"
-            "-- index_user_id: to be put in the catalog, state building\n");
+            "-- index_user_id: will be registered as `building`\n");
   const std::string collation = looseleaf_flavour() == "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
   const cli::ProcessResult link = cluster.looseleaf({"create-index", "--dry-run", example("index_link.json")});
   check_status(link, 0);
@@ -51,7 +51,7 @@ TEST_CASE("--dry-run says what is in force already") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_n);
   const std::string file = cluster.directory().write("again.json", by_n);
-  check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0, "-- shards 0, 1: by_n, in force, state ready\n");
+  check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0, "-- shards 0, 1: by_n, active, state ready\n");
 }
 
 TEST_CASE("what --dry-run prints is what the servers get") {
@@ -86,17 +86,17 @@ TEST_CASE("another definition under the same name is refused and shows what diff
   create_index(cluster, by_n);
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})",
-       "/properties/0/type: \"int\" in force, \"double\" given"},
+       "/properties/0/type: active \"int\", given \"double\""},
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "immutable": true})",
-       "/immutable: nothing in force, true given"},
+       "/immutable: active nothing, given true"},
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}, {"name": "s", "type": "bool"}]})",
-       "/properties/-: nothing in force, {\"name\":\"s\",\"type\":\"bool\"} given"},
+       "/properties/-: active nothing, given {\"name\":\"s\",\"type\":\"bool\"}"},
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})",
-       "/shard_on: nothing in force, \"n\" given"},
+       "/shard_on: active nothing, given \"n\""},
       // All that differs, not the first of it alone.
       {R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}], "immutable": true})",
-       "/properties/0/type: \"int\" in force, \"double\" given\n  difference: /immutable: nothing in force, true "
-       "given"},
+       "/properties/0/type: active \"int\", given \"double\"\n  difference: /immutable: active nothing, given "
+       "true"},
   };
   for (const auto& [other, difference] : cases) {
     CAPTURE(other);
@@ -123,7 +123,7 @@ TEST_CASE("a table that is there already is not adopted") {
               "KEY (entity_id))");
   const std::string file = cluster.directory().write("by_n.json", by_n);
   check_run(cluster.looseleaf({"create-index", file}), 2, "",
-            {"error: a table of this name exists already", "shard: 1\n", "hint: "});
+            {"error: a table with this name exists", "shard: 1\n", "hint: "});
   cluster.sql(1, "DROP TABLE by_n");
   check_run(cluster.looseleaf({"create-index", file}), 0, "", {"created by_n: ready\n"});
 }

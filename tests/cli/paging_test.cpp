@@ -155,14 +155,14 @@ TEST_CASE("a token is good for its own query only, and nothing else passes for o
       {"by_n", "n>2"}, {"by_n"}, {"by_n", "n>1", "--desc"}, {"by_n", "n>1", "--where", "even=true"}, {"by_s"}};
   for (const auto& other : others) {
     INFO(fmt::format("{}", fmt::join(other, " ")));
-    check_run(ask(other, token), 2, "", {"error: the page token belongs to another query", "hint: give the `next`"});
+    check_run(ask(other, token), 2, "", {"error: the page token belongs to another query", "hint: use the `next`"});
   }
   check_run(ask({"by_n", "n>1"}, ""), 2, "", {"error: an empty page token\n", "hint: leave --after out"});
   std::string damaged = token;
   damaged[5] = damaged[5] == 'A' ? 'B' : 'A';
   for (const std::string& wrong : {damaged, token.substr(1), token + "A", std::string("' OR 1=1 -- "),
                                    std::string("%00"), std::string(10'000, 'A'), std::string("AAAA")}) {
-    check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: not a page token\n", "hint: give the `next`"});
+    check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: invalid page token\n", "hint: use the `next`"});
   }
 }
 
@@ -188,10 +188,10 @@ TEST_CASE("a filter asks the entity itself, and knows the type of its value") {
     }
     check_run(cluster.looseleaf(arguments), 0, ids);
   }
-  check_run(cluster.looseleaf({"query", "by_n", "--where", "v>1"}), 2, "", {"error: a filter compares with = only\n"});
+  check_run(cluster.looseleaf({"query", "by_n", "--where", "v>1"}), 2, "", {"error: a filter supports only =\n"});
   check_run(cluster.looseleaf({"query", "by_n", "--where", "v=9223372036854775808"}), 2, "",
-            {"error: a filter's number is out of range\n", "  property: v\n", "  value: 9223372036854775808\n",
-             "hint: a whole number is at most 9223372036854775807; "});
+            {"error: number in a filter is out of range\n", "  property: v\n", "  value: 9223372036854775808\n",
+             "hint: use a number of at most 9223372036854775807, "});
 }
 
 TEST_CASE("--limit counts after filtering, so that no page is short") {

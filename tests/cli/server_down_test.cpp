@@ -132,10 +132,10 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
         result.err,
         {"looseleaf: warning: waiting for a shard\n", "reason: cannot connect to the server\n", cluster.socket(1),
          "shard: 1\n",
-         "hint: it is tried again until --timeout (3.5 s) is over; `looseleaf status` shows how the others are\n",
+         "hint: run `looseleaf status` to see the other shards; this one is retried until --timeout (3.5 s) expires\n",
          "looseleaf: error: cannot connect to the server\n", "shard: 1\n",
-         "hint: start the server, or correct its socket or address in the cluster file; it was tried until --timeout "
-         "(3.5 s) was over\n"}));
+         "hint: start the server, or correct its socket or address in the cluster file; retried until --timeout "
+         "(3.5 s) expired\n"}));
   }
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("verify does not begin without a shard, and says so within seconds") {
   const cli::ProcessResult result = cluster.looseleaf({"verify"});
   CHECK(std::chrono::steady_clock::now() - begin < 20s);
   check_run(result, 3, "",
-            {"looseleaf: error: nothing is verified, because that takes every shard and one is down\n",
+            {"looseleaf: error: nothing was verified: every shard is needed, and one is down\n",
              "reason: cannot connect to the server\n", cluster.socket(1), "shard: 1\n", "not_verified: all indexes\n",
              "hint: start the server"});
 }

@@ -91,7 +91,7 @@ def check_messages(box):
   file: {bad}
   line: %d
   column: 7
-hint: write 32 hexadecimal digits as a string, or leave the id out to get one made
+hint: write 32 hexadecimal digits as a string, or omit the id to get a new one
 """
     status, shown = on_terminal(["put", "--color", "never", bad], data=False)
     assert (status, shown) == (1, error % 2 + error % 4 + "looseleaf: stored 2 entities, rejected 2\n"), shown

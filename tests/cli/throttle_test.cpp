@@ -43,7 +43,7 @@ TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile,
   const TestCluster cluster = with_new_index(300);
   const std::string pause = cluster.directory().write("pause", "");
   cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
-  wait_until("an event says why", [&] { return contains(job.out(), "paused as long as there is a file " + pause); });
+  wait_until("an event says why", [&] { return contains(job.out(), "paused; delete " + pause); });
   CHECK(rows_of(cluster, "by_n") == 0);
   const std::string heartbeat = "SELECT heartbeat FROM looseleaf_progress WHERE job = 'backfill'";
   const std::string before = cluster.sql(1, heartbeat);
@@ -127,7 +127,7 @@ TEST_CASE("a backfill waits while a server is busy") {
     return std::stoi(status.substr(status.find('\t') + 1)) > 6;
   });
   cli::Process job = start(with_cluster(cluster, {"backfill", "--max-load", "5", "--output", "json"}));
-  wait_until("an event says why", [&] { return contains(job.out(), "statements at once, more than 5"); });
+  wait_until("an event says why", [&] { return contains(job.out(), "statements (limit 5)"); });
   CHECK(rows_of(cluster, "by_n") == 0);
   for (std::thread& thread : busy) {
     thread.join();
@@ -144,8 +144,8 @@ std::string with_replica(const TestCluster& cluster, const std::string& replica)
 
 TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as it likes") {
   const TestCluster cluster = with_new_index(10);
-  for (const auto& [replica, reason] : {std::pair(cluster.socket(1), "does not replicate"),
-                                        std::pair(std::string("/nowhere.sock"), "cannot be asked")}) {
+  for (const auto& [replica, reason] : {std::pair(cluster.socket(1), "is not replicating"),
+                                        std::pair(std::string("/nowhere.sock"), "does not answer")}) {
     CAPTURE(reason);
     const std::string file = with_replica(cluster, replica);
     cli::Process job =
@@ -191,7 +191,7 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
 TEST_CASE("a greatest lag without replicas is a mistake") {
   const TestCluster cluster = with_new_index(10);
   check_run(cluster.looseleaf({"backfill", "--max-lag", "5"}), 2, "",
-            {"error: a greatest lag needs replicas to look at", "hint: add \"replicas\""});
+            {"error: `--max-lag` needs replicas in the cluster file", "hint: add \"replicas\""});
 }
 
 }  // namespace

@@ -194,10 +194,10 @@ TEST_CASE("definitions in a folder are compared with what is in force") {
   const cli::ProcessResult found = cluster.looseleaf({"verify", "--definitions", differ.path()});
   check_status(found, 1, {"3 findings\n"});
   for (const std::string& line :
-       {"definition_differs by_n shard 0 /properties/0/type: \"int\" in force, \"double\" given (" + differ.path() +
+       {"definition_differs by_n shard 0 /properties/0/type: active \"int\", given \"double\" (" + differ.path() +
             "/n.json)\n",
-        "definition_differs by_m shard 0 it is declared, but there is no such index (" + differ.path() + "/m.json)\n",
-        std::string("definition_differs by_owner shard 0 it is in force, but no definition declares it\n")}) {
+        "definition_differs by_m shard 0 it is declared, but does not exist (" + differ.path() + "/m.json)\n",
+        std::string("definition_differs by_owner shard 0 it is active, but no definition declares it\n")}) {
     CAPTURE(line);
     CHECK(times(line, found.out) == 1);
   }

@@ -122,9 +122,9 @@ TEST_CASE("a job that cannot end its former session says so, and goes on when th
     lock.keep_alive();
     FAIL("the lock was taken while another session held it");
   } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "the server has not ended a session that was lost");
+    CHECK(std::string(error.what()) == "the server still holds the lock of a lost session");
     CHECK(error.code() == ErrorCode::unavailable);
-    CHECK(error.hint() == "try again, or with a greater --timeout");
+    CHECK(error.hint() == "retry, or use a longer --timeout");
   }
   static_cast<void>(admin->query(fmt::format("SELECT RELEASE_LOCK('{}')", own_lock(lock))));
   lock.keep_alive();

@@ -441,7 +441,7 @@ TEST_CASE_FIXTURE(Fixture, "a connection that cannot be made says why") {
   changed = options();
   changed.address.socket += ".absent";
   const auto absent = failure_of([&] { const Connection connection(changed); });
-  CHECK(absent.error_class() == ErrorClass::refused);
+  CHECK(absent.error_class() == ErrorClass::not_connected);
   CHECK(absent.code() == ErrorCode::unavailable);
 }
 

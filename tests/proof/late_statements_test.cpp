@@ -137,7 +137,7 @@ TEST_CASE("a commit that comes after its client has given up was called unknown,
   CHECK(result.status == 3);
   CHECK(result.out.empty());
   CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
-  CHECK(contains(result.err, "hint: read the entity, or put it again: a put may be repeated\n"));
+  CHECK(contains(result.err, "hint: read the entity, or put it again; a put can be repeated safely\n"));
   fixture.route.heal();
   CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); }));
   fixture.check_nothing_missing();

@@ -285,7 +285,7 @@ TEST_CASE("an option file, a cluster file or a definition that cannot be read to
   const TestCluster cluster = with_indexes();
   const std::string unreadable = "/proc/self/mem";  // can be opened, and reading it fails
   check_status(cluster.looseleaf({"--defaults-file", unreadable, "get", id_of(1)}), 2,
-               {"error: an option file cannot be read to its end\n", "file: " + unreadable + "\n"});
+               {"error: an option file cannot be read completely\n", "file: " + unreadable + "\n"});
   for (const std::string& file : {unreadable, cluster.directory().path()}) {
     check_status(run({"looseleaf", "--cluster", file, "get", id_of(1)}), 2,
                  {"error: the file cannot be read\n", "file: " + file + "\n"});

@@ -49,7 +49,7 @@ void check_refused_at_once(const Store& store, std::string_view input, std::stri
   CHECK(std::chrono::steady_clock::now() - begin < 10s);
   check_run(result, 3, out, err);
   CHECK(times("looseleaf: error: ", result.err) == 1);
-  CHECK_MESSAGE(result.err.find("it was tried until") == std::string::npos, result.err);
+  CHECK_MESSAGE(result.err.find("retried until") == std::string::npos, result.err);
 }
 
 // Waits until the account's put waits for an entity's lock; returns its session.
@@ -216,8 +216,8 @@ TEST_CASE("a server whose connections are all taken is asked again until the tim
   }
   check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
             {"looseleaf: error: the server has too many connections\n", "code: 1040\n", "shard: 0\n",
-             "hint: raise max_connections on the server, or run fewer commands at once; it was tried until --timeout "
-             "(1 s) was over\n"});
+             "hint: raise max_connections on the server, or run fewer commands at once; retried until --timeout "
+             "(1 s) expired\n"});
   const Counter refused(*admin, refused_connections);
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   refused.wait_for_growth(3);
@@ -251,8 +251,8 @@ TEST_CASE("an account that may have no more connections for now is tried again u
   }
   check_run(store.looseleaf({"get", id_of(0), "--timeout", "1"}), 3, "",
             {"looseleaf: error: the user has too many connections\n", "code: 1203\n", "shard: 0\n",
-             "hint: raise max_user_connections, or run fewer commands at once; it was tried until --timeout (1 s) was "
-             "over\n"});
+             "hint: raise max_user_connections, or run fewer commands at once; retried until --timeout (1 s) "
+             "expired\n"});
   const Counter refused(*admin, refused_connections);
   cli::Process patient = store.start({"get", id_of(0), "--timeout", "20"});
   refused.wait_for_growth(3);
@@ -312,7 +312,7 @@ TEST_CASE("statements that run into the server's time limit are tried again unti
   check_status(
       store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3,
       {"looseleaf: error: the server ended the statement early\n", on_mysql() ? "code: 3024\n" : "code: 1969\n",
-       "shard: 0\n", "hint: raise the server's time limit for statements, or find out who kills them\n"});
+       "shard: 0\n", "hint: raise the server's time limit for statements, or find out what kills them\n"});
   const Counter ended(*other, "'Max_statement_time_exceeded', 'Max_execution_time_exceeded'");
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   ended.wait_for_growth(2);
@@ -328,9 +328,9 @@ TEST_CASE("an index table that somebody dropped fails what needs it, and nothing
   put_all(store.cluster, entity(0, "\"n\":1"));
   store.cluster.sql(1, "DROP TABLE by_n");
   check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2"), id_of(2) + "\n",
-                        {"looseleaf: error: a table is not there\n", "code: 1146\n", "shard: 1\n", "hint: "});
+                        {"looseleaf: error: a table does not exist\n", "code: 1146\n", "shard: 1\n", "hint: "});
   check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "",
-            {"looseleaf: error: a table is not there\n", "shard: 1\n", "hint: "});
+            {"looseleaf: error: a table does not exist\n", "shard: 1\n", "hint: "});
   CHECK(store.looseleaf({"verify", "--grace", "0"})
             .out.starts_with("table_differs by_n shard 1 the table does not exist\n"));
   CHECK(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}).status == 0);
@@ -399,7 +399,7 @@ TEST_CASE("a server that was taken offline is asked again until the time is up")
   const auto admin = store.admin(0);
   const Setting offline(store.cluster, "offline_mode", "1");
   check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
-            {"looseleaf: error: the server refused the connection for now\n", "code: 3032\n", "shard: 0\n"});
+            {"looseleaf: error: the server is temporarily not accepting connections\n", "code: 3032\n", "shard: 0\n"});
   const Counter refused(*admin, refused_connections);
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   refused.wait_for_growth(3);

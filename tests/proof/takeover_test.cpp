@@ -138,7 +138,7 @@ TEST_CASE("a create-index that claims an index which was half dropped since it h
   sleeper.signal(SIGCONT);
   const cli::ProcessResult refused = sleeper.wait();
   CHECK(refused.status == 2);
-  CHECK_MESSAGE(refused.err.find("an index of this name is being dropped") != std::string::npos, refused.err);
+  CHECK_MESSAGE(refused.err.find("an index with this name is being dropped") != std::string::npos, refused.err);
   CHECK(test.cluster.looseleaf({"create-index", test.narrow_file}).status == 2);  // although the drop's intent is gone
   test.must({"drop-index", "by_n", "--yes"});
   test.must({"create-index", test.wide_file});
@@ -169,7 +169,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
   cli::Process sleeper = test.asleep_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
   const cli::ProcessResult refused = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
   CHECK(refused.status == 3);
-  CHECK_MESSAGE(refused.err.find("another process runs this job") != std::string::npos, refused.err);
+  CHECK_MESSAGE(refused.err.find("another process is running this job") != std::string::npos, refused.err);
   CHECK_MESSAGE(refused.err.find(fmt::format("pid {}", sleeper.pid())) != std::string::npos, refused.err);
   // Its lock on shard 0 is lost, but shard 1 knows better.
   test.cluster.server_sql(
@@ -179,8 +179,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
                                                                      test.cluster.database(0))));
   const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "4"});
   CHECK(waited.status == 3);
-  CHECK_MESSAGE(waited.err.find("another process changes this index's table all the time") != std::string::npos,
-                waited.err);
+  CHECK_MESSAGE(waited.err.find("another process keeps changing this index's table") != std::string::npos, waited.err);
   sleeper.signal(SIGCONT);
   CHECK(sleeper.wait().status == 3);
   test.must({"drop-index", "by_n", "--yes"});

@@ -57,7 +57,7 @@ done
 keys_known() {  # CLUSTER-FILE: the keys that the program names when it refuses an unknown one
   printf '%s' "$1" > "$work/cluster.json"
   { "$program" status --cluster "$work/cluster.json" 2>&1 || true; } |
-    sed -n 's/^hint: valid keys are //p' | tr -d ' ' | tr ',' '\n' | LC_ALL=C sort
+    sed -n 's/^hint: use one of the keys //p' | tr -d ' ' | tr ',' '\n' | LC_ALL=C sort
 }
 keys_described() { grep -E '^[$a-z_]+(, [$a-z_]+)*$' | tr -d ' ' | tr ',' '\n' | LC_ALL=C sort; }
 file=$(plain looseleaf.json.5)

@@ -210,7 +210,7 @@ TEST_CASE("option files and password files that do not end are refused") {
   const std::vector<File> files = {
       {"/dev/zero", "", "an option file is too large"},
       {"long", "[client]\nuser=" + std::string(2'000'000, 'a') + "\n", "an option file is too large"},
-      {"circle", "!include circle\n", "option files include one another too deeply"},
+      {"circle", "!include circle\n", "option files are nested too deeply"},
       {"0.cnf", "", "too many option files"}};
   for (const File& file : files) {
     CAPTURE(file.name);

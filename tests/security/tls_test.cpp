@@ -118,7 +118,7 @@ class Server {
   std::string file_;
 };
 
-constexpr const char* not_verified = "no TLS connection could be made";
+constexpr const char* not_verified = "a TLS connection cannot be established";
 constexpr const char* not_encrypted = "the connection is not encrypted";
 
 using Outcomes = std::array<Outcome, 5>;  // in the order of `modes`

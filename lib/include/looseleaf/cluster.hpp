@@ -1,4 +1,4 @@
-// The cluster file: which servers hold which shards, and how to log in.
+// The cluster file: it names the servers that hold the shards, and how to log in to them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace looseleaf {
 
 enum class SslMode { disabled, preferred, required, verify_ca, verify_identity };
 
-// "disabled", "preferred", "required", "verify-ca" or "verify-identity"; absent for anything else.
+// Accepts "disabled", "preferred", "required", "verify-ca" and "verify-identity". Returns nothing for any other text.
 [[nodiscard]] LOOSELEAF_EXPORT std::optional<SslMode> parse_ssl_mode(std::string_view text);
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(SslMode mode);
 
 struct TlsSettings {
   std::optional<SslMode> mode;
-  std::string ca, ca_path, cert, key;  // file names; empty where not given
+  std::string ca, ca_path, cert, key;  // file names; an empty one is not set
 
   bool operator==(const TlsSettings&) const = default;
 };
 
-// Where one server is: a TCP host and port, or a Unix socket.
+// The address of one server: a TCP host and port, or a Unix socket.
 struct Address {
   std::string host;  // empty if a socket is given
   std::uint16_t port = 3306;
@@ -33,34 +33,35 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// "host:port" or the path of the socket, for messages.
+// Returns "host:port" or the path of the socket, for messages.
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(const Address& address);
 
-inline constexpr std::uint32_t max_shards = 4096;  // of a cluster
+inline constexpr std::uint32_t max_shards = 4096;  // the most shards that a cluster can have
 
 struct ShardConfig {
   Address address;
   std::string database = "looseleaf";
-  std::string user;          // empty: the cluster's, else the option files'
-  std::string option_group;  // an option file group read in addition; may be empty
+  std::string user;          // empty: use the cluster's user, or else the option files' user
+  std::string option_group;  // one more option file group to read; may be empty
   TlsSettings tls;
-  std::vector<Address> replicas;  // asked for their lag only
+  std::vector<Address> replicas;  // used only to measure their lag
 
   bool operator==(const ShardConfig&) const = default;
 };
 
 struct Cluster {
-  std::string file;  // where it was read from; empty if it was built in memory
+  std::string file;  // the path it was read from; empty if it was built in memory
   std::optional<Uuid> cluster_id;
   std::vector<ShardConfig> shards;
   std::string user;
-  std::string defaults_file;  // empty: the usual option files
+  std::string defaults_file;  // empty: use the usual option files
   TlsSettings tls;
 
-  // Reads and checks a cluster file. Relative and ~ paths in it are resolved (relative to the file's folder).
-  // Throws Error(bad_cluster) with file, line and column in the context, and the nearest valid key as a hint.
+  // Reads and checks a cluster file. Resolves ~ and relative paths in it; they are relative to the file's folder.
+  // Throws Error(bad_cluster) with file, line and column in the context. For an unknown key, the hint names the nearest
+  // valid one.
   [[nodiscard]] static LOOSELEAF_EXPORT Cluster load(const std::string& path);
-  // The same from text; `path` is for messages and for relative paths.
+  // Does the same with a text. `path` is used in messages and to resolve relative paths.
   [[nodiscard]] static LOOSELEAF_EXPORT Cluster parse(std::string_view text, const std::string& path);
 };
 

@@ -23,10 +23,11 @@
 
 namespace looseleaf {
 
-// Thread-safe: any number of threads may use one Datastore. It opens connections as needed and keeps them.
+// Thread-safe: any number of threads may use one Datastore. It opens connections when they are needed and keeps them
+// open.
 class LOOSELEAF_EXPORT Datastore {
  public:
-  // Reads the option files; a shard is connected, and its identity checked, when it is first needed.
+  // Reads the option files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
@@ -34,34 +35,38 @@ class LOOSELEAF_EXPORT Datastore {
 
   [[nodiscard]] std::uint32_t shard_count() const;
 
-  // Creates databases and tables on every shard; may be repeated. `accept_empty_shard` names a shard that may be
-  // empty although its siblings hold entities. Throws Error(wrong_cluster) rather than adopt a foreign shard.
+  // Creates databases and tables on every shard. It is safe to call it again. `accept_empty_shard` names a shard that
+  // may be empty although other shards hold entities. Throws Error(wrong_cluster) if a shard belongs to another
+  // cluster.
   InitReport init(std::optional<std::uint32_t> accept_empty_shard = {});
 
-  // The entities with these ids, in the order asked; absent where there is none. Throws what a GetResult's `error`
-  // would be. At most a few thousand at a time: all are in memory at once.
+  // Returns the entities in the order of `ids`; an element is absent if no entity has that id. Throws the error that a
+  // GetResult would have in `error`. Ask for at most a few thousand ids: all entities are in memory at once.
   [[nodiscard]] std::vector<std::optional<Entity>> get(const std::vector<Uuid>& ids) const;
-  // The same one by one, until `on_result` returns false: any number of ids, of whatever size, in bounded memory. With
-  // a shard down the ids of the others are answered nevertheless, and the shard is waited for once. `down`, for work in
-  // several calls: the shards that one of them has waited for in vain, and why; the next does not ask them again.
+  // Reads any number of entities of any size in bounded memory. Calls `on_result` for each id in order until it returns
+  // false. If a shard is down, the call waits for it once, and the results for its ids have `error`; the other ids are
+  // answered. To split the work over several calls, pass the same `down` to each: a call adds the shards that it could
+  // not reach, with the reason, and does not wait for those that are already in it.
   void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
                 std::map<std::uint32_t, Error>* down = nullptr) const;
 
-  // Stores JSON texts, or deletes ids, and returns when each is durable or failed. For long inputs use WriteStream.
+  // Stores JSON texts, or deletes ids. Returns when each write is durable or has failed, with one result per write, in
+  // order. Use WriteStream for long inputs.
   std::vector<WriteResult> put(const std::vector<std::string>& texts);
   std::vector<WriteResult> remove(const std::vector<Uuid>& ids);
 
-  // Calls `on_entity` for each match in index order until it returns false. See query.hpp.
+  // Calls `on_entity` for each match, in index order, until it returns false. See query.hpp.
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;
-  // All of them at once, up to the query's limit. At most a few thousand: all are in memory.
+  // Returns all matches, up to the query's limit. Ask for at most a few thousand: all are in memory at once.
   [[nodiscard]] std::vector<Entity> get_all(const Query& query) const;
 
-  // Creates the indexes that are not there yet. Each is `ready` on return if the store was empty, else `building`.
+  // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
+  // `building`.
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);
-  // What create_indexes() would do; changes nothing.
+  // Returns what create_indexes() would do. Changes nothing.
   [[nodiscard]] std::vector<CreatePlan> plan_indexes(const std::vector<IndexDefinition>& definitions) const;
   DropReport drop_index(const std::string& table, const DropOptions& options = {});
-  // Throws Error(bad_index), as drop_index would, for the first of these of which nothing is known.
+  // Throws Error(bad_index), as drop_index() does, for the first of these indexes that does not exist.
   void require_indexes(const std::vector<std::string>& tables) const;
 
   // Long jobs; see jobs.hpp.
@@ -69,9 +74,9 @@ class LOOSELEAF_EXPORT Datastore {
   VerifyReport verify(const VerifyOptions& options, JobControl& control);
   CleanReport clean(const CleanOptions& options, JobControl& control);
 
-  // Never throws because of a shard that is down: that is part of the answer.
+  // Reports the state of all shards. A shard that is down is reported too; it does not cause an exception.
   [[nodiscard]] Status status() const;
-  // The same of one shard alone.
+  // Reports the state of one shard.
   [[nodiscard]] ShardStatus status(std::uint32_t shard) const;
 
  private:

@@ -1,4 +1,4 @@
-// What is stored, as a caller gets it.
+// An entity, and the result of reading one.
 #pragma once
 
 #include <looseleaf/error.hpp>
@@ -15,11 +15,11 @@ struct Entity {
   bool operator==(const Entity&) const = default;
 };
 
-// What there is under an id.
+// The result of reading one id.
 struct GetResult {
   Uuid id;
-  std::optional<Entity> entity;  // absent if there is none
-  std::optional<Error> error;  // its body cannot be read (corrupt), or its shard cannot be asked (unavailable, server)
+  std::optional<Entity> entity;  // absent if no entity has this id, or if `error` is set
+  std::optional<Error> error;    // why the body (corrupt) or the shard (unavailable, server) cannot be read
 };
 
 }  // namespace looseleaf

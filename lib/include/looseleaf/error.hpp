@@ -1,4 +1,4 @@
-// The one exception type of the library: what failed, where, whether trying again may help, and what to do.
+// The library's only exception type. It says what failed and where, whether a retry may help, and what to do.
 #pragma once
 
 #include <looseleaf/export.hpp>
@@ -10,24 +10,25 @@
 namespace looseleaf {
 
 enum class ErrorCode {
-  usage,            // the caller asked for something that makes no sense
+  usage,            // the caller's request is invalid
   bad_cluster,      // the cluster file, an option file or a credential is wrong
   wrong_cluster,    // a shard's identity disagrees with the cluster file
-  bad_definition,   // an index definition is malformed, or differs from the one in force
+  bad_definition,   // an index definition is malformed, or differs from the active one
   bad_index,        // an index is unknown, still building, or being dropped
   bad_entity,       // an entity is malformed or too large
   refused,          // an immutable property would change
-  busy,             // another process holds the job
-  unavailable,      // a server could not be reached or kept failing until the time-out
-  outcome_unknown,  // a COMMIT was sent and its outcome could not be learnt before the time-out
-  server,           // a server refused for good: privileges, disk full, ...
+  busy,             // another process is running the job
+  unavailable,      // a server could not be reached, or kept failing until the timeout
+  outcome_unknown,  // a COMMIT was sent, and its outcome was still unknown at the timeout
+  server,           // a server reported a permanent error: privileges, disk full, ...
   corrupt,          // stored data cannot be read
   interrupted,      // the caller asked to stop
-  io,               // a local file or pipe failed
+  io,               // a local file, a pipe or another local resource failed
 };
 
-// A failure. what() is a static sentence in lower case; whatever varies (shard, server, line, code) is in the
-// context, in the order in which it should be shown. hint() is one in lower case without a full stop, or empty.
+// A failure. what() is a fixed text in lower case that says what is wrong. The facts (shard, server, line, code, ...)
+// are in the context, in the order in which to show them. hint() says what to do: it is in lower case, without a full
+// stop, and may be empty.
 class LOOSELEAF_EXPORT Error : public std::runtime_error {
  public:
   using Context = std::vector<std::pair<std::string, std::string>>;
@@ -41,7 +42,7 @@ class LOOSELEAF_EXPORT Error : public std::runtime_error {
   [[nodiscard]] const Context& context() const noexcept { return context_; }
   [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
-  // Adds a context pair unless the key is there already; the innermost place that knows a fact wins.
+  // Adds a context pair unless the key exists: a more precise fact may have been added where the error was thrown.
   Error& with(const std::string& key, const std::string& value);
   Error& with_hint(const std::string& hint);
 

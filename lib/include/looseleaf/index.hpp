@@ -1,4 +1,4 @@
-// An index by its name, to ask for entities: index.get_all(store, {{"user_id", "f48b0440…"}}).
+// An index, used by its name to find entities: index.get_all(store, {{"user_id", "f48b0440…"}}).
 #pragma once
 
 #include <looseleaf/datastore.hpp>
@@ -10,20 +10,21 @@
 
 namespace looseleaf {
 
-// A plain value: it holds the name, asks nobody for it, and may be used with any store that has such an index.
+// A plain value that holds only the name. It does not check that the index exists. It may be used with any store that
+// has an index of that name.
 class LOOSELEAF_EXPORT Index {
  public:
-  // (property, value) pairs, for the first properties of the index; a property given several times may have any of the
-  // values. A value is a text, read as the property's type asks.
+  // (property, value) pairs for the first properties of the index. If a property occurs several times, an entity may
+  // have any of these values. A value is a text that is converted to the property's type.
   using Values = std::vector<std::pair<std::string, std::string>>;
 
   explicit Index(std::string table);
 
   [[nodiscard]] const std::string& table() const { return table_; }
 
-  // The query for the entities with these values; a range, an order, filters and a page may be added to it.
+  // Returns the query for the entities with these values. A range, an order, filters and a page may be added to it.
   [[nodiscard]] Query query(const Values& values = {}) const;
-  // The entities with these values in index order, as Datastore::get_all(query(values)).
+  // Returns the entities with these values in index order, like Datastore::get_all(query(values)).
   [[nodiscard]] std::vector<Entity> get_all(const Datastore& store, const Values& values = {}) const;
 
  private:

@@ -15,14 +15,14 @@ namespace looseleaf {
 
 enum class PropertyType { uuid, string, integer, real, boolean };
 
-// The name used in definition files: "uuid", "string", "int", "double", "bool".
+// Returns the name used in definition files: "uuid", "string", "int", "double" or "bool".
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(PropertyType type);
 
 struct Property {
   std::string name;  // a dotted path; also the column's name
   PropertyType type = PropertyType::string;
-  std::uint32_t max_length = 735;  // code points; strings only
-  bool each = false;               // one row per distinct value of the array on the path
+  std::uint32_t max_length = 735;  // in code points; for strings only
+  bool each = false;               // the index has one row per distinct value of the array at the path
 
   bool operator==(const Property&) const = default;
 };
@@ -33,18 +33,19 @@ using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::str
 struct IndexDefinition {
   std::string table;
   std::vector<Property> properties;                   // in key order
-  std::optional<std::size_t> shard_on;                // position in properties; absent: a local index
-  std::vector<std::pair<std::string, Scalar>> where;  // dotted path = value, in order of path
+  std::optional<std::size_t> shard_on;                // the position in `properties`; absent for a local index
+  std::vector<std::pair<std::string, Scalar>> where;  // dotted paths and the values they must have, sorted
   bool immutable = false;
 
-  // Reads and checks a definition. `source` names the file in messages.
-  // Throws Error(bad_definition) with file, line and column in the context and a hint.
+  // Reads and checks a definition. `source` names the file in messages. Throws Error(bad_definition) with file, line
+  // and column in the context and a hint.
   [[nodiscard]] static LOOSELEAF_EXPORT IndexDefinition parse(std::string_view text, const std::string& source);
   [[nodiscard]] static LOOSELEAF_EXPORT IndexDefinition load(const std::string& path);
 
-  // One line of JSON that depends only on the meaning: fixed key order, defaults left out. parse() reads it back.
+  // Returns the definition as one line of JSON, with keys in a fixed order and without defaults, so that equal
+  // definitions have equal texts. parse() reads it back.
   [[nodiscard]] LOOSELEAF_EXPORT std::string canonical_json() const;
-  // 16 hexadecimal digits over canonical_json(): equal definitions have equal fingerprints.
+  // Returns a hash of canonical_json() as 16 hexadecimal digits. Equal definitions have equal fingerprints.
   [[nodiscard]] LOOSELEAF_EXPORT std::string fingerprint() const;
 
   bool operator==(const IndexDefinition&) const = default;

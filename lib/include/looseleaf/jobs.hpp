@@ -20,22 +20,22 @@ namespace looseleaf {
 
 struct Progress {
   std::string_view job;     // "backfill", "verify", ...
-  std::uint32_t shard = 0;  // the entity shard that moved on
-  std::uint64_t done = 0;   // rows, of
+  std::uint32_t shard = 0;  // the entity shard that made progress
+  std::uint64_t done = 0;   // rows processed so far, of about `estimate` rows
   std::uint64_t estimate = 0;
-  std::string waiting = {};  // why nothing is done just now; empty while the job works
+  std::string waiting = {};  // why the job is waiting; empty while it works
 };
 
-// What holds a long job back. Zero, or empty: nothing does.
+// Limits that slow a long job down or pause it. Zero or empty means no limit.
 struct Throttle {
-  std::uint64_t max_rate = 0;  // rows read a second, on all shards together
-  std::uint64_t max_load = 0;  // statements that any server runs at once (its Threads_running)
-  double max_lag = 0;          // seconds that any replica named in the cluster file is behind
-  std::string pause_file;      // nothing is done while there is a file of this name
+  std::uint64_t max_rate = 0;  // rows read per second, on all shards together
+  std::uint64_t max_load = 0;  // the job waits while a server runs more statements at once (Threads_running)
+  double max_lag = 0;          // the job waits while a replica in the cluster file is more seconds behind
+  std::string pause_file;      // the job waits while this file exists
 };
 
-// How a caller follows and stops a job. A job looks at `stop` between chunks; it then stores its cursor, leaves
-// everything consistent and throws Error(interrupted). Setting `stop` is safe in a signal handler.
+// Lets a caller follow and stop a job. A job checks `stop` between chunks. If it is set, the job stores its cursor,
+// leaves everything consistent and throws Error(interrupted). A signal handler may set `stop`.
 struct JobControl {
   std::atomic<bool> stop{false};
   // Called from any thread of the job, one call at a time.
@@ -43,17 +43,17 @@ struct JobControl {
 };
 
 enum class IndexState {
-  building,  // maintained by every put, not queried yet
-  ready,     // complete
-  dropping,  // no longer queried, still maintained
-  dropped,   // no longer maintained; its tables are going
+  building,  // every put maintains it; it cannot be queried yet
+  ready,     // it is complete and can be queried
+  dropping,  // it can no longer be queried; every put still maintains it
+  dropped,   // it is no longer maintained; its tables are being deleted
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(IndexState state);
 
 struct CreateReport {
   std::string table;
-  bool created = false;  // false: the definition was in force already
+  bool created = false;  // false: the index existed with this definition
   IndexState state = IndexState::building;
 };
 
@@ -61,97 +61,98 @@ struct CreatePlan {
   std::string table;
   struct Step {
     std::vector<std::uint32_t> shards;  // in ascending order
-    std::string sql;                    // ends with ';'; empty if these shards have the table already
-    std::string note;                   // "in force, state ready", "to be put in the catalog, state building", ...
+    std::string sql;                    // ends with ';'; empty if these shards already have the table
+    std::string note;                   // "active, state ready", "will be registered as `building`", ...
   };
   std::vector<Step> steps;
 };
 
 struct DropOptions {
-  bool keep_table = false;  // leave the tables under another name, <table>_dropped_<generation>
+  bool keep_table = false;  // keep the tables under the name <table>_dropped_<generation>
 };
 
 struct DropReport {
-  // The names of the tables that were kept, one unless shards disagreed about the generation. A drop that had been
-  // begun ends as it began, whatever was asked for this time.
+  // The names of the tables that were kept: one, or several if shards had different generations of the index. A drop
+  // that was interrupted before ends the way it began, whatever DropOptions say now.
   std::vector<std::string> kept;
 };
 
 struct BackfillOptions {
-  std::vector<std::string> tables;  // empty: every index in state building
-  bool restart = false;             // forget stored cursors
+  std::vector<std::string> tables;  // empty: all indexes in state `building`
+  bool restart = false;             // discard stored cursors and start over
   Throttle throttle = {};
 };
 
 struct BackfillReport {
-  std::vector<std::string> ready;  // the indexes that are ready now
-  std::uint64_t entities = 0;      // read in this run
-  std::uint64_t rows = 0;          // index rows sent
-  std::uint64_t reconciled = 0;    // entities that changed meanwhile
+  std::vector<std::string> ready;  // the indexes that became ready
+  std::uint64_t entities = 0;      // entities read in this run
+  std::uint64_t rows = 0;          // index rows written
+  std::uint64_t reconciled = 0;    // entities that changed meanwhile and were checked again
 };
 
 enum class FindingKind {
-  missing,             // an expected row is absent
-  stale,               // a row its entity does not call for
-  orphan,              // a row whose entity does not exist
-  misplaced,           // a row on the wrong shard
-  duplicate,           // in an immutable index, a row with other values beside the one that its entity calls for
-  unreadable,          // an entity's body cannot be decoded
-  wrong_id,            // an entity's body has another id than its row
-  wrong_shard,         // an entity's row is on the wrong shard
-  table_differs,       // an index table is not as its definition declares
-  catalog_differs,     // shards disagree about an index
-  definition_differs,  // what is in force is not what VerifyOptions::definitions declare
+  missing,          // an expected row is absent
+  stale,            // a row that its entity does not call for
+  orphan,           // a row whose entity does not exist
+  misplaced,        // a row on the wrong shard
+  duplicate,        // in an immutable index, a second row of an entity, with values that the entity does not call for
+  unreadable,       // an entity's body cannot be decoded
+  wrong_id,         // an entity's body has another id than its row
+  wrong_shard,      // an entity's row is on the wrong shard
+  table_differs,    // an index table does not match its definition
+  catalog_differs,  // shards disagree about an index
+  definition_differs,  // the active indexes do not match VerifyOptions::definitions
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(FindingKind kind);
 
 struct Finding {
   FindingKind kind = FindingKind::missing;
-  std::string index;        // empty for findings about entities alone
-  std::uint32_t shard = 0;  // where the row is, or should be
+  std::string index;        // empty for findings about entities only
+  std::uint32_t shard = 0;  // the shard where the row is or should be
   Uuid entity_id;           // all zero for table_differs, catalog_differs and definition_differs
-  std::string values;       // the row's values as a JSON array; or a sentence for the other kinds
+  std::string values;       // the row's values as a JSON array; for the other kinds, a sentence
 };
 
 struct VerifyOptions {
-  // Empty: every index that is ready. One that is building is compared only if it is named: it lacks rows by nature.
+  // Empty: all indexes that are ready. An index that is `building` is verified only if it is named, because it is
+  // incomplete.
   std::vector<std::string> tables;
   bool repair = false;
-  // How long a row too many may stand beside a healthy change before it is a finding.
+  // A superfluous row is a finding only if it persists this long, because a change in progress can cause it.
   std::uint32_t grace_seconds = 10;
   Throttle throttle = {};
-  // Given: that exactly these indexes are in force is verified too; of those in `tables`, unless that is empty.
+  // If given, verify also checks that the active indexes are exactly these; if `tables` is not empty, only those in it.
   std::optional<std::vector<IndexDefinition>> definitions = {};
-  // Called with each finding that stands, as soon as that is known, one call at a time, on any thread. May throw.
+  // Called with each confirmed finding as soon as it is confirmed, one call at a time, from any thread. May throw.
   std::function<void(const Finding&)> on_finding = {};
-  // So many findings of a kind in an index on a shard are kept in the report, the first ones; all are counted.
+  // The most findings to keep in the report for each kind, index and shard. All findings are counted.
   std::uint64_t samples = 20;
 };
 
 struct VerifyReport {
   struct Count {
-    std::uint64_t rows = 0;                         // index rows seen; after a repair: what is left of them, or added
-    std::map<FindingKind, std::uint64_t> findings;  // what stands now; after a repair: what could not be mended
-    std::map<FindingKind, std::uint64_t> mended;    // by a repair
+    std::uint64_t rows = 0;                         // index rows seen; after a repair, the rows that exist now
+    std::map<FindingKind, std::uint64_t> findings;  // confirmed; after a repair, those not repaired
+    std::map<FindingKind, std::uint64_t> mended;    // findings that were repaired
   };
-  std::vector<std::string> verified;  // indexes whose rows were compared with the entities
-  // Per index and shard. With an empty index: findings about entities.
+  std::vector<std::string> verified;  // the indexes whose rows were compared with the entities
+  // Per index name and shard. Findings about entities have an empty index name.
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;
-  std::uint64_t entities = 0;      // seen, tombstones too
-  std::uint64_t looked_again = 0;  // compared a second time, row by row, because a digest that they are in differed
-  std::uint64_t in_flight = 0;     // of these: still different then, but right when looked at under their locks
-  std::uint64_t found = 0;         // findings that stand; 0: everything that was looked at agrees
-  std::uint64_t repaired = 0;      // entities mended
-  std::vector<Finding> findings;   // samples of what stands
-  std::vector<Finding> mended;     // samples of what was mended
+  std::uint64_t entities = 0;      // entities read, including tombstones
+  std::uint64_t looked_again = 0;  // entities compared again row by row because the digest of their group differed
+  std::uint64_t in_flight = 0;    // of these, entities that still differed, but were correct once their locks were held
+  std::uint64_t found = 0;        // confirmed findings; 0 means that everything checked is consistent
+  std::uint64_t repaired = 0;     // entities repaired
+  std::vector<Finding> findings;  // samples of confirmed findings
+  std::vector<Finding> mended;    // samples of repaired findings
 };
 
 struct CleanReport {
   std::uint64_t checked = 0;                    // entities
-  std::map<FindingKind, std::uint64_t> mended;  // index rows: those that were missing, and those that were too many
+  std::map<FindingKind, std::uint64_t> mended;  // index rows inserted (missing) and deleted (all other kinds)
   std::uint64_t purged = 0;                     // tombstones
-  std::map<int, std::uint64_t> failures;  // passes that failed, by the server's error number; 0: for another reason
+  std::map<int, std::uint64_t> failures;        // number of failed passes by server error number; 0 is any other reason
 
   [[nodiscard]] std::uint64_t inserted() const { return rows(true); }
   [[nodiscard]] std::uint64_t deleted() const { return rows(false); }
@@ -166,21 +167,21 @@ struct CleanReport {
   }
 };
 
-// One pass over what changed, or one sweep of everything beside the passes, as it ends.
+// Describes a pass over the changed entities, or a sweep over all entities, when it has ended.
 struct CleanPass {
-  const CleanReport& report;  // of all passes so far
+  const CleanReport& report;  // totals of all passes so far
   bool sweep = false;
-  const Error* failure = nullptr;          // why it could not be finished; null if it could
-  std::vector<std::chrono::seconds> lags;  // by shard: the age of the oldest change that may not have been looked at
+  const Error* failure = nullptr;          // why it failed; null if it succeeded
+  std::vector<std::chrono::seconds> lags;  // per shard: the age of the oldest change that may not have been checked
 };
 
 struct CleanOptions {
-  bool full = false;    // sweep everything, not only what changed
-  bool follow = false;  // go on until told to stop, and, if another process cleans, wait for its end
-  std::chrono::seconds full_every = std::chrono::hours(24);  // how often to sweep, with full and follow
-  Throttle throttle = {};                                    // holds passes and sweeps back, each for itself
-  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass and sweep; must not throw
-  std::function<void(const Error&)> on_wait = {};  // with follow: another process, which the error names, cleans
+  bool full = false;    // sweep over all entities, not only the changed ones
+  bool follow = false;  // run until stopped; if another process is cleaning, wait until it ends
+  std::chrono::seconds full_every = std::chrono::hours(24);  // time between sweeps, with `full` and `follow`
+  Throttle throttle = {};                                    // applies to passes and to sweeps separately
+  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass and each sweep; must not throw
+  std::function<void(const Error&)> on_wait = {};            // with `follow`: another process is cleaning
 };
 
 }  // namespace looseleaf

@@ -1,4 +1,4 @@
-// How a caller opens a store, and how it hears of what is no failure.
+// How a program opens a store, and how it receives warnings.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ struct Warning {
 };
 
 struct Options {
-  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // of one operation with all its retries
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // limit for one operation including all its retries
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  std::string defaults_file;        // beats the cluster file's; empty: that one
-  std::optional<SslMode> ssl_mode;  // beats the cluster file's
-  // Called from any thread, one call at a time, once for each distinct warning.
+  std::string defaults_file;        // takes precedence over the cluster file's; empty: use that one
+  std::optional<SslMode> ssl_mode;  // takes precedence over the cluster file's
+  // Called once for each distinct warning, from any thread, one call at a time.
   std::function<void(const Warning&)> on_warning;
-  // Asked once if a server wants a password and none is configured; absent: fail instead.
+  // Called once if a server wants a password and none is configured. Without it, connecting fails instead.
   std::function<std::optional<std::string>(const std::string& prompt)> ask_password;
 };
 

@@ -1,4 +1,4 @@
-// Queries by index: equality on the first properties, then a range on the next, in index order.
+// Queries by index: equality on the first properties, then a range on the next one. Results come in index order.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace looseleaf {
 
 enum class Operator { equal, less, less_equal, greater, greater_equal, prefix };
 
-// One condition on a property of the index; the text of the value is read as the property's type asks.
+// One condition on a property of the index. The value is a text that is converted to the property's type.
 struct Condition {
   std::string property;
   Operator op = Operator::equal;
   std::string value;
 
-  // "name=value", "name<v", "name<=v", "name>v", "name>=v" or "name^=v", split at the first operator.
+  // Reads "name=value", "name<v", "name<=v", "name>v", "name>=v" or "name^=v". The text is split at the first operator.
   // Throws Error(usage).
   [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text);
 
@@ -30,33 +30,35 @@ struct Condition {
 struct Query {
   std::string index;
   std::vector<Condition> conditions;
-  // On properties of the entity that the index does not have, with Operator::equal: the value is a JSON scalar if it
-  // reads as one, else a string, and compared without coercion. Several for one property: any of them.
+  // Filters on properties that are not in the index. The operator must be Operator::equal. The value is a JSON scalar
+  // if it can be parsed as one, or else a string; it is compared without type conversion. If a property occurs several
+  // times, an entity may have any of these values.
   std::vector<Condition> where;
   bool descending = false;
-  std::uint64_t limit = 0;  // entities; 0: all
-  std::string after;        // a QueryReport's `next`: go on where that page ended
-  bool partial = false;     // answer although a shard cannot be asked
-  // Asked now and then, also while nothing is found: true ends the query with Error(interrupted).
+  std::uint64_t limit = 0;  // the most entities to return; 0 returns all
+  std::string after;        // a QueryReport's `next`: continue where that page ended
+  bool partial = false;     // return the results of the other shards if a shard is down
+  // Called from time to time, even while no entity is found. If it returns true, the query ends with
+  // Error(interrupted).
   std::function<bool()> stop = {};
 };
 
 struct QueryReport {
-  std::uint64_t entities = 0;          // given to the caller
-  std::uint64_t index_rows = 0;        // read
-  std::uint64_t entities_read = 0;     // for these rows
-  std::uint64_t filtered_stale = 0;    // rows whose entity no longer calls for them
-  std::uint64_t filtered_where = 0;    // entities that `where` left out
-  std::uint64_t filtered_repeats = 0;  // rows of an entity that was given at an earlier one
-  std::string next;                    // where the next page begins; empty if there is no more
+  std::uint64_t entities = 0;          // entities given to the caller
+  std::uint64_t index_rows = 0;        // index rows read
+  std::uint64_t entities_read = 0;     // entities read for these rows
+  std::uint64_t filtered_stale = 0;    // index rows skipped because their entity no longer calls for them
+  std::uint64_t filtered_where = 0;    // entities skipped because they do not match `where`
+  std::uint64_t filtered_repeats = 0;  // index rows skipped because their entity was given for an earlier row
+  std::string next;                    // pass it as Query::after to get the next page; empty if there is none
 
   struct Shard {
     std::uint32_t shard = 0;
-    std::string sql;               // its first statement
-    std::uint64_t index_rows = 0;  // read there
+    std::string sql;               // the first statement sent to the shard
+    std::uint64_t index_rows = 0;  // index rows read on the shard
   };
-  std::vector<Shard> shards;                                 // whose index tables were asked
-  std::vector<std::pair<std::uint32_t, Error>> unavailable;  // with `partial`: what is missing is on these shards
+  std::vector<Shard> shards;                                 // the shards that were queried
+  std::vector<std::pair<std::uint32_t, Error>> unavailable;  // with `partial`: the missing shards
 };
 
 }  // namespace looseleaf

@@ -1,4 +1,4 @@
-// What init and status report about a cluster.
+// The reports of init and status about a cluster.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@ struct IndexStatus {
   std::string table;
   IndexState state = IndexState::building;
   std::uint64_t generation = 0;
-  std::string since;       // UTC, "2026-01-31 12:00:00"
+  std::string since;       // in UTC: "2026-01-31 12:00:00"
   std::string definition;  // canonical JSON
 };
 
-// A job that is under way, or was left half done.
+// A job that is running, or was interrupted.
 struct JobStatus {
   std::string job;
   std::string table;
-  std::string holder;            // "host pid 123"; empty if nobody works on it
+  std::string holder;            // "host pid 123"; empty if the job is not running
   std::string since, heartbeat;  // UTC
   std::uint64_t done = 0, estimate = 0;
 };
 
 struct InitReport {
   Uuid cluster_id;
-  std::uint32_t created = 0;  // shards that had no tables yet
-  // Indexes that are `building` now because a shard was accepted empty: create them again, so that it knows them too,
-  // and backfill.
+  std::uint32_t created = 0;  // number of shards that had no tables before
+  // Indexes that are `building` now because an empty shard was accepted. Create them again so that the new shard has
+  // them too, then run a backfill.
   std::vector<std::string> unready;
 };
 
 enum class ShardState {
   up,
-  uninitialised,  // it answers, but init() was not run on it
-  refused,        // it cannot be used as it is: another cluster's, access denied, read-only, ...
-  down,           // it cannot be reached
+  uninitialised,  // the server answers, but init() has not created the tables
+  refused,        // the server answers, but the shard cannot be used: it belongs to another cluster, denies access, is
+                  // read-only, ...
+  down,           // the server cannot be reached
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(ShardState state);
@@ -50,7 +51,7 @@ struct ShardStatus {
   std::uint32_t shard = 0;
   std::string address, database;
   ShardState state = ShardState::up;
-  std::optional<Error> error;  // why it could not be asked, unless it is up; what follows is then empty
+  std::optional<Error> error;  // why the shard is not `up`; the members below are then empty
   std::string server;          // "MariaDB 10.11.9"
   std::uint64_t entities = 0;  // the server's estimate
   std::vector<IndexStatus> indexes;

@@ -14,18 +14,18 @@ namespace looseleaf {
 struct LOOSELEAF_EXPORT Uuid {
   std::array<std::uint8_t, 16> bytes{};  // big-endian, as written
 
-  // 32 hexadecimal digits in any case, with dashes allowed between any two digits; nothing else.
+  // Accepts 32 hexadecimal digits in any case, with optional dashes between digits, and nothing else.
   [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
-  // A fresh version 7 UUID (RFC 9562): 48 bits of Unix milliseconds, then random bits. Safe from any thread.
+  // Makes a new version 7 UUID (RFC 9562): 48 bits of Unix time in milliseconds, then random bits. Thread-safe.
   [[nodiscard]] static Uuid make_v7();
-  // Exactly 16 bytes, as stored; absent for any other length.
+  // Takes exactly 16 bytes, as they are stored. Returns nothing for any other length.
   [[nodiscard]] static std::optional<Uuid> from_bytes(std::string_view bytes);
 
   auto operator<=>(const Uuid&) const = default;
   bool operator==(const Uuid&) const = default;
 };
 
-// 32 lower-case hexadecimal digits.
+// Returns 32 lower-case hexadecimal digits.
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(const Uuid& uuid);
 
 }  // namespace looseleaf

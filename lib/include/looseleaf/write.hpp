@@ -1,4 +1,4 @@
-// What becomes of a put or a delete.
+// The outcome of a put or a delete.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace looseleaf {
 
-// What became of one write.
+// The outcome of one write.
 enum class WriteStatus {
-  stored,     // durable: the entity is stored, or deleted
-  not_found,  // a delete of an id that is not there
-  rejected,   // this entity cannot be stored (error: bad_entity or refused)
-  failed,     // not stored: a server failed (error: unavailable, server, ...)
-  unknown,    // a COMMIT's outcome stayed unknown (error: outcome_unknown)
+  stored,     // the entity was stored or deleted, durably
+  not_found,  // a delete found no entity with this id
+  rejected,   // the entity cannot be stored (error: bad_entity or refused)
+  failed,     // the entity was not stored because a server failed (error: unavailable, server, ...)
+  unknown,    // the outcome of a COMMIT is unknown (error: outcome_unknown)
 };
 
 struct WriteResult {
-  std::uint64_t sequence = 0;  // 0 for the first put() or remove() of the stream, then counting up
-  Position position;           // as given to put() or remove()
+  std::uint64_t sequence = 0;  // 0 for the stream's first put() or remove(), 1 for the second, and so on
+  Position position;           // the position that was given to put() or remove()
   WriteStatus status = WriteStatus::stored;
-  std::optional<Uuid> id;      // absent only if the text was rejected before an id was known
-  std::optional<Error> error;  // with status rejected, failed and unknown
-  std::string text;            // of a put that was not stored: the text as given
+  std::optional<Uuid> id;      // absent only if the text was rejected before its id was known
+  std::optional<Error> error;  // set with status rejected, failed and unknown
+  std::string text;            // the given text, if a put was not stored
 };
 
 }  // namespace looseleaf

@@ -13,25 +13,26 @@ namespace looseleaf {
 
 class Datastore;
 
-// Writes a long sequence of puts and deletes at full speed with bounded memory: texts are parsed and compressed by a
-// few threads, and one writer per shard stores them in batches as large as the input comes in fast. Writes of one id
-// take effect in the order given.
+// Writes a long sequence of puts and deletes at full speed in bounded memory. A few threads parse and compress the
+// texts. One writer per shard stores them in batches; batches grow when input arrives faster. Writes of one id take
+// effect in the order in which they were given.
 class LOOSELEAF_EXPORT WriteStream {
  public:
-  // `on_result` is called once per put() and remove(), in their order, from one thread of the stream's own.
-  // It may block (nothing is lost, writing waits) but must not throw. Throws Error(io) if no threads can be had.
+  // `on_result` is called once per put() and remove(), in their order, from one thread that the stream owns. It may
+  // block, which slows writing down but loses nothing. It must not throw. Throws Error(io) if threads cannot be
+  // started.
   WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result);
-  // Finishes what was given; prefer finish().
+  // Waits for all writes, as finish() does, but cannot report an error. Call finish() first.
   ~WriteStream();
 
-  // Both block while too much is in flight. `position` comes back in the result and in error messages. If the stream
-  // itself has failed, for want of memory or because on_result threw after all, every member function throws that:
-  // what no result was given for may be stored or not.
+  // Both calls block while too many writes are waiting. `position` is returned in the result and in error messages. If
+  // the stream itself has failed, because memory ran out or `on_result` threw, every member function throws that error.
+  // Writes that have no result yet may then be stored or not.
   void put(std::string text, Position position = {});
   void remove(Uuid id, Position position = {});
-  // Returns when the results of everything given so far were delivered; more may follow.
+  // Returns when all results for the writes so far were delivered. More writes may follow.
   void flush();
-  // Returns when the last result was delivered.
+  // Waits for all writes and returns when the last result was delivered. No writes may follow.
   void finish();
 
  private:

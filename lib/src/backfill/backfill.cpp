@@ -39,8 +39,7 @@ class Backfill {
       : shards_(shards),
         options_(options),
         job_(shards, control, options.throttle, "backfill",
-             Error(ErrorCode::interrupted, "stopped; what was done is kept", {},
-                   "run the command again to go on from there")) {}
+             Error(ErrorCode::interrupted, "interrupted before the end", {}, "run the same command to resume")) {}
 
   BackfillReport run() {
     find_targets();
@@ -203,7 +202,7 @@ class Backfill {
       }
     }
     throw Error(ErrorCode::unavailable, "sessions were lost while the index was verified", {},
-                "see whether a server was restarted, and run the command again");
+                "check whether a server was restarted, then run the command again");
   }
 
   void find_nothing_missing() {
@@ -225,12 +224,12 @@ class Backfill {
       }
       if (missing == found.findings.end()) {
         throw Error(ErrorCode::bad_index, "an index was dropped or changed during its backfill", {},
-                    "`looseleaf status` shows which");
+                    "run `looseleaf status` to see which one");
       }
       if (pass + 1 == most_verify_passes || missing->kind == FindingKind::table_differs) {
         throw Error(ErrorCode::corrupt, "index is not complete after its backfill",
                     {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
-                    "run `looseleaf verify`, and report this as a bug if its cause is not plain");
+                    "run `looseleaf verify`; report a bug if you cannot find the cause");
       }
       as_part.scanned = nullptr;
       options.repair = true;
@@ -264,8 +263,8 @@ class Backfill {
           if (!job || job->token != target.token ||
               !shard::set_index_state(connection, table, target.generation, {IndexState::building},
                                       IndexState::ready)) {
-            throw Error(ErrorCode::bad_index, "index was dropped, or its backfill taken over, before it became ready",
-                        {{"index", table}}, "`looseleaf status` shows its state");
+            throw Error(ErrorCode::bad_index, "index was dropped or its backfill was taken over before it became ready",
+                        {{"index", table}}, "run `looseleaf status` to see its state");
           }
         });
   }

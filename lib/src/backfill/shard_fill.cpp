@@ -280,8 +280,8 @@ void ShardFill::advance(sql::Connection& connection, const std::vector<job::JobR
   const Step step(steps::backfill_advance, shard_);
   for (const job::JobRow& row : cursors) {
     if (!job::advance_job(connection, row)) {
-      throw Error(ErrorCode::busy, "another process took the backfill over", {{"index", row.table}},
-                  "`looseleaf status` names it; nothing is wrong with the index");
+      throw Error(ErrorCode::busy, "another process took over the backfill", {{"index", row.table}},
+                  "run `looseleaf status` to see which one; the index is not damaged");
     }
   }
 }
@@ -363,7 +363,7 @@ std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
       record_->spoil();
     }
     shards_.warnings().give(
-        {"an entity cannot be read and is not indexed", context, "`looseleaf verify` lists all such entities"});
+        {"an entity cannot be read and was not indexed", context, "run `looseleaf verify` to list all such entities"});
     return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// Names of TLS modes and of servers, for files and messages.
+// Converts TLS modes and addresses to text, for files and messages.
 #include <fmt/format.h>
 
 #include <array>

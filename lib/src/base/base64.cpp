@@ -13,7 +13,7 @@ constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 std::string to_base64url(std::string_view bytes) {
   std::string text;
   std::uint32_t bits = 0;
-  int count = 0;  // of bits not written yet
+  int count = 0;  // number of bits not written yet
   for (const char byte : bytes) {
     bits = bits << 8 | static_cast<unsigned char>(byte);
     for (count += 8; count >= 6; count -= 6) {
@@ -29,7 +29,7 @@ std::string to_base64url(std::string_view bytes) {
 std::optional<std::string> from_base64url(std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;
-  int count = 0;  // of bits not taken yet
+  int count = 0;  // number of bits not consumed yet
   for (const char c : text) {
     const std::size_t digit = digits.find(c);
     if (digit == std::string_view::npos) {

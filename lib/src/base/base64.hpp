@@ -8,7 +8,7 @@
 namespace looseleaf::base {
 
 [[nodiscard]] std::string to_base64url(std::string_view bytes);
-// Absent for anything that to_base64url() does not give.
+// Decodes a text; absent if to_base64url() cannot have returned it.
 [[nodiscard]] std::optional<std::string> from_base64url(std::string_view text);
 
 }  // namespace looseleaf::base

@@ -1,4 +1,4 @@
-// A point in time by which an operation, with all its retries, must have ended.
+// The time by which an operation must have ended, including all its retries.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Deadline {
   Deadline(Clock::time_point since, std::chrono::milliseconds time) : at_(since + time) {}
 
   [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
-  // Never negative.
+  // Returns the time left; never negative.
   [[nodiscard]] std::chrono::milliseconds left() const {
     return std::max(std::chrono::milliseconds(0), std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()));
   }

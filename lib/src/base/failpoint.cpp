@@ -1,4 +1,4 @@
-// Reads the failpoints from the environment, and acts on them.
+// Reads failpoints from the environment and executes them.
 #include "base/failpoint.hpp"
 
 #ifdef LOOSELEAF_FAILPOINTS
@@ -23,7 +23,7 @@ namespace {
 struct Failpoint {
   std::string step, phase, action;
   std::optional<std::uint32_t> shard;
-  std::uint64_t only = 0;  // the how manieth passage; 0: every one
+  std::uint64_t only = 0;  // the number of the passage at which to act; 0 acts at each one
   std::uint64_t passed = 0;
 };
 
@@ -32,7 +32,7 @@ struct Failpoint {
   std::abort();
 }
 
-// What follows the last `mark` in `text`, which is cut off there; empty if there is none.
+// Cuts off and returns the part of `text` after the last `mark`; empty if there is none.
 std::string cut_off(std::string& text, char mark) {
   const std::size_t at = text.rfind(mark);
   if (at == std::string::npos) {
@@ -82,7 +82,7 @@ struct Failpoints {
     }
   }
 
-  // What to do at this passage; empty: nothing.
+  // Counts the passage and returns the action for it; empty if there is none.
   std::string pass(std::string_view step, std::string_view phase, std::uint32_t shard) {
     const std::lock_guard lock(mutex);
     std::string action;
@@ -112,7 +112,7 @@ bool pass_failpoint(std::string_view step, std::string_view phase, std::uint32_t
   if (action == "kill") {
     ::kill(::getpid(), SIGKILL);
   } else if (action == "stop") {
-    ::raise(SIGSTOP);  // to this thread: sent to the process, it would let this thread go on for a moment
+    ::raise(SIGSTOP);  // raise() signals this thread; kill() would let it continue for a moment
   } else if (action.starts_with("sleep:")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(action.substr(6))));
   }

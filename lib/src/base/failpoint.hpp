@@ -1,12 +1,12 @@
-// Failpoints: named places where a test can kill, stop or delay this process, or have it leave a step out. In a build
-// without LOOSELEAF_FAILPOINTS, as shipped, nothing of it remains.
-//
-// The environment says what happens where:
+// Failpoints are named places where a test can kill, stop or delay this process, or make it skip a step. A build
+// without LOOSELEAF_FAILPOINTS, such as the shipped one, contains none of this.
+// The environment configures them:
 //   LOOSELEAF_FAILPOINT="put.commit:before@1#2=kill,reconcile.validate=skip"
-// At phase `before` (or `after`; either, if none is named) of step put.commit, on shard 1 (any), the second time (each
-// time), kill: SIGKILL to this process. stop: SIGSTOP, until somebody sends SIGCONT. sleep:MS. skip: the step is left
-// out, where it can be, to show that a test notices.
-//   LOOSELEAF_FAILPOINT_TRACE=FILE appends a line `put.commit:before@1` for each place as it is passed.
+// This acts at phase `before` of step put.commit (without a phase: at `before` and `after`), on shard 1 (without: on
+// any shard), the second time (without: each time). The actions are kill (SIGKILL to this process), stop (SIGSTOP,
+// until SIGCONT), sleep:MS, and skip, which skips the step where possible, so that a test can prove that it would
+// notice.
+//   LOOSELEAF_FAILPOINT_TRACE=FILE appends a line `put.commit:before@1` for each place that is passed.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ inline constexpr bool failpoints_enabled = true;
 inline constexpr bool failpoints_enabled = false;
 #endif
 
-// Does what the environment asks for at this place. True if the step is to be left out.
+// Executes the configured action at this place. Returns true if the step is to be skipped.
 bool pass_failpoint(std::string_view step, std::string_view phase, std::uint32_t shard);
 
-// One step of a protocol: construction is its `before`, destruction its `after`, unless it ended by an exception.
+// One step of a protocol. Its construction is the phase `before`, its destruction the phase `after`, unless an
+// exception ends it.
 class FailpointScope {
  public:
   FailpointScope(std::string_view step, std::uint32_t shard) {

@@ -1,4 +1,4 @@
-// Bytes to hexadecimal digits and back.
+// Converts bytes to hexadecimal digits and back.
 #include "base/hex.hpp"
 
 #include <array>
@@ -9,7 +9,7 @@ namespace looseleaf::base {
 
 namespace {
 
-// The two digits of every byte.
+// The two digits of each byte.
 constexpr auto digits_of = [] {
   constexpr std::string_view digits = "0123456789abcdef";
   std::array<std::array<char, 2>, 256> all{};

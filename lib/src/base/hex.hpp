@@ -1,4 +1,4 @@
-// Bytes to hexadecimal digits and back.
+// Converts bytes to hexadecimal digits and back.
 #pragma once
 
 #include <array>
@@ -8,11 +8,11 @@
 
 namespace looseleaf::base {
 
-// Appends two lower-case digits a byte.
+// Appends two lower-case digits per byte.
 void append_hex(std::string& out, std::string_view bytes);
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 
-// By character; -1 for what is no digit. Ids are parsed all the time.
+// Maps a character to its value, or -1 if it is not a digit. A table is fast, and ids are parsed often.
 inline constexpr std::array<std::int8_t, 256> hex_values = [] {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
@@ -23,7 +23,7 @@ inline constexpr std::array<std::int8_t, 256> hex_values = [] {
   return values;
 }();
 
-// The value of one digit of any case, or -1.
+// Returns the value of a digit in any case, or -1.
 [[nodiscard]] inline int hex_digit(char digit) {
   return hex_values[static_cast<unsigned char>(digit)];
 }

@@ -1,4 +1,4 @@
-// What a misspelt word was meant to be.
+// Finds the word that a misspelt word most likely means.
 #include "base/nearest.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool begins_with(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), equal);
 }
 
-// The optimal string alignment distance, by three rows of the usual table.
+// Returns the optimal string alignment distance; keeps only three rows of the usual table.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) {

@@ -1,4 +1,4 @@
-// What a misspelt word was meant to be. The program compiles this file too.
+// Finds the word that a misspelt word most likely means. The program compiles this file too.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace looseleaf::base {
 
-// The candidate that `word` was most likely meant to be; absent if none is near. ASCII case is ignored; a letter more,
-// less, another one, or two swapped are one edit, and a third of the word's letters may be wrong. Three letters or
-// more that a candidate begins with are near it however long it is. The result points into the candidate's own text.
+// Returns the candidate that `word` most likely means; absent if none is similar. ASCII case is ignored. Inserting,
+// deleting, replacing or swapping letters counts as one edit each, and a third of the word's letters may be wrong. If a
+// word of three or more letters is the beginning of a candidate, the candidate is similar at any length. The result
+// points into the candidate's own text.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> candidates);
 

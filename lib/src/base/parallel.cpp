@@ -1,5 +1,5 @@
-// Runs a few independent blocking tasks at once, on threads that are kept: to start one takes as long as a server takes
-// to answer.
+// Runs a few independent blocking tasks at once. The threads are kept, because starting one takes as long as a server's
+// answer.
 #include "base/parallel.hpp"
 
 #include <pthread.h>
@@ -27,14 +27,14 @@ void run(const Task& task, std::exception_ptr& error) noexcept {
   }
 }
 
-// A thread that runs one task at a time, and lasts as long as the process.
+// A thread that runs one task at a time and is never stopped.
 class Worker {
  public:
   Worker() {
     std::thread([this] { work(); }).detach();
   }
 
-  // Both must live until finish() returns.
+  // Starts a task. Both references must stay valid until finish() returns.
   void start(const Task& task, std::exception_ptr& error) {
     {
       const std::lock_guard lock(mutex_);
@@ -64,8 +64,8 @@ class Worker {
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // by who starts tasks, or by the thread; the other one waits
-  const Task* task_ = nullptr;       // until it has ended
+  std::condition_variable changed_;  // notified by the thread and by its user; the other one waits
+  const Task* task_ = nullptr;       // null when no task is running
   std::exception_ptr* error_ = nullptr;
 };
 
@@ -73,8 +73,8 @@ using Workers = Pool<Worker>;
 
 std::atomic<Workers*> current{nullptr};
 
-// The idle ones, never destroyed: another thread may still be at work while the process ends. A child that is forked
-// off does not have them, and begins with a pool of its own.
+// The idle threads. They are never destroyed, because a thread may still run while the process ends. A forked child
+// does not have the threads, so it starts with an empty pool.
 Workers& workers() {
   [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
   Workers* pool = current;
@@ -101,7 +101,7 @@ void run_all(const std::vector<Task>& tasks) {
     for (; started < tasks.size(); ++started) {
       borrowed.emplace_back(workers())->start(tasks[started], errors[started]);
     }
-  } catch (const std::exception&) {  // no memory or no thread: the others are run below
+  } catch (const std::exception&) {  // out of memory or threads: the other tasks run below
   }
   if (!tasks.empty()) {
     run(tasks[0], errors[0]);

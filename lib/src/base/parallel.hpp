@@ -6,9 +6,9 @@
 
 namespace looseleaf::base {
 
-// Runs all tasks, the first one on the calling thread, each of the others on a thread of its own, or one after another
-// on the calling thread if no more threads can be had; returns when all have ended. Then rethrows the exception of the
-// first task, in their order, that threw. The threads are kept for later calls.
+// Runs all tasks and returns when all have ended. The first task runs on the calling thread, each other task on a
+// thread of its own; if no more threads can be started, the rest run one after another on the calling thread. Then
+// rethrows the exception of the first task, in their order, that threw. The threads are kept for later calls.
 void run_all(const std::vector<std::function<void()>>& tasks);
 
 }  // namespace looseleaf::base

@@ -1,5 +1,5 @@
-// Objects that are costly to make, lent to whoever needs one. They are not kept per thread because glibc ends a process
-// that has no memory left to note what a thread must destroy at its end.
+// Lends objects that are expensive to make. They are not kept per thread: if no memory is left to register a thread's
+// destructors, glibc ends the process.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace looseleaf::base {
 
-// Safe from any thread. What was lent must be back before the pool goes.
+// Thread-safe. All loans must end before the pool is destroyed.
 template <typename T>
 class Pool {
   struct Node {
     T value;
-    std::unique_ptr<Node> next;  // while it is idle
+    std::unique_ptr<Node> next;  // set while the object is idle
   };
 
  public:
-  // One object, until it goes out of scope.
+  // Lends one object until the loan goes out of scope.
   class Loan {
    public:
     explicit Loan(Pool& pool) : pool_(pool), node_(pool.take()) {}

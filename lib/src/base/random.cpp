@@ -13,7 +13,8 @@ std::uint64_t random_u64() {
   std::uint64_t value = 0;
   while (value == 0) {
     if (::getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value) && errno != EINTR) {
-      throw Error(ErrorCode::io, "the operating system gave no random number", {{"reason", std::strerror(errno)}});
+      throw Error(ErrorCode::io, "cannot get random numbers from the operating system",
+                  {{"reason", std::strerror(errno)}});
     }
   }
   return value;

@@ -5,7 +5,7 @@
 
 namespace looseleaf::base {
 
-// 64 bits from the operating system; never 0. Safe from any thread.
+// Returns 64 random bits from the operating system; never 0. Thread-safe.
 [[nodiscard]] std::uint64_t random_u64();
 
 }  // namespace looseleaf::base

@@ -1,4 +1,4 @@
-// DATETIME(6) text to microseconds and back.
+// Converts DATETIME(6) texts to microseconds and back.
 #include "base/stamp.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t micros_per_second = 1'000'000;
 
-// Consumes exactly `count` decimal digits; -1 if they are not there.
+// Consumes exactly `count` decimal digits; returns -1 if they are missing.
 int take_number(std::string_view& text, std::size_t count) {
   if (text.size() < count) {
     return -1;
@@ -35,7 +35,7 @@ bool take(std::string_view& text, char expected) {
   return true;
 }
 
-// The rest of a stamp after its seconds: nothing, or a dot and 1 to 6 digits; -1 for anything else.
+// Reads the rest of a stamp after the seconds: nothing, or a dot and 1 to 6 digits. Returns -1 for anything else.
 int take_fraction(std::string_view& text) {
   if (text.empty()) {
     return 0;

@@ -1,4 +1,4 @@
-// Microseconds of UTC as the servers' DATETIME(6) keeps them.
+// Times in microseconds of UTC, as the servers' DATETIME(6) stores them.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// "2026-01-31 12:00:00.000001"
+// Returns "2026-01-31 12:00:00.000001".
 [[nodiscard]] std::string to_string(Stamp stamp);
 // Reads what to_string() writes, with or without the fraction (1 to 6 digits). Throws Error(corrupt) on anything else.
 [[nodiscard]] Stamp parse_stamp(std::string_view text);

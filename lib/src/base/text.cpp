@@ -15,8 +15,8 @@ bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// How many bytes the sequence that begins with `lead` has, and the smallest and largest second byte; size 0 if no
-// sequence begins so (Unicode, table 3-7).
+// The number of bytes of a sequence that begins with `lead`, and the smallest and largest second byte. The size is 0 if
+// no sequence begins with it (Unicode, table 3-7).
 struct Utf8Form {
   std::size_t size = 0;
   unsigned char second_min = 0x80;
@@ -118,7 +118,7 @@ std::optional<std::string> utf8_successor(std::string_view text) {
   if (prefix.empty()) {
     return std::nullopt;
   }
-  // Counts up the last code point. Continuation bytes run from 80 to BF; the special cases keep the result valid.
+  // Increments the last code point. Continuation bytes are 80 to BF; the special cases keep the result valid.
   std::size_t at = prefix.size() - 1;
   while (at > 0 && (static_cast<unsigned char>(prefix[at]) & 0xC0U) == 0x80U) {
     --at;
@@ -130,7 +130,7 @@ std::optional<std::string> utf8_successor(std::string_view text) {
   } else if (code_point == "\xDF\xBF") {
     next = "\xE0\xA0\x80";
   } else if (code_point == "\xED\x9F\xBF") {
-    next = "\xEE\x80\x80";  // over the surrogates
+    next = "\xEE\x80\x80";  // skips the surrogates
   } else if (code_point == "\xEF\xBF\xBF") {
     next = "\xF0\x90\x80\x80";
   } else {

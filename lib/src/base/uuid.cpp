@@ -1,4 +1,4 @@
-// UUIDs: reading, writing and making them.
+// Reads, writes and makes UUIDs.
 #include <algorithm>
 #include <chrono>
 #include <looseleaf/uuid.hpp>

@@ -90,7 +90,7 @@ class Follower {
 
   void stop_if_asked() {
     if (control_.stop.load()) {
-      throw Error(ErrorCode::interrupted, "stopped; what was done is kept");
+      throw Error(ErrorCode::interrupted, "interrupted before the end");
     }
   }
 
@@ -160,8 +160,8 @@ class Follower {
       } catch (const std::exception& error) {
         const auto* const known = dynamic_cast<const Error*>(&error);
         const Error failure = known ? *known
-                                    : Error(ErrorCode::unavailable, "not everything could be looked at",
-                                            {{"reason", error.what()}}, "it is tried again in a minute");
+                                    : Error(ErrorCode::unavailable, "some changes could not be checked",
+                                            {{"reason", error.what()}}, "wait; the check is retried in a minute");
         if (passes(failure)) {  // else pass() meets it too
           tell(Kind::sweep, &failure);
         }

@@ -27,7 +27,7 @@ constexpr std::size_t most_looked_at = 2000;  // entities at once, in search of 
 Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control)
     : shards_(shards),
       options_(options),
-      job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "stopped; what was done is kept")),
+      job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "interrupted before the end")),
       token_(job_.take_lock("clean", "").token()),
       named_(shards.count(), 0),
       purging_(shards.count()),
@@ -119,9 +119,9 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
       reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
   for (const reconcile::Difference& difference : mended.differences) {
     if (difference.kind == FindingKind::unreadable) {
-      shards_.warnings().give({"an entity cannot be read, and its index rows were left alone",
+      shards_.warnings().give({"an entity cannot be read; its index rows were not checked",
                                {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
-                               "`looseleaf verify` lists all such entities"});
+                               "run `looseleaf verify` to list all such entities"});
       continue;
     }
     const shard::CatalogIndex* const index = catalog.find(difference.table);
@@ -137,9 +137,9 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
 // An index that is building lacks rows by nature.
 void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
   shards_.warnings().give(
-      {"a ready index lacked rows, which were inserted",
+      {"rows were missing from a ready index and were inserted",
        {{"index", table}, {"shard", std::to_string(shard)}},
-       "queries missed entities until now: find out who wrote to the table or which server lost commits, and "
+       "find out what changed the table or which server lost commits: queries missed entities until now; then "
        "run `looseleaf verify`"});
 }
 

@@ -1,4 +1,4 @@
-// Creating the databases and the tool's tables on every shard.
+// Creates the databases and the tool's tables on every shard.
 #include "cluster/init.hpp"
 
 #include <fmt/format.h>
@@ -19,14 +19,14 @@
 namespace looseleaf::cluster {
 namespace {
 
-// What was found on a shard before anything was created.
+// The content of a shard before anything is created.
 struct Found {
-  std::optional<Uuid> cluster_id;  // absent: not initialised
+  std::optional<Uuid> cluster_id;  // absent if the shard is not initialised
   std::uint64_t shard_count = 0;   // meaningful with cluster_id
   bool has_entities = false;
 };
 
-Found look_at(sql::Connection& connection, const std::string& database) {
+Found inspect(sql::Connection& connection, const std::string& database) {
   Found found;
   const auto tables =
       connection.query(fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
@@ -48,7 +48,7 @@ Found look_at(sql::Connection& connection, const std::string& database) {
   return found;
 }
 
-// The cluster's id: the cluster file's, else that of the shards that have one, else absent.
+// Returns the cluster's id: from the cluster file, or else from the initialised shards; absent if there are none.
 std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>& found,
                                 std::optional<std::uint32_t> accept_empty_shard) {
   std::optional<Uuid> id = shards.cluster().cluster_id;
@@ -70,11 +70,11 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
       continue;
     }
     if (found[shard].has_entities) {
-      throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that is not looseleaf's",
+      throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that looseleaf did not create",
                   shards.where(shard), "choose another database for this shard");
     }
     if (any_entities) {
-      throw Error(ErrorCode::wrong_cluster, "shard is empty although its siblings hold entities", shards.where(shard),
+      throw Error(ErrorCode::wrong_cluster, "shard is empty, but other shards hold entities", shards.where(shard),
                   fmt::format("check that this is the right server; if the shard really was lost, run "
                               "`looseleaf init --accept-empty-shard {}` and restore what you can",
                               shard));
@@ -83,7 +83,7 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
   return id;
 }
 
-// Returns the id that the shard has then: another one's, if another init came first.
+// Creates the tables on one shard. Returns the shard's cluster id, which is not `id` if another init came first.
 Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const base::Deadline& deadline) {
   {
     const auto server = shards.sessions().connect_unchecked(shard, deadline, false);
@@ -101,8 +101,8 @@ Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const
   return shard::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
-// A shard that joins empty holds none of the index rows it should: until they are there again, and its catalog knows
-// the indexes, no index is ready anywhere.
+// Sets all ready indexes to `building`, because an empty shard has none of its index rows. Returns all indexes that are
+// `building` then. They become ready once the new shard has them and a backfill has run.
 std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
   std::set<std::string> unready;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
@@ -129,7 +129,7 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
 InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
   if (accept_empty_shard && *accept_empty_shard >= shards.count()) {
     throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty_shard)}},
-                fmt::format("shards are numbered 0 to {}", shards.count() - 1));
+                fmt::format("use a number from 0 to {}", shards.count() - 1));
   }
   const base::Deadline deadline = shards.deadline();
   std::vector<Found> found;
@@ -137,7 +137,7 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
     found.push_back(sql::with_retries(deadline, [&] {
       const auto connection = shards.sessions().connect_unchecked(shard, deadline, false);
       return shard::on_shard(shards, shard,
-                             [&] { return look_at(*connection, shards.cluster().shards[shard].database); });
+                             [&] { return inspect(*connection, shards.cluster().shards[shard].database); });
     }));
   }
   const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);
@@ -149,7 +149,7 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
-      // Shard 0 decides the id, so that two first inits at once agree.
+      // Shard 0 decides the id, so that two concurrent first inits agree.
       report.cluster_id = sql::with_retries(deadline, [&] {
         return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });

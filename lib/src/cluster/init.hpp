@@ -1,4 +1,4 @@
-// Creating the databases and the tool's tables on every shard.
+// Creates the databases and the tool's tables on every shard.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What state the cluster is in.
+// Collects the state of the cluster.
 #include "cluster/status.hpp"
 
 #include <functional>
@@ -30,7 +30,7 @@ std::string to_string(ShardState state) {
 namespace cluster {
 namespace {
 
-// Returns the id of the shard's cluster.
+// Fills in what the shard says and returns the id of its cluster.
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
   const shard::Lease lease = shards.sessions().connect_once(status.shard);
   status.server = lease->server_version();
@@ -46,9 +46,9 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
   return shard::require_uuid(row.text(0, 0));
 }
 
-// A process that died, or ended while a shard was down, could not take its name back: who is at work holds the job's
-// lock, which is on shard 0. If that cannot be asked, names stay as they are.
-void forget_the_ended(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
+// Clears the holder of jobs that are not running. A process that died cannot clear its own name, but a running job
+// holds its lock on shard 0. If shard 0 cannot be queried, the names stay.
+void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
   std::optional<shard::Lease> lease;
   for (ShardStatus* status : asked) {
     for (JobStatus& job : status->jobs) {
@@ -62,27 +62,29 @@ void forget_the_ended(shard::Shards& shards, const std::vector<ShardStatus*>& as
         if (!job::is_under_way(shards, **lease, job.job, job.table)) {
           job.holder.clear();
         }
-      } catch (const Error&) {  // what is wrong with shard 0 stands in its own line
+      } catch (const Error&) {  // shard 0's own status reports the error
         return;
       }
     }
   }
 }
 
-// A cleaner's rows are kept when it ends, for what they say about how far it came; nothing is left half done then.
-void leave_out_idle_cleaners(ShardStatus& status) {
+// Removes cleaners that are not running. Their rows in looseleaf_progress stay only to remember how far they came; an
+// idle cleaner has no unfinished work.
+void remove_idle_cleaners(ShardStatus& status) {
   std::erase_if(status.jobs,
                 [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
 }
 
-void tidy_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
-  forget_the_ended(shards, asked);
+void clear_ended_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
+  clear_ended_holders(shards, asked);
   for (ShardStatus* status : asked) {
-    leave_out_idle_cleaners(*status);
+    remove_idle_cleaners(*status);
   }
 }
 
-// A read-only server may be tried again like one that is down, but it answers.
+// Errors of a read-only server can be retried, like those of a server that is down. But it answers, so it is not
+// `down`.
 ShardState state_after(const Error& error) {
   if (dynamic_cast<const shard::NotInitialised*>(&error) != nullptr) {
     return ShardState::uninitialised;
@@ -92,7 +94,7 @@ ShardState state_after(const Error& error) {
   return error.code() == ErrorCode::unavailable && !read_only ? ShardState::down : ShardState::refused;
 }
 
-// Calls `on_cluster_id` with the id that the shard says is its cluster's, if it answers.
+// Queries one shard. If it answers, calls `on_cluster_id` with the id of its cluster.
 ShardStatus status_of(shard::Shards& shards, std::uint32_t shard, const std::function<void(Uuid)>& on_cluster_id) {
   ShardStatus status;
   status.shard = shard;
@@ -127,13 +129,13 @@ Status status(shard::Shards& shards) {
   for (ShardStatus& shard : status.shards) {
     asked.push_back(&shard);
   }
-  tidy_jobs(shards, asked);
+  clear_ended_jobs(shards, asked);
   return status;
 }
 
 ShardStatus status(shard::Shards& shards, std::uint32_t shard) {
   ShardStatus status = status_of(shards, shard, [](Uuid) {});
-  tidy_jobs(shards, {&status});
+  clear_ended_jobs(shards, {&status});
   return status;
 }
 

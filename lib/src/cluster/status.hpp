@@ -1,4 +1,4 @@
-// What state the cluster is in.
+// Collects the state of the cluster.
 #pragma once
 
 #include <looseleaf/status.hpp>
@@ -7,9 +7,9 @@
 
 namespace looseleaf::cluster {
 
-// Asks all shards at once, each with one try; a shard that cannot be asked is part of the answer.
+// Queries all shards at once, without retries. A shard that cannot be queried is reported as such.
 [[nodiscard]] Status status(shard::Shards& shards);
-// Asks one shard.
+// Queries one shard.
 [[nodiscard]] ShardStatus status(shard::Shards& shards, std::uint32_t shard);
 
 }  // namespace looseleaf::cluster

@@ -1,4 +1,4 @@
-// Bodies, in and out. ISA-L and libdeflate read and write the same streams as zlib, faster.
+// Compresses and decompresses bodies. ISA-L and libdeflate use the same stream format as zlib and are faster.
 #include "codec/body.hpp"
 
 #include <isa-l/igzip_lib.h>
@@ -24,14 +24,14 @@ constexpr std::size_t header_size = 4;
               "run `looseleaf verify` to find every body that cannot be read");
 }
 
-// ISA-L, for short texts, whose time is mostly that of making tables of codes.
+// Compresses short texts with ISA-L. For them, most of the time goes into making code tables.
 class ShortCompressor {
  public:
   static constexpr std::size_t longest = 1024;  // bytes
 
-  // Appends the stream of `text` to `out`. False, and nothing is appended, if the library cannot.
+  // Appends the stream of `text` to `out`. Returns false and appends nothing if the library cannot compress it.
   [[nodiscard]] bool append(std::string& out, std::string_view text) {
-    constexpr std::size_t room = 64;  // for header, checksum and block of a text that does not get shorter, and more
+    constexpr std::size_t room = 64;  // bytes; enough for header, checksum and a block that does not get shorter
     const std::size_t start = out.size();
     out.resize(start + text.size() + room);
     isal_deflate_stateless_init(&stream_);
@@ -58,7 +58,7 @@ class ShortCompressor {
  private:
   isal_zstream stream_{};
   std::array<std::uint8_t, ISAL_DEF_LVL1_MIN> buffer_{};
-  static_assert(longest <= IGZIP_K);  // what a buffer of this size is for
+  static_assert(longest <= IGZIP_K);  // the largest text that a buffer of this size is for
 };
 
 template <int level>
@@ -77,7 +77,7 @@ class Compressor {
   void append(std::string& out, std::string_view text) {
     const std::size_t start = out.size();
     out.resize(start + libdeflate_zlib_compress_bound(compressor_, text.size()));
-    // Cannot fail: the output has the room that the bound asks for.
+    // Cannot fail, because the output has as much room as the bound requires.
     out.resize(start +
                libdeflate_zlib_compress(compressor_, text.data(), text.size(), out.data() + start, out.size() - start));
   }
@@ -102,8 +102,8 @@ class Decompressor {
   Decompressor& operator=(const Decompressor&) = delete;
   ~Decompressor() { libdeflate_free_decompressor(decompressor_); }
 
-  // Fills `out` exactly from the stream and returns how many bytes of the input lie behind it; absent if the stream is
-  // broken or of another length.
+  // Fills `out` from the stream and returns the number of input bytes after the stream; absent if the stream is broken
+  // or has another length.
   std::optional<std::size_t> fill(std::string& out, std::string_view body) {
     std::size_t read = 0;
     const libdeflate_result result =
@@ -120,8 +120,8 @@ class Decompressor {
   libdeflate_decompressor* decompressor_;
 };
 
-// Each is up to its size the fastest whose streams are about as short as those of zlib's default: ISA-L takes three
-// quarters of the time of libdeflate's level 1, and that two thirds of level 6.
+// For each size, uses the fastest method whose streams are about as short as zlib's default. ISA-L takes three quarters
+// of the time of libdeflate's level 1, which takes two thirds of the time of level 6.
 void append_stream(std::string& out, std::string_view text) {
   constexpr std::size_t longest_for_1 = 4096;  // bytes
   if (text.size() <= ShortCompressor::longest &&
@@ -139,8 +139,7 @@ void append_stream(std::string& out, std::string_view text) {
 
 std::string encode_body(std::string_view text) {
   if (text.empty() || text.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
-    throw Error(ErrorCode::bad_entity, "a body of this size cannot be stored",
-                {{"bytes", std::to_string(text.size())}});
+    throw Error(ErrorCode::bad_entity, "body is empty or too large to store", {{"bytes", std::to_string(text.size())}});
   }
   std::string body;
   for (std::size_t length = text.size(), i = 0; i < header_size; ++i, length /= 256) {
@@ -160,7 +159,7 @@ std::size_t recorded_length(std::string_view body) {
 
 std::string decode_body(std::string_view body, std::size_t max_size) {
   if (body.size() <= header_size) {
-    fail_corrupt("shorter than its header", body.size());
+    fail_corrupt("the body is shorter than its header", body.size());
   }
   const std::size_t length = recorded_length(body);
   if (length == 0 || length > max_size) {
@@ -170,10 +169,10 @@ std::string decode_body(std::string_view body, std::size_t max_size) {
   std::string text(length, '\0');
   const auto behind = decompressor->fill(text, body.substr(header_size));
   if (!behind) {
-    fail_corrupt("the stream is broken or not of the recorded length", body.size());
+    fail_corrupt("the stream is broken or does not have the recorded length", body.size());
   }
   if (*behind > 1 || (*behind == 1 && (body.back() != '.' || body[body.size() - 2] != ' '))) {
-    fail_corrupt("bytes behind the stream", body.size());
+    fail_corrupt("there are extra bytes after the stream", body.size());
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// The body column: MySQL's COMPRESS() format, 4 bytes little-endian uncompressed length and a zlib stream.
+// The format of the body column. It is that of MySQL's COMPRESS(): the length of the text (4 bytes, little-endian),
+// then a zlib stream.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +8,14 @@
 
 namespace looseleaf::codec {
 
-// Compresses a text. Safe from any thread.
+// Compresses a text. Thread-safe.
 [[nodiscard]] std::string encode_body(std::string_view text);
 
-// The text again; memory is bounded by the recorded length, which is checked against `max_size` first. Accepts the '.'
-// that COMPRESS() adds after a stream ending in a space. Throws Error(corrupt).
+// Decompresses a body. First checks the recorded length against `max_size`, so that memory is bounded. Accepts the '.'
+// that COMPRESS() adds after a stream that ends in a space. Throws Error(corrupt).
 [[nodiscard]] std::string decode_body(std::string_view body, std::size_t max_size);
 
-// The length of the text that a body records, in bytes; 0 if it is too short to be one.
+// Returns the length of the text in bytes, as the body records it; 0 if the body is too short.
 [[nodiscard]] std::size_t recorded_length(std::string_view body);
 
 }  // namespace looseleaf::codec

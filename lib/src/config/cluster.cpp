@@ -1,4 +1,4 @@
-// The cluster file, read and checked.
+// Reads and checks the cluster file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ using model::JsonDocument;
 using model::JsonObject;
 
 constexpr std::size_t max_database_length = 64;
-constexpr const char* string_form = "write \"host:port/database\"; an IPv6 address goes in brackets";
+constexpr const char* string_form = "write \"host:port/database\"; put an IPv6 address in brackets";
 
-// Where a complaint about one shard or replica points to.
+// The place in the file that an error about a shard or replica names.
 struct Place {
   const JsonDocument& document;
   std::string pointer;
@@ -31,7 +31,7 @@ struct Place {
   }
 };
 
-// Relative paths are relative to the folder of the cluster file; ~ is the home directory.
+// Resolves a path: relative paths are relative to the folder of the cluster file, and ~ is the home directory.
 std::string resolve(const std::string& path, const std::string& cluster_file) {
   if (path.empty() || path.front() == '/') {
     return path;
@@ -49,19 +49,19 @@ std::uint16_t parse_port(std::string_view text, const Place& place) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, port);
   if (error != std::errc() || at != end || port == 0) {
-    place.fail("not a port number", "a port is a number from 1 to 65535");
+    place.fail("invalid port number", "use a number from 1 to 65535");
   }
   return port;
 }
 
-// "host", "host:port" or "[address]:port".
+// Accepts "host", "host:port" and "[address]:port".
 Address parse_host_and_port(std::string_view text, const Place& place) {
   Address address;
   std::string_view port;
   if (!text.empty() && text.front() == '[') {
     const std::size_t close = text.find(']');
     if (close == std::string_view::npos) {
-      place.fail("not an address", string_form);
+      place.fail("invalid address", string_form);
     }
     address.host = text.substr(1, close - 1);
     port = text.substr(close + 1);
@@ -72,7 +72,7 @@ Address parse_host_and_port(std::string_view text, const Place& place) {
   }
   if (address.host.empty() || address.host.find('/') != std::string::npos || (!port.empty() && port.front() != ':') ||
       port.rfind(':') != port.find(':')) {
-    place.fail("not an address", string_form);
+    place.fail("invalid address", string_form);
   }
   if (!port.empty()) {
     address.port = parse_port(port.substr(1), place);
@@ -86,7 +86,7 @@ void check_database(const std::string& name, const Place& place) {
   if (name.empty() || base::utf8_length(name) > max_database_length || name.back() == ' ' || has_control ||
       base::beyond_bmp(name)) {
     place.fail(
-        "not a database name",
+        "invalid database name",
         fmt::format(
             "a database name has 1 to {} characters, none of them a control character or beyond U+FFFF, and does "
             "not end in a space",
@@ -96,7 +96,7 @@ void check_database(const std::string& name, const Place& place) {
 
 ShardConfig parse_shard_string(std::string_view text, const Place& place) {
   if (!text.empty() && text.front() == '/') {
-    place.fail("not an address", "write a socket as an object: {\"socket\": \"/path\"}");
+    place.fail("invalid address", "write a socket as an object: {\"socket\": \"/path\"}");
   }
   ShardConfig shard;
   const std::size_t slash = text.find('/');
@@ -108,11 +108,11 @@ ShardConfig parse_shard_string(std::string_view text, const Place& place) {
   return shard;
 }
 
-// Passwords are caught before other unknown keys, because their hint must not be a spelling.
-void refuse_passwords(const JsonObject& object) {
+// Rejects passwords before other unknown keys, because their hint must not suggest a similar key.
+void reject_passwords(const JsonObject& object) {
   for (const char* key : {"password", "passwd", "pwd", "pass"}) {
     if (object.has(key)) {
-      object.fail_at_key(key, "a password in the cluster file",
+      object.fail_at_key(key, "the cluster file contains a password",
                          "put it into an option file ([client] or [looseleaf]) or name a file with it in "
                          "LOOSELEAF_PASSWORD_FILE");
     }
@@ -125,7 +125,7 @@ TlsSettings parse_tls(const JsonObject& object, const std::string& file) {
     tls.mode = parse_ssl_mode(*mode);
     if (!tls.mode) {
       object.fail_at_value("ssl_mode", "unknown ssl_mode",
-                           "valid values are disabled, preferred, required, verify-ca and verify-identity");
+                           "use disabled, preferred, required, verify-ca or verify-identity");
     }
   }
   tls.ca = resolve(object.string("ssl_ca").value_or(""), file);
@@ -139,25 +139,25 @@ Address parse_address(const JsonObject& object, const std::string& file) {
   Address address;
   if (const std::optional<std::string> socket = object.string("socket")) {
     if (socket->empty() || object.has("host") || object.has("port")) {
-      object.fail_at_key("socket", "a socket that is empty or stands beside host or port",
-                         "a shard has either a socket, or a host and a port");
+      object.fail_at_key("socket", "socket is empty or combined with host or port",
+                         "give the shard either a socket, or a host and a port");
     }
     address.socket = resolve(*socket, file);
     return address;
   }
   address.host = object.string("host").value_or("");
   if (address.host.empty()) {
-    object.fail("a shard without an address", "give it a host and a port, or a socket");
+    object.fail("shard has no address", "give it a host and a port, or a socket");
   }
   const std::int64_t port = object.integer("port").value_or(address.port);
   if (port < 1 || port > 65535) {
-    object.fail_at_value("port", "not a port number", "a port is a number from 1 to 65535");
+    object.fail_at_value("port", "invalid port number", "use a number from 1 to 65535");
   }
   address.port = static_cast<std::uint16_t>(port);
   return address;
 }
 
-// Strings: "host:port", or the absolute path of a socket.
+// Reads replicas, which are strings: "host:port" or the absolute path of a socket.
 std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObject& object) {
   std::vector<Address> replicas;
   const nlohmann::json* list = object.array("replicas");
@@ -167,7 +167,7 @@ std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObje
   for (const nlohmann::json& entry : *list) {
     const Place place{document, model::pointer_to(object.pointer_to("replicas"), replicas.size())};
     if (!entry.is_string()) {
-      place.fail("a value of the wrong type", "a replica is a string: \"host:port\" or the path of a socket");
+      place.fail("value has the wrong type", "write a replica as a string: \"host:port\" or the path of a socket");
     }
     const auto& text = entry.get_ref<const std::string&>();
     if (!text.empty() && text.front() == '/') {
@@ -180,7 +180,7 @@ std::vector<Address> parse_replicas(const JsonDocument& document, const JsonObje
 }
 
 ShardConfig parse_shard_object(const JsonDocument& document, const JsonObject& object, const std::string& file) {
-  refuse_passwords(object);
+  reject_passwords(object);
   object.allow_only({"host", "port", "socket", "database", "user", "option_group", "ssl_mode", "ssl_ca", "ssl_capath",
                      "ssl_cert", "ssl_key", "replicas"});
   ShardConfig shard;
@@ -207,8 +207,7 @@ std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonOb
     root.fail("no shards", "list at least one: \"shards\": [\"127.0.0.1:3306\"]");
   }
   if (list->empty() || list->size() > max_shards) {
-    root.fail_at_value("shards", "a number of shards out of range",
-                       fmt::format("a cluster has 1 to {} shards", max_shards));
+    root.fail_at_value("shards", "number of shards is out of range", fmt::format("list 1 to {} shards", max_shards));
   }
   std::vector<ShardConfig> shards;
   for (const nlohmann::json& entry : *list) {
@@ -216,10 +215,11 @@ std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonOb
     ShardConfig shard =
         entry.is_string()
             ? parse_shard_string(entry.get_ref<const std::string&>(), place)
-            : parse_shard_object(document,
-                                 JsonObject(document, place.pointer, entry, "a shard is a string or an object"), file);
+            : parse_shard_object(
+                  document, JsonObject(document, place.pointer, entry, "write a shard as a string or an object"), file);
     if (std::any_of(shards.begin(), shards.end(), [&](const auto& other) { return same_place(shard, other); })) {
-      place.fail("the same database twice", "shards may share a server, but each has a database of its own");
+      place.fail("two shards have the same database",
+                 "give each shard a database of its own; shards may share a server");
     }
     shards.push_back(std::move(shard));
   }
@@ -247,7 +247,7 @@ Cluster Cluster::load(const std::string& path) {
 Cluster Cluster::parse(std::string_view text, const std::string& path) {
   const JsonDocument document(ErrorCode::bad_cluster, text, path);
   const JsonObject root(document);
-  refuse_passwords(root);
+  reject_passwords(root);
   root.allow_only({"$schema", "cluster_id", "shards", "user", "defaults_file", "ssl_mode", "ssl_ca", "ssl_capath",
                    "ssl_cert", "ssl_key"});
   static_cast<void>(root.string("$schema"));  // only its type is checked

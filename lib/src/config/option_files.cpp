@@ -1,4 +1,4 @@
-// Reads option files as the servers' own clients do (mysys/my_default.c), and merges them with the cluster file.
+// Reads option files like the servers' own clients (mysys/my_default.c), and merges them with the cluster file.
 #include "config/option_files.hpp"
 
 #include <pwd.h>
@@ -46,8 +46,8 @@ std::string_view trim(std::string_view text) {
                                          : text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-void refuse_if_others_may_read(const std::string& file,
-                               const char* what = "a file with a password is open to other users") {
+void reject_if_others_may_read(const std::string& file,
+                               const char* what = "a file with a password is accessible to other users") {
   struct stat status {};
   constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
   if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
@@ -55,15 +55,16 @@ void refuse_if_others_may_read(const std::string& file,
   }
 }
 
-// A file that is there must not be passed over because this process has run out of something.
-void refuse_if_exhausted(const std::string& file, int error) {
+// Throws if the file could not be opened because this process ran out of memory or descriptors. Otherwise an existing
+// file would be skipped.
+void throw_if_exhausted(const std::string& file, int error) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE) {
     throw Error(ErrorCode::io, "an option file cannot be opened",
                 {{"file", file}, {"reason", std::generic_category().message(error)}});
   }
 }
 
-// Cuts a comment that begins in the line, but not inside quotation marks or after a backslash.
+// Removes a comment from the end of a line. A # inside quotation marks or after a backslash does not start a comment.
 std::string_view without_comment(std::string_view text) {
   char quote = 0;
   bool escaped = false;
@@ -106,7 +107,7 @@ std::string read_value(std::string_view raw) {
   return unescape(value);
 }
 
-// "loose_ssl_ca" and "ssl-ca" are the same option.
+// Reads an option's name: "loose_ssl_ca" and "ssl-ca" are the same option.
 std::string read_key(std::string_view raw) {
   std::string key = base::ascii_lower(trim(raw));
   std::replace(key.begin(), key.end(), '_', '-');
@@ -119,8 +120,8 @@ bool is_true(const std::string& value) {
   return lower != "0" && lower != "off" && lower != "false" && lower != "no";
 }
 
-// ssl and ssl-verify-server-cert only say yes or no. A yes never weakens a stronger mode of an earlier line, and
-// without verification TLS is still required.
+// Applies ssl and ssl-verify-server-cert, which are only on or off. "On" never weakens a stronger mode of an earlier
+// line. With verification off, TLS is still required.
 void set_tls_switch(TlsSettings& tls, bool verify_switch, bool on) {
   if (verify_switch) {
     tls.mode = on ? SslMode::verify_identity : SslMode::required;
@@ -136,7 +137,7 @@ void set_ssl_mode(TlsSettings& tls, const std::string& value, const Place& place
   std::replace(text.begin(), text.end(), '_', '-');
   tls.mode = parse_ssl_mode(text);
   if (!tls.mode) {
-    fail("ssl-mode is not known", place, "use disabled, preferred, required, verify-ca or verify-identity");
+    fail("unknown ssl-mode", place, "use disabled, preferred, required, verify-ca or verify-identity");
   }
 }
 
@@ -171,7 +172,7 @@ bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& 
 
 class Reader {
  public:
-  // `named_by` says for hints where the first file is named.
+  // `named_by` says in hints where the first file was named.
   Reader(const std::string& extra_group, std::string named_by)
       : named_by_(std::move(named_by)), groups_{"client", "looseleaf"} {
     if (!extra_group.empty()) {
@@ -179,7 +180,7 @@ class Reader {
     }
   }
 
-  // A file that is not `required` may be absent or unreadable.
+  // A file may be absent or unreadable unless it is `required`.
   void read(const std::string& file, bool required, int depth = 0, const Place* included_at = nullptr) {
     std::error_code ignored;
     std::ifstream in;
@@ -189,14 +190,14 @@ class Reader {
     }
     if (!in.is_open()) {
       const int error = errno;
-      refuse_if_exhausted(file, error);
+      throw_if_exhausted(file, error);
       if (required) {
-        refuse_unreadable(file, error, included_at);
+        reject_unreadable(file, error, included_at);
       }
       return;
     }
     if (++files_ > most_files) {
-      fail("too many option files", {file}, "remove an !include that leads to files that were read already");
+      fail("too many option files", {file}, "delete an !include of files that were read already");
     }
     std::string group;
     std::string line;
@@ -219,7 +220,7 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void refuse_unreadable(const std::string& file, int error, const Place* included_at) const {
+  [[noreturn]] void reject_unreadable(const std::string& file, int error, const Place* included_at) const {
     Error::Context context = {{"file", file}, {"reason", std::generic_category().message(error)}};
     if (included_at != nullptr) {
       context.emplace_back("included by", included_at->file + ", line " + std::to_string(included_at->line));
@@ -228,16 +229,16 @@ class Reader {
                 "correct " + (included_at != nullptr ? "the !include" : named_by_) + ", or the file's permissions");
   }
 
-  // What cannot be read must not pass for the end of the file.
+  // Reads a file. A read error must not look like the end of the file.
   static std::string contents(std::istream& in, const Place& place) {
     std::string text;
     try {
       text = base::read_at_most(in, largest_file + 1);
     } catch (const std::ios::failure&) {
-      fail("an option file cannot be read to its end", place, "");
+      fail("an option file cannot be read completely", place, "");
     }
     if (text.size() > largest_file) {
-      fail("an option file is too large", place, "an option file has at most 1 MiB");
+      fail("an option file is too large", place, "shorten it to at most 1 MiB");
     }
     return text;
   }
@@ -255,7 +256,7 @@ class Reader {
       }
       group = trim(line.substr(1, end - 1));
     } else if (group.empty()) {
-      fail("an option stands before the first group", place, "put it under [client] or [looseleaf]");
+      fail("an option comes before the first group", place, "put it under [client] or [looseleaf]");
     } else if (std::find(groups_.begin(), groups_.end(), group) != groups_.end()) {
       read_option(line, group, place);
     }
@@ -273,7 +274,7 @@ class Reader {
     if (key == "user") {
       values.user = value;
     } else if (key == "password" && has_value) {
-      refuse_if_others_may_read(place.file);
+      reject_if_others_may_read(place.file);
       values.password = value;
       values.password_given = true;
     } else {
@@ -284,7 +285,7 @@ class Reader {
   void read_directive(std::string_view line, const Place& place, bool required, int depth) {
     constexpr int deepest = 10;
     if (depth >= deepest) {
-      fail("option files include one another too deeply", place, "remove the !include that goes round in a circle");
+      fail("option files are nested too deeply", place, "delete the !include that forms a cycle");
     }
     const auto blank = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view directive = line.substr(0, blank);
@@ -297,7 +298,7 @@ class Reader {
     } else if (directive == "!includedir") {
       read_directory(target, place, required, depth);
     } else {
-      fail("a line that starts with ! is neither !include nor !includedir", place, "correct or remove the line");
+      fail("a line that starts with ! is neither !include nor !includedir", place, "correct or delete the line");
     }
   }
 
@@ -342,7 +343,7 @@ class Reader {
   }
 
   static constexpr std::size_t largest_file = 1U << 20U;
-  static constexpr int most_files = 1000;  // files that include one another several times would be read without end
+  static constexpr int most_files = 1000;  // a limit, because files that include one another could be read endlessly
 
   std::string named_by_;
   std::vector<std::string> groups_;
@@ -380,7 +381,7 @@ std::optional<std::string> password_from_environment() {
   if (file == nullptr || *file == '\0') {
     return {};
   }
-  refuse_if_others_may_read(file);
+  reject_if_others_may_read(file);
   errno = 0;
   std::ifstream in(file);
   int error = in.is_open() ? 0 : errno;
@@ -398,7 +399,7 @@ std::optional<std::string> password_from_environment() {
   }
   std::string password = text.substr(0, text.find('\n'));
   if (password.size() > longest) {
-    fail("the first line of the password file is too long", {file}, "a password has at most 4096 bytes");
+    fail("the first line of the password file is too long", {file}, "use a password of at most 4096 bytes");
   }
   if (password.ends_with('\r')) {
     password.pop_back();
@@ -467,7 +468,7 @@ sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig
     options.tls.mode = default_ssl_mode(shard.address);
   }
   if (*options.tls.mode != SslMode::disabled) {
-    refuse_if_others_may_read(options.tls.key, "the file of the secret TLS key is open to other users");
+    reject_if_others_may_read(options.tls.key, "the TLS private key file is accessible to other users");
   }
   return options;
 }

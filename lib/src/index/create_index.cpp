@@ -1,4 +1,4 @@
-// create-index: an intent, the tables, then the catalogs, each step repeatable.
+// create-index writes an intent, creates the tables, then changes the catalogs. Each step can be repeated.
 #include "index/create_index.hpp"
 
 #include <fmt/format.h>
@@ -21,18 +21,19 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-Error other_definition(const shard::Shards& shards, std::uint32_t shard, const IndexDefinition& in_force,
+Error other_definition(const shard::Shards& shards, std::uint32_t shard, const IndexDefinition& active,
                        const IndexDefinition& given) {
   Error::Context context = shards.where(shard);
   context.emplace_back("index", given.table);
-  for (const std::string& difference : model::definition_differences(in_force, given)) {
-    context.emplace_back("difference", difference);  // a line each: Error::with would keep the first alone
+  for (const std::string& difference : model::definition_differences(active, given)) {
+    context.emplace_back("difference", difference);  // not Error::with(), which would keep only the first difference
   }
   return {ErrorCode::bad_definition, "index exists with another definition", std::move(context),
           "drop it first, or give the new index another name"};
 }
 
-// Whoever claimed the index last may have overwritten the intent of a drop that died half-way: the catalogs tell.
+// True if the catalogs say that the index is being dropped. The drop's intent may be gone: a later create may have
+// replaced it.
 bool is_being_dropped(const KnownIndex& everywhere) {
   return everywhere.drop_intent ||
          std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
@@ -40,11 +41,11 @@ bool is_being_dropped(const KnownIndex& everywhere) {
          });
 }
 
-// Refuses what a definition cannot be created beside.
+// Throws if the index cannot be created because of an existing index.
 void check(shard::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
            const base::Deadline& deadline) {
   if (is_being_dropped(everywhere)) {
-    throw Error(ErrorCode::bad_index, "an index of this name is being dropped", {{"index", definition.table}},
+    throw Error(ErrorCode::bad_index, "an index with this name is being dropped", {{"index", definition.table}},
                 fmt::format("run `looseleaf drop-index {}` to finish that first", definition.table));
   }
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
@@ -60,18 +61,19 @@ void check(shard::Shards& shards, const IndexDefinition& definition, const Known
   }
   for (const std::string& name : shard::all_indexes(shards, deadline)) {
     if (name != definition.table && base::ascii_lower(name) == base::ascii_lower(definition.table)) {
-      throw Error(ErrorCode::bad_definition, "index differs from another one only in case",
-                  {{"index", definition.table}, {"other", name}}, "some servers cannot tell such tables apart");
+      throw Error(ErrorCode::bad_definition, "index name differs from another one only in case",
+                  {{"index", definition.table}, {"other", name}},
+                  "choose another name; some servers cannot tell such tables apart");
     }
   }
 }
 
-bool in_force_everywhere(const KnownIndex& everywhere) {
+bool exists_everywhere(const KnownIndex& everywhere) {
   return std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                      [](const auto& index) { return index.has_value(); });
 }
 
-// The least complete state of all shards.
+// Returns the least complete state that the index has on any shard.
 IndexState state_of(const KnownIndex& everywhere) {
   for (const auto& index : everywhere.on_shard) {
     if (index->state != IndexState::ready) {
@@ -91,12 +93,12 @@ class Creation {
 
   CreateReport run() {
     KnownIndex everywhere = look_up();
-    if (in_force_everywhere(everywhere) && !everywhere.create_intent) {
+    if (exists_everywhere(everywhere) && !everywhere.create_intent) {
       return {definition_.table, false, state_of(everywhere)};
     }
     everywhere = claim(everywhere);
-    const bool in_force = in_force_everywhere(everywhere);  // an earlier run died when only its last steps were left
-    if (!in_force && everywhere.in_any_catalog()) {
+    const bool existed = exists_everywhere(everywhere);  // true if an earlier run died before its last steps
+    if (!existed && everywhere.in_any_catalog()) {
       demote();
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -110,8 +112,8 @@ class Creation {
       change_.set_state(generation_, {IndexState::building}, IndexState::ready, steps::create_ready);
     }
     change_.finish(steps::create_finish);
-    const IndexState otherwise = in_force ? state_of(everywhere) : IndexState::building;
-    return {definition_.table, !in_force, empty_store ? IndexState::ready : otherwise};
+    const IndexState otherwise = existed ? state_of(everywhere) : IndexState::building;
+    return {definition_.table, !existed, empty_store ? IndexState::ready : otherwise};
   }
 
  private:
@@ -121,14 +123,15 @@ class Creation {
     return everywhere;
   }
 
-  // A crashed create of the same definition goes on under its generation; one of another definition is undone first,
-  // under its own intent, so that a crash meanwhile leaves nothing that nobody knows of.
+  // If an earlier create of the same definition crashed, this one continues with its generation. If the definition
+  // differs, the earlier create is undone first. This happens under its own intent, so that another crash leaves no
+  // unknown table.
   KnownIndex claim(const KnownIndex& before) {
     const std::optional<job::JobRow> left = before.create_intent;
     generation_ = before.generation().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
       change_.claim(left->generation, left->detail, steps::create_intent);
-      look_up();  // the other run may have gone on until now: what it put in force is not a leftover
+      look_up();  // throws if the other run has completed meanwhile; then its table is not a leftover
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         change_.run_ddl(shard, steps::create_table,
                         [&](sql::Connection& connection) { drop_leftover(connection, left->generation); });
@@ -136,9 +139,9 @@ class Creation {
       generation_ = base::random_u64();
     }
     change_.claim(generation_, definition_.canonical_json(), steps::create_intent);
-    KnownIndex now = look_up();  // again, now that nobody else can change it
+    KnownIndex now = look_up();  // reads again, because no other process can change it now
     if (now.generation() != generation_) {
-      throw Error(ErrorCode::busy, "another process created this index just now", {{"index", definition_.table}},
+      throw Error(ErrorCode::busy, "another process has just created this index", {{"index", definition_.table}},
                   "run the command again");
     }
     return now;
@@ -156,15 +159,15 @@ class Creation {
       connection.execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, connection.flavour()),
                                      shard::table_comment(generation_)));
     } else if (*comment != shard::table_comment(generation_)) {
-      throw Error(ErrorCode::bad_index, "a table of this name exists already, and is not of this index",
+      throw Error(ErrorCode::bad_index, "a table with this name exists and does not belong to this index",
                   {{"table", definition_.table}, {"comment", *comment}},
                   "rename or drop that table, or give the index another name");
     }
   }
 
-  // A shard that joins late has lost the rows it held, and its entities were put without theirs: where the index was
-  // ready it is not any more, and no backfill under way can say otherwise. Done while that shard still lacks the index,
-  // so that whoever repeats this after a crash sees that it is to be done.
+  // Sets a ready index back to `building` on all other shards, and deletes its backfill job. The shard that joins late
+  // has lost its index rows, and its own entities were stored without index rows. This happens before the new shard has
+  // the index, so that a repetition after a crash does it again.
   void demote() {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::create_demote, shard);
@@ -176,7 +179,8 @@ class Creation {
     }
   }
 
-  // Puts the definition in force on one shard. True if that shard had no entity then: so none can be missed.
+  // Adds the definition to the catalog of one shard. Returns true if the shard had no entity at that moment, so that no
+  // row can be missing.
   bool publish(std::uint32_t shard) {
     const Step step(steps::create_publish, shard);
     bool empty = false;
@@ -207,21 +211,21 @@ std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vecto
 
 namespace {
 
-// What create_indexes() would do on one shard.
+// Returns what create_indexes() would do on one shard.
 CreatePlan::Step plan_shard(shard::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
                             const KnownIndex& everywhere, const base::Deadline& deadline) {
   CreatePlan::Step step;
   step.shards = {shard};
   if (everywhere.on_shard[shard]) {
-    step.note = "in force, state " + to_string(everywhere.on_shard[shard]->state);
+    step.note = "active, state " + to_string(everywhere.on_shard[shard]->state);
     return step;
   }
-  step.note = "to be put in the catalog, state building";
+  step.note = "will be registered as `building`";
   shard::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
     const auto comment = comment_of_table(connection, definition.table);
     const auto generation = everywhere.generation();
     if (comment && generation && *comment == shard::table_comment(*generation)) {
-      step.note = "its table is there, " + step.note;
+      step.note = "table exists, " + step.note;
     } else {
       step.sql = shard::create_index_table(definition, connection.flavour()) + ";";
     }

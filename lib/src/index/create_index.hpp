@@ -1,4 +1,4 @@
-// Creating indexes, and showing what that would do.
+// Creates indexes, or shows what that would do.
 #pragma once
 
 #include <looseleaf/jobs.hpp>

@@ -1,4 +1,4 @@
-// drop-index: queries stop first, then writers, then the tables go, then the catalog rows.
+// drop-index stops queries first, then writers. Then it drops the tables, and last it deletes the catalog rows.
 #include "index/drop_index.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ class Drop {
     IndexChange change(shards_, "drop", table_, deadline_);
     KnownIndex everywhere = look_up_known_index(shards_, table_, deadline_);
     require_privileges(*everywhere.generation());
-    // Shards that a restore or a wrong cluster file made disagree may have several generations.
+    // Shards can have different generations after a restore, or after a command with a wrong cluster file.
     for (; everywhere.generation(); everywhere = look_up_with_intents(shards_, table_, deadline_)) {
       drop(change, everywhere);
     }
@@ -42,8 +42,8 @@ class Drop {
   }
 
  private:
-  // Who may not remove the tables is refused while the index is still in use. The server is asked by a statement that
-  // takes the same privileges and always fails: the table is no view, and a table of its own name is there.
+  // Checks that the user may drop the tables while the index is still in use. The statements need the same privileges
+  // and always fail: the table is not a view, and a table of that name exists.
   void require_privileges(std::uint64_t generation) const {
     const std::string name = sql::quote_identifier(table_);
     const std::string statement =
@@ -69,12 +69,13 @@ class Drop {
   }
 
   void drop(IndexChange& change, const KnownIndex& before) {
-    // A drop that was interrupted ends as it began.
+    // An interrupted drop ends the way it began.
     keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;
     generation_ = *before.generation();
     change.claim(generation_, keep_table_ ? "keep" : "", steps::drop_intent);
-    // While any writer may not maintain the index any more, no query can use it: every shard says so before the first
-    // shard's writers stop. (On a repetition nothing goes back: from `dropped` there is no way to `dropping`.)
+    // No query may use the index once a writer may have stopped maintaining it. So every shard gets the state
+    // `dropping` before the first one gets `dropped`. If the drop is repeated, no state goes back: there is no way from
+    // `dropped` to `dropping`.
     change.set_state(generation_, {IndexState::building, IndexState::ready}, IndexState::dropping,
                      steps::drop_stop_queries);
     change.set_state(generation_, {IndexState::dropping}, IndexState::dropped, steps::drop_stop_writers);
@@ -94,7 +95,7 @@ class Drop {
     }
   }
 
-  // Only a table of this generation is touched.
+  // Drops or renames the table only if it is of this generation.
   void remove_table(sql::Connection& connection) const {
     if (comment_of_table(connection, table_) != shard::table_comment(generation_)) {
       return;
@@ -107,7 +108,7 @@ class Drop {
     }
   }
 
-  // At most 64 characters.
+  // Returns the table's name after the drop: at most 64 characters.
   [[nodiscard]] std::string kept_name() const {
     return fmt::format("{}_dropped_{:016x}", table_.substr(0, 64 - 25), generation_);
   }

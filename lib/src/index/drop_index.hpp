@@ -1,4 +1,4 @@
-// Dropping an index.
+// Drops an index.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
@@ -9,11 +9,11 @@
 
 namespace looseleaf::index {
 
-// Queries stop first, then writers, then the tables go, then the catalog rows; may be repeated at any point.
-// Throws Error(bad_index) if nothing is known of such an index.
+// Stops queries first, then writers. Then it drops the tables, and last it deletes the catalog rows. It may be repeated
+// at any point. Throws Error(bad_index) if no such index is known.
 DropReport drop_index(shard::Shards& shards, const std::string& table, const DropOptions& options);
 
-// The same for the first of these of which nothing is known.
+// Throws Error(bad_index) for the first of these indexes that is not known.
 void require_indexes(shard::Shards& shards, const std::vector<std::string>& tables);
 
 }  // namespace looseleaf::index

@@ -1,4 +1,4 @@
-// Intents on every shard, and DDL under a lock that belongs to the session which runs it.
+// Writes intents on every shard, and runs DDL under a lock of the session that runs it.
 #include "index/index_change.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace looseleaf::index {
 namespace {
 
-// Locks are named server-wide and 64 characters long at most.
+// The names of locks are server-wide and have at most 64 characters.
 std::string name_of_lock(const shard::Shards& shards, std::uint32_t shard, const std::string& table) {
   return fmt::format("looseleaf.ddl.{:016x}",
                      base::fnv1a(shards.cluster().shards[shard].database + '\n' + base::ascii_lower(table)));
@@ -23,10 +23,10 @@ Error taken_over(const std::string& table) {
   return {ErrorCode::busy,
           "another process has begun to create or drop this index",
           {{"index", table}},
-          "`looseleaf status` shows what became of it"};
+          "run `looseleaf status` to see the result"};
 }
 
-// Ends the session, and with it the locks that it holds.
+// Ends the session and thereby releases its locks.
 class Closing {
  public:
   explicit Closing(shard::Lease& lease) : lease_(lease) {}
@@ -68,7 +68,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
     });
   }
   shard::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
-    if (!is_ours(connection)) {  // another run began at shard 0 while we were on our way
+    if (!is_ours(connection)) {  // another run has started at shard 0 since
       for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
         remove_intent(shard);
       }
@@ -96,7 +96,7 @@ void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexSta
   }
 }
 
-// The row stays locked until the transaction ends, if there is one.
+// If a transaction is open, the row stays locked until it ends.
 bool IndexChange::is_ours(sql::Connection& connection) const {
   const sql::Result intent = connection.query(
       fmt::format("SELECT token FROM looseleaf_progress WHERE job = '{}' AND table_name = {} FOR UPDATE", job_,
@@ -129,7 +129,7 @@ void IndexChange::remove_intent(std::uint32_t shard) const {
   });
 }
 
-// The lock is the session's, so it lasts as long as a statement that this session has under way.
+// The lock belongs to the session, so it is held as long as a statement of this session runs.
 void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
   const std::string name = name_of_lock(shards_, shard, table_);
   shard::on_shard(shards_, shard, [&] {
@@ -138,8 +138,8 @@ void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(
       const Closing closing(lease);
       if (!job::get_named_lock(*lease, name, deadline_)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "another process changes this index's table all the time", {{"index", table_}},
-                               "`looseleaf status` names it");
+                               "another process keeps changing this index's table", {{"index", table_}},
+                               "run `looseleaf status` to see which one");
       }
       work(*lease);
     });

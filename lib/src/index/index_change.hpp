@@ -1,4 +1,4 @@
-// The right to create or drop an index, and the intent that stands on every shard while that goes on.
+// The right to create or drop an index, and the intent that is stored on every shard meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,32 @@
 
 namespace looseleaf::index {
 
-// One run of create-index or drop-index of one index. A named lock keeps two runs apart, but it can be lost without its
-// holder noticing. So a run writes its intent, with a token of its own, on every shard before it changes anything, and
-// every change is made on condition that the intent there still has that token: a run that was only asleep changes
-// nothing any more once another one has taken its place.
+// One run of create-index or drop-index of one index. A named lock keeps two runs apart, but a session can lose it
+// without noticing. So a run first writes an intent with a token of its own on every shard. It changes something only
+// if the intent there still has its token. So a run that was asleep changes nothing after another run has replaced it.
 class IndexChange {
  public:
-  // `job` is "create" or "drop". Throws Error(busy), naming the holder, if another run is under way.
+  // `job` is "create" or "drop". Throws Error(busy), which names the holder, if another run is active.
   IndexChange(shard::Shards& shards, std::string job, std::string table, const base::Deadline& deadline);
 
-  // Writes the intent on every shard, in place of what an earlier run left there, to create or to drop. Once this has
-  // returned no earlier run can change anything. Throws Error(busy) if another run did the same meanwhile; each begins
-  // at shard 0, so the one whose intent stands there goes on. `step` is a name of shard/steps.hpp.
+  // Writes the intent to create or drop on every shard. It replaces the intent of an earlier run. Once this has
+  // returned, no earlier run can change anything. Throws Error(busy) if another run does the same at the same time:
+  // both start at shard 0, and the run whose intent stays there continues. `step` is a name of shard/steps.hpp.
   void claim(std::uint64_t generation, const std::string& detail, std::string_view step);
 
-  // Runs `work`, which changes a shard's catalog and can be repeated, with the fence held exclusively. Throws
-  // Error(busy), as the next one, if the intent is not this run's any more.
+  // Runs `work` with the fence held exclusively. `work` changes a shard's catalog and may be repeated. Throws
+  // Error(busy), as set_state() does, if another run has replaced this one's intent.
   void change_catalog(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const;
 
-  // Moves the index from one of the states `from` to another on every shard that has it, in order. A shard where it is
-  // in another state is left alone.
+  // Changes the state of the index from one of `from` to `to` on every shard that has it, in order. Skips a shard where
+  // the index has another state.
   void set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to,
                  std::string_view step) const;
 
-  // Runs DDL on a shard. No other run can claim that shard before the statement has ended, even if this process dies
-  // meanwhile.
+  // Runs DDL on a shard. No other run can claim that shard before the statement has ended, even if this process dies.
   void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(sql::Connection&)>& work) const;
 
-  // Removes the intents, shard 0's last.
+  // Deletes the intents, the one on shard 0 last.
   void finish(std::string_view step) const;
 
  private:

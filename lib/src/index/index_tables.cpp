@@ -1,4 +1,4 @@
-// What create-index and drop-index know about an index on all shards.
+// The state of an index on all shards, for create-index and drop-index.
 #include "index/index_tables.hpp"
 
 #include <fmt/format.h>

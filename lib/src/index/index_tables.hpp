@@ -1,4 +1,4 @@
-// What create-index and drop-index know about an index on all shards.
+// The state of an index on all shards, for create-index and drop-index.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace looseleaf::index {
 
-// The index in all catalogs, and what a create or drop that is under way, or died, has left on shard 0.
+// The index in all catalogs, and the intent that a create or drop has stored on shard 0 if one is running or has died.
 struct KnownIndex : shard::IndexEverywhere {
   std::optional<job::JobRow> create_intent, drop_intent;
 
-  // Of any shard's catalog, else of an intent; absent if nothing is known of such an index.
+  // Returns the generation from a catalog, or else from an intent; absent if the index is not known.
   [[nodiscard]] std::optional<std::uint64_t> generation() const;
 };
 
-// Reads the intents, then all catalogs, anew. Throws if a shard cannot be reached.
+// Reads the intents and then all catalogs from the servers. Throws if a shard cannot be reached.
 [[nodiscard]] KnownIndex look_up_with_intents(shard::Shards& shards, const std::string& table,
                                               const base::Deadline& deadline);
 
-// The comment of a table in the shard's database; absent if there is no such table.
+// Returns the comment of a table in the shard's database; absent if the table does not exist.
 [[nodiscard]] std::optional<std::string> comment_of_table(sql::Connection& connection, const std::string& table);
 
 }  // namespace looseleaf::index

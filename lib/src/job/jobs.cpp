@@ -193,8 +193,8 @@ bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) 
     end_former_session(connection);
     if (!get_named_lock(connection, own_name_, deadline)) {
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                             "the server has not ended a session that was lost", {{"job", job_}},
-                             "try again, or with a greater --timeout");
+                             "the server still holds the lock of a lost session", {{"job", job_}},
+                             "retry, or use a longer --timeout");
     }
   }
   return get_named_lock(connection, name_, deadline);
@@ -252,8 +252,8 @@ Error JobLock::held_by_another(sql::Connection& connection) const {
   } else if (session) {  // it has only begun
     context.emplace_back("connection", *session + " on shard 0's server");
   }
-  return {ErrorCode::busy, "another process runs this job", context,
-          "wait for it, or stop it and run the command again: it goes on from where the other stopped"};
+  return {ErrorCode::busy, "another process is running this job", context,
+          "wait for it, or stop it and run the command again to resume"};
 }
 
 void JobLock::keep_alive() {

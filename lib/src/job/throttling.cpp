@@ -24,8 +24,8 @@ Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(
   const auto& all = shards.cluster().shards;
   if (limits_.max_lag > 0 &&
       std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
-    throw Error(ErrorCode::usage, "a greatest lag needs replicas to look at, and the cluster file names none", {},
-                "add \"replicas\" to its shards, or leave --max-lag out");
+    throw Error(ErrorCode::usage, "`--max-lag` needs replicas in the cluster file", {},
+                "add \"replicas\" to its shards, or omit --max-lag");
   }
 }
 
@@ -71,7 +71,7 @@ std::string Throttling::obstacle() {
 std::string Throttling::look() {
   std::error_code ignored;
   if (!limits_.pause_file.empty() && std::filesystem::exists(limits_.pause_file, ignored)) {
-    return "paused as long as there is a file " + limits_.pause_file;
+    return "paused; delete " + limits_.pause_file + " to continue";
   }
   std::string reason = limits_.max_load == 0 ? std::string() : busy_server();
   return reason.empty() && limits_.max_lag > 0 ? late_replica() : reason;
@@ -89,7 +89,7 @@ std::string Throttling::busy_server() {
           return connection.query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
         });
     if (running > limits_.max_load) {
-      return fmt::format("server {} runs {} statements at once, more than {}", server, running, limits_.max_load);
+      return fmt::format("server {} is running {} statements (limit {})", server, running, limits_.max_load);
     }
   }
   return {};
@@ -115,7 +115,7 @@ std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
     }
     const auto lag = connection->replication_lag();
     if (!lag) {
-      return "does not replicate";
+      return "is not replicating";
     }
     return static_cast<double>(*lag) > limits_.max_lag ? fmt::format("is {} s behind", *lag) : std::string();
   } catch (const sql::ServerError& error) {
@@ -123,7 +123,7 @@ std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
     if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
       throw;
     }
-    return "cannot be asked";
+    return "does not answer";
   }
 }
 

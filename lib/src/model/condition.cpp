@@ -1,4 +1,4 @@
-// A query condition as it is written on the command line.
+// Reads query conditions as they are written on the command line.
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 
@@ -30,7 +30,7 @@ Condition Condition::parse(std::string_view text) {
   const Split split = at == std::string_view::npos ? Split{} : split_at(text, at);
   if (split.at == 0) {
     throw Error(
-        ErrorCode::usage, "not a condition", {{"condition", std::string(text)}},
+        ErrorCode::usage, "invalid condition", {{"condition", std::string(text)}},
         "write name=value, or with another operator: name>value, name>=value, name<value, name<=value, name^=prefix");
   }
   return Condition{std::string(text.substr(0, split.at)), split.op, std::string(text.substr(split.at + split.size))};

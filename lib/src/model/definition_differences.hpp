@@ -1,4 +1,4 @@
-// Where two definitions of one index differ.
+// Lists the differences between two definitions of one index.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -7,8 +7,8 @@
 
 namespace looseleaf::model {
 
-// `/properties/0/type: "int" in force, "double" given`: one for each place where they do.
-[[nodiscard]] std::vector<std::string> definition_differences(const IndexDefinition& in_force,
+// One text for each place where they differ: `/properties/0/type: active "int", given "double"`.
+[[nodiscard]] std::vector<std::string> definition_differences(const IndexDefinition& active,
                                                               const IndexDefinition& given);
 
 }  // namespace looseleaf::model

@@ -1,4 +1,4 @@
-// What an entity's text must be, and the id that it gets if it has none.
+// Checks an entity's text, and gives the entity an id if it has none.
 #include "model/entity.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ void check_size(std::size_t size, Position position) {
   }
 }
 
-// Where the value of the `id` member is; asked only once that is known to be wrong.
+// Returns the position of the value of `id`. It is only needed for an error message.
 Position position_of_id(std::string_view text, Position start) {
   JsonPlaces places;
   const Json parsed = parse_strict(text, &places);
@@ -48,7 +48,7 @@ std::string with_id(std::string_view text, const Uuid& id, bool empty) {
   return fmt::format("{{\"id\":\"{}\"{}{}", to_string(id), empty ? "" : ",", text.substr(1));
 }
 
-// Appends what `text` holds apart from white space outside strings.
+// Appends `text` without the white space outside strings.
 void append_compact(std::string& out, std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -68,11 +68,11 @@ void append_compact(std::string& out, std::string_view text) {
 }  // namespace
 
 std::string hint_for_no_object() {
-  return R"(an entity is an object: {"name": "value"})";
+  return R"(write an entity as an object: {"name": "value"})";
 }
 
 std::string hint_for_size() {
-  return fmt::format("an entity has at most {} bytes", max_body_size);
+  return fmt::format("shorten the entity to at most {} bytes", max_body_size);
 }
 
 ParsedEntity parse_entity(std::string_view text, Position start) {
@@ -99,7 +99,7 @@ ParsedEntity parse_entity(std::string_view text, Position start) {
   const std::optional<Uuid> id = id_of(entity.json);
   if (!id) {
     reject("id is not a UUID", position_of_id(body, body_start), {},
-           "write 32 hexadecimal digits as a string, or leave the id out to get one made");
+           "write 32 hexadecimal digits as a string, or omit the id to get a new one");
   }
   entity.id = *id;
   entity.text = body;
@@ -113,7 +113,8 @@ TakenEntity take_entity(std::string_view text, Position start) {
       return {*id, std::string(body), *std::move(members)};
     }
   }
-  ParsedEntity parsed = parse_entity(text, start);  // an id has to be made, or there is something to say about the text
+  // The id is missing or the text is invalid. The full parser handles both.
+  ParsedEntity parsed = parse_entity(text, start);
   return {parsed.id, std::move(parsed.text), StoredEntity(std::move(parsed.json))};
 }
 

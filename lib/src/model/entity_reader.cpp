@@ -1,5 +1,6 @@
-// Splits a byte stream into entity texts. It follows brackets and strings only; what is inside an object is judged by
-// whoever parses it, except in an array, where a malformed element leaves no safe place to go on.
+// Splits a byte stream into entity texts. It follows only brackets and strings. The content of an object is checked
+// later, when the entity is parsed. Only inside an array it is checked here, because after a malformed element there is
+// no safe place to continue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 using model::ValueScanner;
 
-// Why a piece cannot be an entity.
+// The reason why a piece cannot be an entity.
 struct Complaint {
   std::string reason, detail, hint;
 };
@@ -30,12 +31,13 @@ bool is_space(int byte) {
   return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-// The source byte by byte, with the position of the next one. Asks the source only when a byte is wanted.
+// Reads the source byte by byte and tracks the position of the next byte. It reads from the source only when a byte is
+// needed.
 class Input {
  public:
   explicit Input(EntityReader::Source source) : source_(std::move(source)), buffer_(buffer_size) {}
 
-  // The next byte, or end_of_input.
+  // Returns the next byte, or end_of_input.
   int peek() {
     if (at_ == end_ && !ended_) {
       at_ = 0;
@@ -45,7 +47,7 @@ class Input {
     return ended_ ? end_of_input : static_cast<unsigned char>(buffer_[at_]);
   }
 
-  // Consumes the byte that peek() showed.
+  // Consumes the byte that peek() returned.
   char take() {
     const char byte = buffer_[at_++];
     if (byte == '\n') {
@@ -56,8 +58,7 @@ class Input {
     return byte;
   }
 
-  // Consumes into `text`, at most up to `limit` bytes and as far as it is buffered, what a string has between its
-  // special bytes.
+  // Appends the buffered bytes of a string to `text`, up to its next special byte and until `text` has `limit` bytes.
   void take_string(std::string& text, std::size_t limit) {
     const std::size_t room = limit > text.size() ? limit - text.size() : 0;
     const auto first = buffer_.begin() + static_cast<std::ptrdiff_t>(at_);
@@ -75,7 +76,8 @@ class Input {
     }
   }
 
-  // Consumes a byte order mark, uncounted. Returns what it consumed if that was only the beginning of one.
+  // Consumes a byte order mark without counting it. If there is only the beginning of one, returns the bytes that were
+  // consumed.
   std::string skip_byte_order_mark() {
     constexpr std::string_view mark = "\xEF\xBB\xBF";
     std::string taken;
@@ -100,8 +102,7 @@ class Input {
   Position position_;
 };
 
-// The text with everything replaced that concerns characters and not structure: bytes beyond ASCII and escaped
-// surrogates.
+// Returns the text with bytes beyond ASCII and escaped surrogates replaced, so that only its structure is checked.
 std::string structure_of(std::string_view text) {
   std::string structure(text);
   for (std::size_t i = 0; i < structure.size(); ++i) {
@@ -117,7 +118,7 @@ std::string structure_of(std::string_view text) {
   return structure;
 }
 
-// How the text breaks JSON's grammar; absent if it does not, whatever else may be wrong with it.
+// Returns the syntax error in the text; absent if there is none, whatever else is wrong.
 std::optional<model::JsonFault> find_syntax_error(std::string_view text) {
   if (nlohmann::json::accept(text)) {
     return std::nullopt;
@@ -136,7 +137,7 @@ std::string at(Position position) {
   return fmt::format("line {}, column {}", position.line, position.column);
 }
 
-// Of a JSON value.
+// Returns the complaint about a JSON value that is not an object.
 Complaint no_object(std::string_view text) {
   const char* type = "number";
   switch (text.front()) {
@@ -160,11 +161,11 @@ Complaint no_object(std::string_view text) {
 }
 
 Complaint stray(std::string_view text) {
-  const char* hint = "an entity begins with { and an array of entities with [";
+  const char* hint = "start an entity with { and an array of entities with [";
   if (text.front() == ',') {
-    hint = "take the comma out: outside an array entities stand one after another";
+    hint = "delete the comma; only entities in an array are separated by commas";
   } else if (text.front() == '}' || text.front() == ']') {
-    hint = "take it out: nothing is open here";
+    hint = "delete it; there is nothing to close here";
   }
   return {"text between entities", {}, hint};
 }
@@ -179,9 +180,9 @@ class EntityReader::Impl {
   [[nodiscard]] bool stopped_early() const { return stopped_early_; }
 
  private:
-  // Where the reader is between two pieces.
+  // The place between two pieces that the reader has reached.
   enum class Place { start, outside, first_element, element, after_element, stopped };
-  // How far the text of a piece that is being rejected goes.
+  // The extent of the piece that is being rejected.
   enum class Extent { value, resume_line, line, known };
 
   struct Reject {
@@ -209,11 +210,11 @@ class EntityReader::Impl {
 
   Input input_;
   Place place_ = Place::start;
-  std::string text_;           // of the piece being read, as far as it was not handed out yet
-  Position start_;             // of text_
-  Position value_start_;       // of the value of which text_ is a part
-  Position array_start_;       // of the array being read
-  std::size_t last_size_ = 0;  // of an entity's text: the next one will be about as long
+  std::string text_;           // the part of the current piece that was not handed out yet
+  Position start_;             // the position of text_
+  Position value_start_;       // the position of the value that contains text_
+  Position array_start_;       // the position of the current array
+  std::size_t last_size_ = 0;  // the size of the last entity's text; the next one is about as long
   ValueScanner scanner_;
   std::optional<Reject> reject_;
   bool stopped_early_ = false;
@@ -246,7 +247,7 @@ std::optional<Piece> EntityReader::Impl::next() {
   return std::nullopt;
 }
 
-// Absent if the byte was consumed without making a piece.
+// Returns nothing if the byte was consumed without completing a piece.
 std::optional<Piece> EntityReader::Impl::outside(int byte) {
   if (byte == '[') {
     array_start_ = start_;
@@ -259,7 +260,7 @@ std::optional<Piece> EntityReader::Impl::outside(int byte) {
 
 std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
   if (byte == end_of_input) {
-    return stop({"array is not closed", "it begins at " + at(array_start_), "see whether the input is cut off"},
+    return stop({"array is not closed", "it begins at " + at(array_start_), "check whether the input is cut off"},
                 start_);
   }
   if (byte == ']' && place_ != Place::element) {
@@ -273,9 +274,8 @@ std::optional<Piece> EntityReader::Impl::inside_array(int byte) {
     return std::nullopt;
   }
   if (place_ == Place::after_element || byte == ',' || byte == ']' || byte == '}') {
-    return stop(
-        {"syntax error between array elements", {}, "one comma stands between two elements, and none at the end"},
-        start_);
+    return stop({"syntax error between array elements", {}, "write one comma between two elements and none at the end"},
+                start_);
   }
   return read_value();
 }
@@ -348,7 +348,7 @@ Piece EntityReader::Impl::broken_value(ValueScanner::Fault fault) {
   return begin_reject(Extent::resume_line, explained(fault), input_.position());
 }
 
-// Of what the scanner found at the next byte.
+// Returns the complaint about a fault that the scanner found at the next byte.
 Complaint EntityReader::Impl::explained(ValueScanner::Fault fault) {
   switch (fault) {
     case ValueScanner::Fault::line_break:
@@ -356,22 +356,21 @@ Complaint EntityReader::Impl::explained(ValueScanner::Fault fault) {
     case ValueScanner::Fault::no_match:
       return {"brackets do not match",
               fmt::format("a {} where a {} is open", static_cast<char>(input_.peek()), scanner_.innermost()),
-              "close first what was opened last"};
+              "close the innermost bracket first"};
     case ValueScanner::Fault::too_deep:
-      return {
-          "nested too deeply", {}, fmt::format("at most {} objects and arrays may be open at once", model::max_depth)};
+      return {"nested too deeply", {}, fmt::format("nest at most {} objects and arrays", model::max_depth)};
     case ValueScanner::Fault::not_closed:
       break;
   }
   return {"object is not closed", "it begins at " + at(value_start_),
-          "see whether a brace, a bracket or a quotation mark is missing, or the input is cut off"};
+          "check whether a brace, a bracket or a quotation mark is missing, or the input is cut off"};
 }
 
 Piece EntityReader::Impl::stop(Complaint complaint, Position position) {
   place_ = Place::stopped;
   stopped_early_ = true;
   Complaint first = reject_ ? std::move(reject_->complaint) : std::move(complaint);
-  first.reason += "; reading of the array stopped here";
+  first.reason += "; the rest of the array was not read";
   return begin_reject(Extent::known, std::move(first), position);
 }
 
@@ -421,7 +420,7 @@ void EntityReader::Impl::read_line() {
   }
 }
 
-// The first part of a text that is too long for one piece.
+// Returns the first part of a text that is too long for one piece.
 Piece EntityReader::Impl::reject_part() {
   const auto& [reason, detail, hint] = reject_->complaint;
   Piece piece{text_.substr(0, max_reject_piece), start_, reason, reject_->position, detail, hint, true};

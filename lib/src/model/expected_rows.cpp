@@ -1,4 +1,4 @@
-// From an entity to the index rows it calls for.
+// Computes the index rows that an entity calls for.
 #include "model/expected_rows.hpp"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// A value that nlohmann holds. See row_rules.hpp.
+// A JSON value of nlohmann::json. See row_rules.hpp.
 class JsonNode {
  public:
   explicit JsonNode(const json& value) : value_(&value) {}

@@ -1,4 +1,4 @@
-// Filters.
+// Filters entities by properties that the index does not have.
 #include "model/filter.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace looseleaf::model {
 namespace {
 
-// A JSON scalar if the text reads as one, else the text itself.
+// Returns the text as a JSON scalar if it can be parsed as one, or else as a string.
 Scalar parse_scalar(const std::string& property, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   switch (json.type()) {
@@ -25,8 +25,8 @@ Scalar parse_scalar(const std::string& property, const std::string& text) {
       return json.get<std::int64_t>();
     case nlohmann::json::value_t::number_unsigned:
       if (json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        throw Error(ErrorCode::usage, "a filter's number is out of range", {{"property", property}, {"value", text}},
-                    fmt::format("a whole number is at most {}; in double quotes it is a string",
+        throw Error(ErrorCode::usage, "number in a filter is out of range", {{"property", property}, {"value", text}},
+                    fmt::format("use a number of at most {}, or quote it to compare with a string",
                                 std::numeric_limits<std::int64_t>::max()));
       }
       return json.get<std::int64_t>();
@@ -42,8 +42,8 @@ Scalar parse_scalar(const std::string& property, const std::string& text) {
 Filter::Filter(const std::vector<Condition>& conditions) {
   for (const Condition& condition : conditions) {
     if (condition.op != Operator::equal) {
-      throw Error(ErrorCode::usage, "a filter compares with = only", {{"property", condition.property}},
-                  "write name=value; a range needs an index that has the property");
+      throw Error(ErrorCode::usage, "a filter supports only =", {{"property", condition.property}},
+                  "write name=value; for a range, use an index that has the property");
     }
     any_of_[condition.property].push_back(parse_scalar(condition.property, condition.value));
   }

@@ -1,4 +1,4 @@
-// Conditions on properties that no index has, met or not by the entity itself.
+// Conditions on properties that the index does not have. They are checked on the entity itself.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -13,10 +13,10 @@ namespace looseleaf::model {
 
 class Filter {
  public:
-  // Throws Error(usage) for an operator other than equal, and for what is no property path.
+  // Throws Error(usage) for an operator other than equal, and for an invalid property path.
   explicit Filter(const std::vector<Condition>& conditions);
 
-  // True if each property named has one of the values given for it.
+  // True if each named property has one of the values given for it.
   [[nodiscard]] bool matches(const StoredEntity& entity) const;
   [[nodiscard]] bool empty() const { return any_of_.empty(); }
 

@@ -1,4 +1,4 @@
-// Index definitions: reading, checking, and the form that two equal ones share.
+// Reads and checks index definitions, and writes their canonical form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using model::JsonObject;
 
 constexpr std::size_t max_name_length = 64;  // of tables and columns, in characters
 constexpr std::size_t max_properties = 8;
-constexpr std::uint32_t max_string_length = 735;  // 4 bytes each and the entity_id still fit a key
+constexpr std::uint32_t max_string_length = 735;  // at 4 bytes each, with the entity_id, they just fit a key
 constexpr std::size_t max_key_bytes = 3072;       // InnoDB's limit
 constexpr std::size_t entity_id_bytes = 16;
 
@@ -35,51 +35,50 @@ constexpr std::array<std::pair<std::string_view, PropertyType>, 5> type_names = 
 std::string parse_table(const JsonObject& root) {
   const std::optional<std::string> table = root.string("table");
   if (!table) {
-    root.fail("a definition without a table", "name the index table: \"table\": \"index_user_id\"");
+    root.fail("definition has no table", "name the index table: \"table\": \"index_user_id\"");
   }
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_valid = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
   if (table->empty() || table->size() > max_name_length || !is_letter(table->front()) ||
       !std::all_of(table->begin(), table->end(), is_valid)) {
-    root.fail_at_value("table", "not a table name",
-                       "a table name is a letter and up to 63 letters, digits and underscores");
+    root.fail_at_value("table", "invalid table name", "use a letter, then up to 63 letters, digits and underscores");
   }
   const std::string folded = base::ascii_lower(*table);
   if (folded == "entities" || folded.rfind("looseleaf_", 0) == 0) {
-    root.fail_at_value("table", "a table name of the tool's own",
+    root.fail_at_value("table", "reserved table name",
                        "choose a name other than entities that does not start with looseleaf_");
   }
   return *table;
 }
 
-// A dotted path whose every key has at least one character and none of them a control character.
+// True for keys joined by dots. Each key has at least one character and no control character.
 bool is_path(std::string_view path) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string_view::npos &&
          std::none_of(path.begin(), path.end(), is_control);
 }
 
-// Four-byte sequences begin with 0xF0 or more: characters that no MySQL identifier may have.
+// Reads a property's name. Rejects four-byte sequences, which begin with 0xF0 or more: MySQL identifiers cannot have
+// these characters.
 std::string parse_property_name(const JsonObject& object) {
   const std::optional<std::string> name = object.string("name");
   if (!name) {
-    object.fail("a property without a name", "name it by its path in the entity: {\"name\": \"user_id\", ...}");
+    object.fail("property has no name", "name it by its path in the entity: {\"name\": \"user_id\", ...}");
   }
   if (!is_path(*name)) {
-    object.fail_at_value("name", "not a property path",
-                         "a path is keys joined by single dots, without control characters");
+    object.fail_at_value("name", "invalid property path", "join keys with single dots, without control characters");
   }
   if (base::utf8_length(*name) > max_name_length) {
-    object.fail_at_value("name", "a property path too long for a column name",
+    object.fail_at_value("name", "property path is too long for a column name",
                          fmt::format("shorten it by {} characters", base::utf8_length(*name) - max_name_length));
   }
   if (base::beyond_bmp(*name) || name->back() == ' ') {
-    object.fail_at_value("name", "a property path that cannot be a column name",
-                         "column names have no characters beyond U+FFFF and do not end in a space");
+    object.fail_at_value("name", "property path cannot be a column name",
+                         "use no characters beyond U+FFFF and no space at the end");
   }
   if (base::ascii_lower(*name) == "entity_id") {
-    object.fail_at_value("name", "a property called entity_id",
-                         "every index table has a column of that name already; index the property under another name");
+    object.fail_at_value("name", "property is called entity_id",
+                         "index the property under another name; every index table has a column entity_id");
   }
   return *name;
 }
@@ -87,14 +86,14 @@ std::string parse_property_name(const JsonObject& object) {
 PropertyType parse_type(const JsonObject& object) {
   const std::optional<std::string> name = object.string("type");
   if (!name) {
-    object.fail("a property without a type", "give it one: uuid, string, int, double or bool");
+    object.fail("property has no type", "give it one: uuid, string, int, double or bool");
   }
   for (const auto& [known, type] : type_names) {
     if (known == *name) {
       return type;
     }
   }
-  object.fail_at_value("type", "unknown property type", "valid types are uuid, string, int, double and bool");
+  object.fail_at_value("type", "unknown property type", "use uuid, string, int, double or bool");
 }
 
 Property parse_property(const JsonObject& object) {
@@ -104,11 +103,11 @@ Property parse_property(const JsonObject& object) {
   property.type = parse_type(object);
   if (const std::optional<std::int64_t> length = object.integer("max_length")) {
     if (property.type != PropertyType::string) {
-      object.fail_at_key("max_length", "max_length on a property that is not a string", "take it out");
+      object.fail_at_key("max_length", "max_length is set on a property that is not a string", "take it out");
     }
     if (*length < 1 || *length > max_string_length) {
-      object.fail_at_value("max_length", "max_length out of range",
-                           fmt::format("it is a number from 1 to {}", max_string_length));
+      object.fail_at_value("max_length", "max_length is out of range",
+                           fmt::format("use a number from 1 to {}", max_string_length));
     }
     property.max_length = static_cast<std::uint32_t>(*length);
   }
@@ -140,19 +139,22 @@ void check_key_size(const std::vector<Property>& properties, const JsonObject& r
   }
   if (bytes > max_key_bytes) {
     const std::size_t characters = (bytes - max_key_bytes + 3) / 4;
-    root.fail_at_value("properties", "key columns too long together",
-                       fmt::format("they have {} bytes of {} at most; lower max_length by {} {}", bytes, max_key_bytes,
-                                   characters, strings > 1 ? "over the strings together" : "characters"));
+    root.fail_at_value(
+        "properties", "key columns are too long together",
+        fmt::format("the key needs {} bytes (limit {}); shorten its {} by {} {}{}", fmt::group_digits(bytes),
+                    fmt::group_digits(max_key_bytes), strings > 1 ? "strings" : "string", fmt::group_digits(characters),
+                    characters == 1 ? "character" : "characters", strings > 1 ? " in total" : ""));
   }
 }
 
 void check_distinct(const std::vector<Property>& properties, const Property& added, const JsonObject& object) {
   for (const Property& property : properties) {
     if (base::ascii_lower(property.name) == base::ascii_lower(added.name)) {
-      object.fail_at_value("name", "a property named twice", "column names are equal if they differ in case alone");
+      object.fail_at_value("name", "property is named twice",
+                           "delete one of them; column names that differ only in case are equal");
     }
     if (property.each && added.each) {
-      object.fail_at_key("each", "each on more than one property", "make an index of its own for the other array");
+      object.fail_at_key("each", "more than one property has each", "create a separate index for the other array");
     }
   }
 }
@@ -160,17 +162,17 @@ void check_distinct(const std::vector<Property>& properties, const Property& add
 std::vector<Property> parse_properties(const JsonDocument& document, const JsonObject& root) {
   const nlohmann::json* list = root.array("properties");
   if (list == nullptr) {
-    root.fail("a definition without properties",
+    root.fail("definition has no properties",
               "list what to index: \"properties\": [{\"name\": \"user_id\", \"type\": \"uuid\"}]");
   }
   if (list->empty() || list->size() > max_properties) {
-    root.fail_at_value("properties", "a number of properties out of range",
-                       fmt::format("an index has 1 to {} properties", max_properties));
+    root.fail_at_value("properties", "number of properties is out of range",
+                       fmt::format("list 1 to {} properties", max_properties));
   }
   std::vector<Property> properties;
   for (const nlohmann::json& entry : *list) {
     const JsonObject object(document, model::pointer_to(root.pointer_to("properties"), properties.size()), entry,
-                            "a property is an object: {\"name\": \"user_id\", \"type\": \"uuid\"}");
+                            "write a property as an object: {\"name\": \"user_id\", \"type\": \"uuid\"}");
     Property property = parse_property(object);
     check_distinct(properties, property, object);
     properties.push_back(std::move(property));
@@ -188,17 +190,17 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
   for (const Property& property : properties) {
     if (property.name == *name) {
       if (property.type == PropertyType::real || property.type == PropertyType::boolean) {
-        root.fail_at_value("shard_on", "shard_on a property of a type that places nothing",
-                           "shard on a uuid, a string or an int, or leave shard_on out");
+        root.fail_at_value("shard_on", "`shard_on` must name a uuid, string or int property",
+                           "name another property, or omit shard_on");
       }
       return names.size();
     }
     names.push_back(property.name);
   }
   const std::optional<std::string_view> meant = base::nearest(*name, names);
-  root.fail_at_value("shard_on", "shard_on names none of the properties",
+  root.fail_at_value("shard_on", "`shard_on` names no property of the index",
                      meant ? fmt::format("did you mean \"{}\"?", *meant)
-                           : fmt::format("the properties are {}", fmt::join(names, ", ")));
+                           : fmt::format("name one of the properties: {}", fmt::join(names, ", ")));
 }
 
 Scalar parse_scalar(const JsonObject& where, const std::string& key) {
@@ -214,14 +216,13 @@ Scalar parse_scalar(const JsonObject& where, const std::string& key) {
       return value.get<std::int64_t>();
     case nlohmann::json::value_t::number_unsigned:
       if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        where.fail_at_value(key, "a whole number out of range", "it must fit 64 bits with a sign");
+        where.fail_at_value(key, "whole number is out of range", "use a number that fits a signed 64-bit integer");
       }
       return value.get<std::int64_t>();
     case nlohmann::json::value_t::number_float:
       return value.get<double>() + 0.0;  // -0 becomes 0
     default:
-      where.fail_at_value(key, "a value that is not a scalar",
-                          "\"where\" compares with null, true, false, numbers and strings");
+      where.fail_at_value(key, "value is not a scalar", "use null, true, false, a number or a string");
   }
 }
 
@@ -234,8 +235,8 @@ std::vector<std::pair<std::string, Scalar>> parse_where(const JsonDocument& docu
   const JsonObject where(document, root.pointer_to("where"), *object);
   for (const auto& member : object->items()) {
     if (!is_path(member.key())) {
-      where.fail_at_key(member.key(), "not a property path",
-                        "a path is keys joined by single dots, without control characters");
+      where.fail_at_key(member.key(), "invalid property path",
+                        "join keys with single dots, without control characters");
     }
     conditions.emplace_back(member.key(), parse_scalar(where, member.key()));
   }
@@ -246,8 +247,8 @@ void check_immutable(const IndexDefinition& definition, const JsonObject& root) 
   const bool has_each =
       std::any_of(definition.properties.begin(), definition.properties.end(), [](const auto& p) { return p.each; });
   if (definition.immutable && has_each) {
-    root.fail_at_key("immutable", "immutable together with each",
-                     "an immutable index has one row per entity; take one of the two out");
+    root.fail_at_key("immutable", "immutable cannot be combined with each",
+                     "delete one of the two; an immutable index has one row per entity");
   }
 }
 

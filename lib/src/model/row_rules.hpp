@@ -23,7 +23,7 @@
 
 namespace looseleaf::model::rules {
 
-// Splits a dotted path: its first key, and the rest (empty at the end).
+// Splits a dotted path into its first key and the rest; the rest is empty at the end.
 inline std::pair<std::string_view, std::string_view> split_path(std::string_view path) {
   const std::size_t dot = path.find('.');
   if (dot == std::string_view::npos) {
@@ -34,13 +34,13 @@ inline std::pair<std::string_view, std::string_view> split_path(std::string_view
 
 template <typename Node>
 struct Reached {
-  std::optional<Node> node;  // absent if the path leads nowhere
-  std::string_view rest;     // of the path, not walked yet
+  std::optional<Node> node;  // absent if there is nothing at the path
+  std::string_view rest;     // the part of the path that was not followed
 };
 
-// Follows a path through objects; stops before anything else, so that `rest` is empty only at the path's end.
+// Follows a path through objects. Stops at any other value, so `rest` is empty only at the path's end.
 template <typename Node>
-Reached<Node> walk(const Node& from, std::string_view path) {
+Reached<Node> resolve_path(const Node& from, std::string_view path) {
   Reached<Node> reached{from, path};
   while (reached.node && !reached.rest.empty() && reached.node->is_object()) {
     const auto [key, rest] = split_path(reached.rest);
@@ -51,11 +51,11 @@ Reached<Node> walk(const Node& from, std::string_view path) {
 
 template <typename Node>
 std::optional<Node> find_path(const Node& from, std::string_view path) {
-  const Reached<Node> reached = walk(from, path);
+  const Reached<Node> reached = resolve_path(from, path);
   return reached.rest.empty() ? reached.node : std::nullopt;
 }
 
-// The typed value of a scalar, whole; absent if it is of another type.
+// Returns the uncut value of a scalar; absent if it has another type.
 template <typename Node>
 std::optional<Value> typed_value(PropertyType type, const Node& node) {
   switch (type) {
@@ -83,12 +83,12 @@ std::optional<Value> single_value(const Property& property, const Node& entity) 
   return node ? typed_value(property.type, *node) : std::nullopt;
 }
 
-// One value per element, of the type, of the array on the path. A path without an array on it gives none, not even if
-// it ends at a scalar: a scalar is a value of another type.
+// Returns one value for each element with the right type in the array on the path. Without an array on the path there
+// are none, even if the path leads to a scalar.
 template <typename Node>
 std::vector<Value> each_value(const Property& property, const Node& entity) {
   std::vector<Value> values;
-  const Reached<Node> reached = walk(entity, property.name);
+  const Reached<Node> reached = resolve_path(entity, property.name);
   if (!reached.node || !reached.node->is_array()) {
     return values;
   }
@@ -101,7 +101,7 @@ std::vector<Value> each_value(const Property& property, const Node& entity) {
   return values;
 }
 
-// Of one property, as they are, before they are cut to max_length.
+// Returns the values of one property before they are cut to max_length.
 template <typename Node>
 std::vector<Value> property_values(const Property& property, const Node& entity) {
   if (property.each) {
@@ -134,7 +134,7 @@ bool matches_where(const IndexDefinition& definition, const Node& entity) {
                      [&](const auto& condition) { return has_value(entity, condition.first, condition.second); });
 }
 
-// Appends a value to every row; or, for several values, to a copy of every row for each.
+// Appends a value to every row.
 inline void append(std::vector<Row>& rows, Value value) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     rows[i].push_back(value);
@@ -142,6 +142,7 @@ inline void append(std::vector<Row>& rows, Value value) {
   rows.front().push_back(std::move(value));
 }
 
+// Appends each of the values to a copy of every row.
 inline void append_each(std::vector<Row>& rows, const Property& property, std::vector<Value> values) {
   std::vector<Row> longer;
   for (Value& value : values) {

@@ -1,4 +1,4 @@
-// Members by simdjson; of the texts that it does not take, by nlohmann.
+// Reads members with simdjson, or with nlohmann if simdjson does not accept the text.
 #include "model/stored_entity.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-// A value that simdjson holds. See row_rules.hpp.
+// A JSON value of simdjson. See row_rules.hpp.
 class ElementNode {
  public:
   explicit ElementNode(const element& value) : value_(value) {}
@@ -28,7 +28,7 @@ class ElementNode {
   [[nodiscard]] bool is_object() const { return value_.is_object(); }
   [[nodiscard]] bool is_array() const { return value_.is_array(); }
 
-  // The last one of that key, as nlohmann reads it.
+  // Returns the last member with this key, like nlohmann.
   [[nodiscard]] std::optional<ElementNode> find(std::string_view key) const {
     std::optional<ElementNode> found;
     const simdjson::dom::object members = value_.get_object().value_unsafe();
@@ -56,7 +56,7 @@ class ElementNode {
   [[nodiscard]] std::optional<bool> boolean() const {
     return value_.is_bool() ? std::optional(value_.get_bool().value_unsafe()) : std::nullopt;
   }
-  // What does not fit into 64 bits with a sign has a type of its own.
+  // Integers that do not fit a signed 64-bit integer have a type of their own in simdjson.
   [[nodiscard]] std::optional<std::int64_t> integer() const {
     return value_.type() == element_type::INT64 ? std::optional(value_.get_int64().value_unsafe()) : std::nullopt;
   }
@@ -72,7 +72,7 @@ class ElementNode {
 };
 
 bool has_distinct_keys(const simdjson::dom::object& object) {
-  constexpr std::size_t few = 16;  // compared each with each
+  constexpr std::size_t few = 16;  // so few that comparing all pairs is fast
   std::array<std::string_view, few> first;
   std::size_t seen = 0;
   for (const auto& member : object) {
@@ -93,7 +93,7 @@ bool has_distinct_keys(const simdjson::dom::object& object) {
   return true;
 }
 
-// What parse_strict() asks for beyond JSON; `depth` objects and arrays are open around the value.
+// True if the value meets the rules of parse_strict() beyond JSON. `depth` objects and arrays are open around it.
 bool is_strict(const element& value, std::size_t depth) {
   const auto inside_too = [&](const element& inner) { return is_strict(inner, depth + 1); };
   switch (value.type()) {
@@ -119,7 +119,7 @@ class StoredEntity::Parsed {
  public:
   explicit Parsed(Json json) : json_(std::move(json)) {}
 
-  // Null if simdjson does not take the text, or finds no object there.
+  // Returns null if simdjson does not accept the text or the text is not an object.
   static std::unique_ptr<Parsed> fast(std::string_view text) {
     auto parsed = std::make_unique<Parsed>(Json());
     parsed->parser_.emplace(FastParser::pool());
@@ -127,7 +127,7 @@ class StoredEntity::Parsed {
     return parsed->root_ && parsed->root_->is_object() ? std::move(parsed) : nullptr;
   }
 
-  // Of one that is fast().
+  // Valid only for an object that fast() has made.
   [[nodiscard]] bool is_strict() const { return model::is_strict(*root_, 0); }
 
   [[nodiscard]] std::optional<Uuid> id() const {
@@ -153,8 +153,8 @@ class StoredEntity::Parsed {
 
  private:
   std::optional<base::Pool<FastParser>::Loan> parser_;
-  std::optional<element> root_;  // in the parser; absent: it did not take the text
-  Json json_;                    // then
+  std::optional<element> root_;  // owned by the parser; absent if it did not accept the text
+  Json json_;                    // set if root_ is absent
 };
 
 StoredEntity::StoredEntity(std::string_view text) : parsed_(Parsed::fast(text)) {

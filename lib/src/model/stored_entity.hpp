@@ -1,4 +1,4 @@
-// An entity's body of which only those members are taken that are asked for: for what deals with many entities.
+// Reads single members of an entity's body, for code that processes many entities.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -13,22 +13,22 @@
 
 namespace looseleaf::model {
 
-// Every one holds a parser of its own, of a MiB.
+// Each object has its own parser, which takes 1 MiB.
 class StoredEntity {
  public:
-  // A body that is stored, so that it was checked when it was put; this sees that it is a JSON object. Throws
-  // Error(corrupt) for what parse_stored() refuses, and takes everything else. Keeps nothing of the text.
+  // Takes a stored body, which was checked when it was put. Checks only that it is a JSON object; throws Error(corrupt)
+  // where parse_stored() would. Keeps no reference to the text.
   explicit StoredEntity(std::string_view text);
-  // A body that was parsed already, an object.
+  // Takes a parsed body, which must be an object.
   explicit StoredEntity(Json json);
-  // A text that is yet to be checked. Absent unless it is a JSON object that parse_strict() takes, and for some that it
-  // takes: then ask there.
+  // Takes a text that has not been checked. Absent if parse_strict() would not accept it as an object, and also for
+  // some texts that it would accept: call parse_strict() then.
   [[nodiscard]] static std::optional<StoredEntity> if_strict(std::string_view text);
   StoredEntity(StoredEntity&&) noexcept;
   StoredEntity& operator=(StoredEntity&&) noexcept;
   ~StoredEntity();
 
-  // As id_of() and the functions of expected_rows.hpp for what parse_stored() gives for the text.
+  // These return what id_of() and the functions of expected_rows.hpp return for the result of parse_stored().
   [[nodiscard]] std::optional<Uuid> id() const;
   [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const;

@@ -1,4 +1,4 @@
-// Typed values: from query text, to columns, to reports.
+// Converts typed values from query text, to columns and to reports.
 #include "model/value.hpp"
 
 #include <fmt/format.h>
@@ -49,15 +49,15 @@ std::optional<Value> try_parse(PropertyType type, const std::string& text) {
 std::string hint_for(PropertyType type) {
   switch (type) {
     case PropertyType::uuid:
-      return "a uuid has 32 hexadecimal digits, with or without dashes";
+      return "write a uuid as 32 hexadecimal digits, with or without dashes";
     case PropertyType::string:
-      return "a string must be valid UTF-8";
+      return "write a string in valid UTF-8";
     case PropertyType::integer:
-      return "an int is a whole number from -9223372036854775808 to 9223372036854775807";
+      return "write a whole number from -9223372036854775808 to 9223372036854775807";
     case PropertyType::real:
-      return "a double is a number such as 2, -0.5 or 1e6";
+      return "write a number such as 2, -0.5 or 1e6";
     case PropertyType::boolean:
-      return "a bool is true or false";
+      return "write true or false";
   }
   return {};
 }
@@ -83,7 +83,7 @@ std::string to_json(const Row& row) {
 Value parse_value(const Property& property, const std::string& text) {
   std::optional<Value> value = try_parse(property.type, text);
   if (!value) {
-    throw Error(ErrorCode::usage, "a value is not of its property's type",
+    throw Error(ErrorCode::usage, "value does not have its property's type",
                 {{"property", property.name}, {"type", to_string(property.type)}, {"value", text}},
                 hint_for(property.type));
   }

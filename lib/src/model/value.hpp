@@ -1,4 +1,4 @@
-// Typed values of indexed properties and the rows they make.
+// Typed values of indexed properties, and index rows made of them.
 #pragma once
 
 #include <compare>
@@ -11,20 +11,20 @@
 
 namespace looseleaf::model {
 
-// One alternative per PropertyType, in its order.
+// There is one alternative per PropertyType, in the same order.
 using Value = std::variant<Uuid, std::string, std::int64_t, double, bool>;
 
 // The values of one index row in the order of the definition's properties, without the entity_id.
 using Row = std::vector<Value>;
 
-// A JSON array for reports: ["f48b…", 7, true].
+// Returns a JSON array for reports: ["f48b…", 7, true].
 [[nodiscard]] std::string to_json(const Row& row);
 
-// A Value from the text of a query condition; strings are taken whole. Throws Error(usage) if the text is not of the
-// type.
+// Converts the text of a query condition to a value. Strings are not cut. Throws Error(usage) if the text does not fit
+// the type.
 [[nodiscard]] Value parse_value(const Property& property, const std::string& text);
 
-// As stored in a column: strings cut to max_length code points, -0 made 0.
+// Returns the value as a column stores it: strings are cut to max_length code points, and -0 becomes 0.
 [[nodiscard]] Value as_stored(const Property& property, Value value);
 
 }  // namespace looseleaf::model

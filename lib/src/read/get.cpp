@@ -15,10 +15,10 @@ namespace looseleaf::read {
 namespace {
 
 constexpr std::size_t ids_at_once = 500;
-constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger ones are read one by one
-constexpr std::size_t most_decoded = 1 << 20;    // bytes of texts that wait, of each shard
+constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger bodies are read one by one
+constexpr std::size_t most_decoded = 1 << 20;    // bytes of decoded texts per shard
 
-// What was read of an entity, and its text if that was decoded already.
+// The stored body of an entity, and its text once that is decoded.
 struct Found {
   shard::EntityBody body;
   std::optional<std::string> text;
@@ -34,7 +34,8 @@ Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_
   return bodies;
 }
 
-// As many as there is room for, on the thread that has read them. One that cannot be decoded is left as it is.
+// Decodes bodies on the thread that has read them, as many as `most_decoded` allows. Skips a body that cannot be
+// decoded: Batch::decode reports it.
 void decode(Bodies& bodies, const GetHooks& hooks) {
   std::size_t room = most_decoded;
   for (auto& [id, found] : bodies) {
@@ -56,7 +57,7 @@ void decode(Bodies& bodies, const GetHooks& hooks) {
 // One batch of ids.
 class Batch {
  public:
-  // `partial`: what cannot be had is passed over.
+  // `partial`: skips entities whose shard is down.
   Batch(shard::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks)
       : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks) {}
 
@@ -68,7 +69,7 @@ class Batch {
     std::vector<std::function<void()>> tasks;
     for (const auto& [shard, wanted] : by_shard) {
       Bodies& into = bodies_[shard];
-      if (!unavailable_.lacks(shard)) {
+      if (!unavailable_.record_miss(shard)) {
         tasks.emplace_back([&, shard = shard, &wanted = wanted] {
           tolerate(shard,
                    [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
@@ -79,7 +80,7 @@ class Batch {
     base::run_all(tasks);
   }
 
-  // Absent if it is passed over. To be called once for each time that an id was asked for.
+  // Returns nothing if the id is skipped. To be called once for each time that an id was asked for.
   std::optional<GetResult> result_of(const Uuid& id) {
     const std::uint32_t shard = shard::shard_of(id, shards_.count());
     GetResult result{id, {}, {}};
@@ -103,7 +104,7 @@ class Batch {
         return result;
       }
     }
-    result.error = unavailable_.lacks(shard);
+    result.error = unavailable_.record_miss(shard);
     return partial_ && result.error ? std::nullopt : std::optional(std::move(result));
   }
 
@@ -159,7 +160,7 @@ void Unavailable::add(std::uint32_t shard, const Error& error) {
   missed_.emplace(shard, error);
 }
 
-std::optional<Error> Unavailable::lacks(std::uint32_t shard) {
+std::optional<Error> Unavailable::record_miss(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
   const auto found = down_.find(shard);
   if (found == down_.end()) {

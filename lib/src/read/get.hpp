@@ -12,19 +12,20 @@
 
 namespace looseleaf::read {
 
-// The shards that cannot be asked, for whoever goes on without them: each is tried in vain once. Thread-safe.
+// The shards that are down, for reads that go on without them. Each is tried in vain only once. Thread-safe.
 class Unavailable {
  public:
-  using Shards = std::map<std::uint32_t, Error>;  // and why
+  using Shards = std::map<std::uint32_t, Error>;  // with the reason
 
   Unavailable() = default;
-  // Known to be down, but not missed yet.
+  // Starts with shards that are known to be down. They count as missed only after record_miss().
   explicit Unavailable(Shards down) : down_(std::move(down)) {}
 
-  // One that was asked in vain.
+  // Adds a shard that was tried in vain. It counts as missed.
   void add(std::uint32_t shard, const Error& error);
-  // For whoever wants something of a shard: why it is not to be asked, absent if it is. Then it is missed.
-  std::optional<Error> lacks(std::uint32_t shard);
+  // To be called before a shard is used. If the shard is down, records that its results are missing and returns the
+  // reason; otherwise returns nothing.
+  std::optional<Error> record_miss(std::uint32_t shard);
   [[nodiscard]] Shards missed() const;
   [[nodiscard]] Shards down() const;
 
@@ -33,14 +34,14 @@ class Unavailable {
   Shards down_, missed_;
 };
 
-// Entities in the order asked, one by one, until `on_result` returns false; all shards are asked at once, for some
-// hundreds of ids at a time. In memory are some MiB of bodies, or a single one that is larger. Ids of shards that
-// cannot be asked are passed over if a part will do, else each comes with the error.
+// Reads entities in the order of `ids`, one by one, until `on_result` returns false. All shards are queried at once,
+// for a few hundred ids at a time. Memory holds a few MiB of bodies, or one larger body. If a shard is down, its ids
+// are skipped with Wanted::part; with Wanted::all their results hold the error.
 enum class Wanted { all, part };
 struct GetHooks {
-  // Is given each text when it is read, before the first result that holds it; by several threads at once.
+  // Called with each text when it is read, before the first result that holds it, by several threads at once.
   std::function<void(const Uuid& id, const std::string& text)> text;
-  // Asked for each of `ids` in turn, by its place: whether to pass over it after all.
+  // Called for each position in `ids` in order. If it returns true, the id is skipped.
   std::function<bool(std::size_t at)> skip;
 };
 void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,

@@ -1,4 +1,5 @@
-// Tokens: what they belong to (8 bytes), the row's values, the entity's id, all of it guarded by a sum of 4 bytes.
+// A token holds a hash of the query it belongs to (8 bytes), the row's values and the entity's id, then a checksum of
+// all these (4 bytes).
 #include "read/page_token.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ std::uint64_t sum_of(std::string_view bytes) {
   return base::fnv1a(bytes) & 0xffffffff;
 }
 
-// The same for two queries of which one can go on where the other ended.
+// Returns a hash of the query. It is equal for two queries if one can continue where the other ended.
 std::uint64_t identity_of(const IndexDefinition& definition, const Query& query) {
   std::string text = definition.fingerprint() + (query.descending ? "desc" : "asc");
   for (const auto* conditions : {&query.conditions, &query.where}) {
@@ -54,17 +55,17 @@ struct AppendValue {
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorCode::usage, what, {},
-              "give the `next` of the page before, with the same index, conditions and order");
+              "use the `next` of the previous page with the same index, conditions and order");
 }
 
-// Takes values off the front.
+// Reads values from the front of the text.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) {
-      fail("not a page token");
+      fail("invalid page token");
     }
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -89,7 +90,7 @@ class Reader {
       case PropertyType::string: {
         const std::string_view text = take(number());
         if (!base::is_utf8(text)) {
-          fail("not a page token");
+          fail("invalid page token");
         }
         return std::string(text);
       }
@@ -98,14 +99,14 @@ class Reader {
       case PropertyType::real: {
         const auto real = std::bit_cast<double>(number());
         if (!std::isfinite(real)) {
-          fail("not a page token");
+          fail("invalid page token");
         }
         return real;
       }
       case PropertyType::boolean:
         return number() != 0;
     }
-    fail("not a page token");
+    fail("invalid page token");
   }
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
@@ -130,11 +131,11 @@ std::string make_token(const IndexDefinition& definition, const Query& query, co
 shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query, const std::string& token) {
   const auto bytes = base::from_base64url(token);
   if (!bytes || bytes->size() < number_size + id_size + sum_size) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   const std::string_view content = std::string_view(*bytes).substr(0, bytes->size() - sum_size);
   if (Reader(std::string_view(*bytes).substr(content.size())).number(sum_size) != sum_of(content)) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   Reader reader(content);
   if (reader.number() != identity_of(definition, query)) {
@@ -146,7 +147,7 @@ shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& qu
   }
   last.entity_id = reader.id();
   if (!reader.at_end()) {
-    fail("not a page token");
+    fail("invalid page token");
   }
   return last;
 }

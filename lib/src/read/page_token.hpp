@@ -1,4 +1,4 @@
-// Where a page of a query ended, as an opaque text that fits a command line.
+// Encodes where a page of a query ended as an opaque text that fits on a command line.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -9,11 +9,12 @@
 
 namespace looseleaf::read {
 
-// The last index row that was dealt with, bound to the definition, the conditions and the order of the query.
+// Encodes the last index row that was processed. The token is valid only for this definition, these conditions and this
+// order.
 [[nodiscard]] std::string make_token(const IndexDefinition& definition, const Query& query,
                                      const shard::IndexEntry& last);
 
-// Throws Error(usage) for what make_token() did not give for this query.
+// Decodes a token. Throws Error(usage) if make_token() did not return it for this query.
 [[nodiscard]] shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query,
                                             const std::string& token);
 

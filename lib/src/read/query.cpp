@@ -1,4 +1,5 @@
-// Queries: index rows of one shard or of all in one order, then the entities, which have the last word.
+// Runs queries. It reads index rows from one shard, or merges those of all shards in one order. Then it reads the
+// entities, which decide whether a row counts.
 #include "read/query.hpp"
 
 #include <algorithm>
@@ -31,13 +32,11 @@ shard::Purpose purpose_of(const Query& query) {
   return query.partial ? shard::Purpose::fail_fast : shard::Purpose::general;
 }
 
-constexpr std::size_t most_remembered = 65'536;  // ids, some 6 MiB
+constexpr std::size_t most_remembered = 65'536;  // ids; they take about 6 MiB
 
-class Run {
+class QueryExecution {
  public:
-  enum class Judgement { wanted, stale, repeat, unlike_where };
-
-  Run(shard::Shards& shards, const shard::CatalogIndex& index, const Query& query, Unavailable& unavailable)
+  QueryExecution(shard::Shards& shards, const shard::CatalogIndex& index, const Query& query, Unavailable& unavailable)
       : shards_(shards),
         index_(index),
         query_(query),
@@ -48,12 +47,12 @@ class Run {
                                   [](const Property& property) { return property.each; })) {
     const auto after =
         query.after.empty() ? std::nullopt : std::optional(parse_token(index.definition, query, query.after));
-    // One more than asked for tells whether there is a next page.
+    // The query reads one row more than the limit, to learn whether there is a next page.
     const std::size_t chunk = query.limit == 0 ? ShardRows::first_chunk
                                                : std::min<std::uint64_t>(query.limit, ShardRows::largest_chunk - 1) + 1;
     batch_size_ = chunk;
     for (const std::uint32_t shard : plan_.shards(shards.count())) {
-      if (!unavailable.lacks(shard)) {
+      if (!unavailable.record_miss(shard)) {
         streams_.emplace_back(shards, shard, purpose_of(query), index, plan_, after, chunk);
       }
     }
@@ -83,77 +82,71 @@ class Run {
  private:
   void stop_if_asked() const {
     if (query_.stop && query_.stop()) {
-      throw Error(ErrorCode::interrupted, "stopped before everything was found");
+      throw Error(ErrorCode::interrupted, "interrupted before everything was found");
     }
   }
 
-  // Judges the entries of one entity. Throws Error if its text cannot be read.
-  class Judge {
+  // Matches the entries of one entity against the query. Throws Error if the entity's text cannot be parsed.
+  class EntityMatcher {
    public:
-    Judge(const Run& run, const std::string& text)
-        : run_(run), entity_(text), matching_(run.plan_.matching_rows(entity_)) {}
+    EntityMatcher(const QueryExecution& execution, const std::string& text)
+        : execution_(execution), entity_(text), matching_(execution.plan_.matching_rows(entity_)) {}
 
-    Judgement operator()(const shard::IndexEntry& entry) const {
-      switch (run_.plan_.judge(entry, matching_)) {
-        case QueryPlan::Verdict::stale:
-          return Judgement::stale;
-        case QueryPlan::Verdict::repeat:
-          return Judgement::repeat;
-        case QueryPlan::Verdict::given:
-          break;
-      }
-      return run_.filter_.matches(entity_) ? Judgement::wanted : Judgement::unlike_where;
+    Match operator()(const shard::IndexEntry& entry) const {
+      const Match match = execution_.plan_.match(entry, matching_);
+      return match == Match::wanted && !execution_.filter_.matches(entity_) ? Match::filtered : match;
     }
 
    private:
-    const Run& run_;
+    const QueryExecution& execution_;
     const model::StoredEntity entity_;
     const std::vector<model::Row> matching_;
   };
 
-  // Of the entries of a batch: by the threads that read the entities, as far as they have decoded them.
-  class Judgements {
+  // Holds the match of each entry of a batch whose entity has been decoded. The threads that read the entities fill it
+  // in.
+  class BatchMatches {
    public:
-    Judgements(const std::vector<shard::IndexEntry>& entries, const Run& run)
-        : entries_(entries), run_(run), judged_(entries.size()) {
+    BatchMatches(const std::vector<shard::IndexEntry>& entries, const QueryExecution& execution)
+        : entries_(entries), execution_(execution), matches_(entries.size()) {
       for (std::size_t i = 0; i < entries.size(); ++i) {
         by_id_.emplace_back(entries[i].entity_id, i);
       }
       std::sort(by_id_.begin(), by_id_.end());
     }
 
-    // As the entity is now; what was found out about it before is out of date.
+    // Sets the matches of the entity's entries by its current text. They replace matches by an older text.
     void add(const Uuid& id, const std::string& text) {
       const auto of_entity = entries_of(id);
       for (const auto& [_, entry] : of_entity) {
-        judged_[entry].reset();
+        matches_[entry].reset();
       }
       try {
-        const Judge judge(run_, text);
+        const EntityMatcher matcher(execution_, text);
         for (const auto& [_, entry] : of_entity) {
-          judged_[entry] = judge(entries_[entry]);
+          matches_[entry] = matcher(entries_[entry]);
         }
-      } catch (const Error&) {  // of() will meet it again
+      } catch (const Error&) {  // of() parses the text again and throws the error
       }
     }
 
-    // Was an earlier entry's entity read, which told that this one is stale?
+    // True if the entity was read for an earlier entry, and this entry is known to be stale from that.
     [[nodiscard]] bool is_known_to_be_stale(std::size_t entry) const {
-      return !is_first(entry) && judged_[entry] == Judgement::stale;
+      return !is_first(entry) && matches_[entry] == Match::stale;
     }
     [[nodiscard]] bool is_first(std::size_t entry) const {
       return entries_of(entries_[entry].entity_id).front().second == entry;
     }
 
-    [[nodiscard]] Judgement of(std::size_t entry, const GetResult& result) const {
+    [[nodiscard]] Match of(std::size_t entry, const GetResult& result) const {
       if (result.error) {
         throw *result.error;
       }
       if (!result.entity) {
-        return Judgement::stale;
+        return Match::stale;
       }
-      const auto& judged = judged_[entry];
-      return judged ? *judged : Judge(run_, result.entity->json)(entries_[entry]);
+      const auto& known = matches_[entry];
+      return known ? *known : EntityMatcher(execution_, result.entity->json)(entries_[entry]);
     }
 
    private:
@@ -164,18 +157,18 @@ class Run {
     }
 
     const std::vector<shard::IndexEntry>& entries_;
-    const Run& run_;
-    std::vector<std::pair<Uuid, std::size_t>> by_id_;  // where its entries are, sorted
-    std::vector<std::optional<Judgement>> judged_;
+    const QueryExecution& execution_;
+    std::vector<std::pair<Uuid, std::size_t>> by_id_;  // the position of each entry, sorted by entity
+    std::vector<std::optional<Match>> matches_;
   };
 
-  // Merges the shards' rows. None are left if it is empty.
+  // Merges the shards' rows into the next batch. An empty batch means that no rows are left.
   std::vector<shard::IndexEntry> next_batch() {
     std::vector<shard::IndexEntry> batch;
     while (batch.size() < batch_size_) {
       if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
         if (!batch.empty()) {
-          break;  // give what is there before waiting for more
+          break;  // gives the rows that are there before it waits for more
         }
         read_more();
       }
@@ -194,7 +187,7 @@ class Run {
     return batch;
   }
 
-  // A row that stands on two shards, on one of them wrongly, counts once.
+  // If a row is on two shards, one of them is the wrong one, and the row counts once.
   void take(ShardRows& from, std::vector<shard::IndexEntry>& batch) {
     shard::IndexEntry entry = from.take();
     if (entry == last_taken_) {
@@ -202,7 +195,7 @@ class Run {
       return;
     }
     last_taken_ = entry;
-    if (judged_.contains(entry.entity_id)) {
+    if (remembered_.contains(entry.entity_id)) {
       ++report_.filtered_repeats;
       return;
     }
@@ -230,61 +223,61 @@ class Run {
     base::run_all(tasks);
   }
 
-  // False when the caller wants no more.
+  // Returns false when the caller wants no more entities.
   bool give(const std::vector<shard::IndexEntry>& entries, const std::function<bool(const Entity&)>& on_entity) {
     const Step step(steps::query_read_entities, 0);
     std::vector<Uuid> ids;
     for (const auto& entry : entries) {
       ids.push_back(entry.entity_id);
     }
-    Judgements judgements(entries, *this);
+    BatchMatches matches(entries, *this);
     std::size_t at = 0;
     bool more = true;
     get_each(shards_, ids,
              [&](const GetResult& result) {
-               report_.entities_read += judgements.is_first(at) ? 1 : 0;
-               more = give(entries[at], result, judgements.of(at, result), on_entity);
+               report_.entities_read += matches.is_first(at) ? 1 : 0;
+               more = give(entries[at], result, matches.of(at, result), on_entity);
                return more;
              },
              unavailable_, query_.partial ? Wanted::part : Wanted::all,
-             {.text = [&](const Uuid& id, const std::string& text) { judgements.add(id, text); },
+             {.text = [&](const Uuid& id, const std::string& text) { matches.add(id, text); },
               .skip =
                   [&](std::size_t entry) {
                     at = entry;
-                    return skips(entry, entries[entry], judgements);
+                    return skips(entry, entries[entry], matches);
                   }});
     return more;
   }
 
-  // Without another look at its entity. `number`: of the entry in its batch.
-  bool skips(std::size_t number, const shard::IndexEntry& entry, const Judgements& judgements) {
-    if (judged_.contains(entry.entity_id)) {  // since this batch was put together
+  // Returns true if the entry can be skipped without its entity. `number` is its position in the batch.
+  bool skips(std::size_t number, const shard::IndexEntry& entry, const BatchMatches& matches) {
+    if (remembered_.contains(entry.entity_id)) {  // an earlier entry of this batch was given
       ++report_.filtered_repeats;
       return true;
     }
-    if (judgements.is_known_to_be_stale(number)) {
+    if (matches.is_known_to_be_stale(number)) {
       ++report_.filtered_stale;
       return true;
     }
     return false;
   }
 
-  bool give(const shard::IndexEntry& entry, const GetResult& result, Judgement judgement,
+  bool give(const shard::IndexEntry& entry, const GetResult& result, Match match,
             const std::function<bool(const Entity&)>& on_entity) {
-    if (several_rows_ && judgement != Judgement::stale) {
+    if (several_rows_ && match != Match::stale) {
       remember(entry.entity_id);
     }
-    switch (judgement) {
-      case Judgement::stale:
+    switch (match) {
+      case Match::stale:
         ++report_.filtered_stale;
         return true;
-      case Judgement::repeat:
+      case Match::repeat:
         ++report_.filtered_repeats;
         return true;
-      case Judgement::unlike_where:
+      case Match::filtered:
         ++report_.filtered_where;
         return true;
-      case Judgement::wanted:
+      case Match::wanted:
         break;
     }
     if (query_.limit > 0 && report_.entities == query_.limit) {
@@ -300,12 +293,13 @@ class Run {
     return true;
   }
 
-  // Its other rows that follow are repeats. One that is forgotten is read again and found to be one.
+  // Remembers an entity, so that its later rows are skipped as repeats. If an entity is forgotten, its later rows are
+  // read, and match() finds that they are repeats.
   void remember(const Uuid& id) {
-    if (judged_.size() == most_remembered) {
-      judged_.clear();
+    if (remembered_.size() == most_remembered) {
+      remembered_.clear();
     }
-    judged_.insert(id);
+    remembered_.insert(id);
   }
 
   shard::Shards& shards_;
@@ -316,8 +310,8 @@ class Run {
   Unavailable& unavailable_;
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
-  const bool several_rows_;  // an entity may have
-  std::set<Uuid> judged_;    // then: entities of which a row was found to be right
+  const bool several_rows_;    // an entity may have several rows
+  std::set<Uuid> remembered_;  // with several_rows_: entities that have had a row that is not stale
   std::optional<shard::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
 };
@@ -328,14 +322,15 @@ std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uin
     auto catalog = shards.catalogs().reload(shard, connection);
     const shard::CatalogIndex* const index = catalog->find(query.index);
     if (!index || index->state != IndexState::ready) {
-      shard::validate_locks(connection);  // a server that was demoted may not know better
+      shard::validate_locks(connection);  // a demoted server may have an outdated catalog
     }
     return catalog;
   };
   return shard::with_shard(shards, shard, deadline, load, purpose_of(query));
 }
 
-// Which shards are down, and why: asked all at once, since each of them takes its time.
+// Returns the shards that are down, with the reason. All shards are tried at once, because each that is down takes
+// time.
 Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
   std::vector<std::function<void()>> tasks;
@@ -355,8 +350,9 @@ Unavailable::Shards find_down(shard::Shards& shards) {
   return down.missed();
 }
 
-// Definitions are the same on every shard; whether the index is ready is checked on each that is read. `down`: what is
-// not to be asked; who turns out to be down is added.
+// Returns a catalog that has the index, or else the last one that could be read. Definitions are the same on every
+// shard; ShardRows checks on each shard whether the index is ready. Skips the shards in `down`, and adds those that
+// turn out to be down.
 std::shared_ptr<const shard::Catalog> catalog_with(shard::Shards& shards, const Query& query,
                                                    Unavailable::Shards& down) {
   const base::Deadline deadline = shards.deadline();
@@ -393,7 +389,7 @@ bool serves(const IndexDefinition& definition, const Query& query) {
   }
 }
 
-// Names the indexes that can use the conditions.
+// Adds the indexes that can use the conditions to the error.
 Error with_alternatives(Error error, const shard::Catalog& catalog, const Query& query) {
   for (const shard::CatalogIndex& other : catalog.indexes) {
     if (other.state == IndexState::ready && other.definition.table != query.index && serves(other.definition, query)) {
@@ -403,7 +399,7 @@ Error with_alternatives(Error error, const shard::Catalog& catalog, const Query&
   return error;
 }
 
-// A catalog as last seen, of any shard, in which the index is ready; null if there is none.
+// Returns a cached catalog of any shard in which the index is ready; null if there is none.
 std::shared_ptr<const shard::Catalog> cached_catalog_with(shard::Shards& shards, const Query& query) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     auto catalog = shards.catalogs().cached(shard);
@@ -415,8 +411,9 @@ std::shared_ptr<const shard::Catalog> cached_catalog_with(shard::Shards& shards,
   return nullptr;
 }
 
-// Answers by a catalog that may be out of date: whether the index is ready and still the same is asked after its rows
-// were read. Absent if it is not, or is not known; then nothing was given to the caller.
+// Answers by a cached catalog, which may be outdated: after the rows were read, each shard checks that the index is
+// still the same and ready. If it is not, or the index is not in the cache, returns nothing; then the caller has been
+// given no entity.
 std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& query,
                                           const std::function<bool(const Entity&)>& on_entity) {
   const auto catalog = cached_catalog_with(shards, query);
@@ -426,7 +423,7 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
   bool given = false;
   try {
     Unavailable unavailable;
-    return Run(shards, *catalog->find(query.index), query, unavailable).run([&](const Entity& entity) {
+    return QueryExecution(shards, *catalog->find(query.index), query, unavailable).run([&](const Entity& entity) {
       given = true;
       return on_entity(entity);
     });
@@ -441,7 +438,7 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
 }  // namespace
 
 QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
-  if (!query.partial) {  // else the shards that are down are looked for first
+  if (!query.partial) {  // a partial query first finds out which shards are down
     if (auto report = query_by_cache(shards, query, on_entity)) {
       return *std::move(report);
     }
@@ -461,7 +458,7 @@ QueryReport query(shard::Shards& shards, const Query& query, const std::function
     throw with_alternatives(error, *catalog, query);
   }
   Unavailable unavailable(std::move(down));
-  return Run(shards, *index, query, unavailable).run(on_entity);
+  return QueryExecution(shards, *index, query, unavailable).run(on_entity);
 }
 
 }  // namespace looseleaf::read

@@ -9,8 +9,8 @@
 
 namespace looseleaf::read {
 
-// See Datastore::query. Throws Error(usage) for conditions that the index cannot use, Error(bad_index) if the index is
-// unknown, building, or dropped meanwhile.
+// See Datastore::query. Throws Error(usage) for conditions that the index cannot use, and Error(bad_index) if the index
+// is unknown, is building, or is dropped during the query.
 QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity);
 
 }  // namespace looseleaf::read

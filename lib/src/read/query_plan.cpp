@@ -1,4 +1,4 @@
-// From conditions to SQL and to a filter.
+// Turns conditions into SQL and into a filter.
 #include "read/query_plan.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::size_t position_of(const IndexDefinition& definition, const std::string& na
     const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
                 meant ? fmt::format("did you mean `{}`?", *meant)
-                      : fmt::format("its properties are {}", fmt::join(names, ", ")));
+                      : fmt::format("name one of its properties: {}", fmt::join(names, ", ")));
   }
   return static_cast<std::size_t>(found - properties.begin());
 }
@@ -59,13 +59,13 @@ bool holds(Operator op, const model::Value& value, const model::Value& bound) {
   return false;
 }
 
-// Is what is stored perhaps only the beginning of a string?
+// True if the stored value may be only the beginning of a longer string.
 bool may_be_cut(const Property& property, const model::Value& stored) {
   const auto* const text = std::get_if<std::string>(&stored);
   return text != nullptr && base::utf8_length(*text) >= property.max_length;
 }
 
-// Columns of the index table; the catalog may have some of the same name.
+// Qualifies a column of the index table, because the catalog may have a column of the same name.
 std::string qualified(const std::string& quoted_column) {
   return "r." + quoted_column;
 }
@@ -130,8 +130,8 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
     throw Error(ErrorCode::usage, "index cannot use this condition",
                 {{"index", definition_.table}, {"property", condition.property}},
                 position < definition_.properties.size()
-                    ? fmt::format("a range can only be on {} here", definition_.properties[position].name)
-                    : std::string("every property of the index has a value already"));
+                    ? fmt::format("use a range only on {} here", definition_.properties[position].name)
+                    : std::string("omit it; every property of the index already has a value"));
   }
   const Property& property = definition_.properties[position];
   if (condition.op == Operator::prefix && property.type != PropertyType::string) {
@@ -166,8 +166,9 @@ std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
   return shards;
 }
 
-// Stored strings are cut to max_length: so a bound is cut too, and then may not leave out what is equal to it. Nor may
-// a lower bound that just fits: longer values that begin with it are stored as it is.
+// Stored strings are cut to max_length, so a bound is cut too. A cut bound must not exclude values that are equal to
+// it. A lower bound of exactly max_length must not either: longer values that begin with it are stored as the same
+// text.
 void QueryPlan::add_condition(sql::Statement& statement, const Bound& bound) const {
   const Property& property = definition_.properties[bound.property];
   const model::Value stored = model::as_stored(property, bound.any_of.front());
@@ -209,8 +210,8 @@ bool QueryPlan::is_fixed(std::size_t property) const {
   });
 }
 
-// Only columns whose values differ are compared and ordered by: with a string that is fixed among them MariaDB does not
-// see that the rows come in order, and sorts all that match.
+// Only columns whose values differ are compared and ordered by. If a fixed string column were among them, MariaDB would
+// not see that the rows come in order, and would sort all matches.
 sql::Statement QueryPlan::select(std::uint64_t generation, std::string_view is_writable,
                                  const std::optional<shard::IndexEntry>& after, std::size_t limit, Order order) const {
   std::string select = "SELECT ";
@@ -306,11 +307,11 @@ std::vector<model::Row> QueryPlan::matching_rows(const model::StoredEntity& enti
   return rows;
 }
 
-QueryPlan::Verdict QueryPlan::judge(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const {
+Match QueryPlan::match(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const {
   if (!std::binary_search(matching.begin(), matching.end(), entry.values)) {
-    return Verdict::stale;
+    return Match::stale;
   }
-  return entry.values == (descending_ ? matching.back() : matching.front()) ? Verdict::given : Verdict::repeat;
+  return entry.values == (descending_ ? matching.back() : matching.front()) ? Match::wanted : Match::repeat;
 }
 
 bool QueryPlan::before(const shard::IndexEntry& a, const shard::IndexEntry& b) const {

@@ -1,4 +1,4 @@
-// From the conditions of a query to the span of an index that has to be read, and to the filter of what is found there.
+// Turns the conditions of a query into the range of the index to read, and into a filter for the rows found there.
 #pragma once
 
 #include <cstdint>
@@ -14,59 +14,64 @@
 
 namespace looseleaf::read {
 
+// What an index row means for a query. wanted: the query gives its entity. stale: its entity does not call for it.
+// repeat: the query gives its entity for another row. filtered: its entity does not match Query::where.
+enum class Match { wanted, stale, repeat, filtered };
+
 class QueryPlan {
  public:
-  // Equality on the first properties, then a range on the next. Throws Error(usage) for anything else.
+  // Accepts equality on the first properties, then a range on the next one. Throws Error(usage) for anything else.
   QueryPlan(const IndexDefinition& definition, const Query& query);
 
-  // The shards that can have matching rows, of so many, in ascending order.
+  // Returns those of `count` shards that can have matching rows, in ascending order.
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
   enum class Order { of_query, any };
-  // SELECT of up to `limit` index rows from after `after`. Each is followed by whether the index was ready in the same
-  // snapshot, with this generation, and `is_writable`, which the server looks up once. Columns whose values the
-  // conditions tell are left out: every cell costs.
+  // Returns a SELECT of at most `limit` index rows that come after `after`. Each row also tells whether the index was
+  // ready, with this generation, in the same snapshot, and whether `is_writable` was true, which the server evaluates
+  // once. Columns whose values follow from the conditions are left out, because every cell takes time.
   [[nodiscard]] sql::Statement select(std::uint64_t generation, std::string_view is_writable,
                                       const std::optional<shard::IndexEntry>& after, std::size_t limit,
                                       Order order = Order::of_query) const;
-  // What such a SELECT has found.
+  // Converts the rows that such a SELECT has found.
   [[nodiscard]] std::vector<shard::IndexEntry> entries(const sql::Result& found) const;
-  // Of what was found, if that is anything.
+  // Returns whether the index was ready when the rows were read. `found` must not be empty.
   [[nodiscard]] bool was_ready(const sql::Result& found) const;
 
-  // Of the rows that the entity calls for those whose whole values meet the conditions, sorted.
+  // Returns the rows that the entity calls for and whose uncut values meet the conditions, sorted.
   [[nodiscard]] std::vector<model::Row> matching_rows(const model::StoredEntity& entity) const;
-  // By its entity's matching rows. stale: it is none of these. repeat: it is, but another one comes first in the order
-  // of the query. So an entity with several is given once, without any memory of what was given.
-  enum class Verdict { given, stale, repeat };
-  [[nodiscard]] Verdict judge(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const;
+  // Compares an index row with its entity's matching rows. If an entity has several, only the first in the order of the
+  // query is wanted, so that the entity is given once without a memory of what was given. Never returns `filtered`.
+  [[nodiscard]] Match match(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const;
 
-  // Do the conditions tell the values of all properties?
+  // True if the conditions fix the values of all properties.
   [[nodiscard]] bool is_point() const;
 
-  // Does `a` come before `b` in the order of the query?
+  // True if `a` comes before `b` in the order of the query.
   [[nodiscard]] bool before(const shard::IndexEntry& a, const shard::IndexEntry& b) const;
 
  private:
   struct Bound {  // one condition on one property
     std::size_t property;
     Operator op;
-    std::vector<model::Value> any_of;  // whole, not cut to max_length; one unless `op` is equal
+    std::vector<model::Value> any_of;  // not cut to max_length; one value unless `op` is equal
   };
 
   void add_range(const Condition& condition, std::size_t position);
   void add_condition(sql::Statement& statement, const Bound& bound) const;
-  // What rows that meet the conditions have of a property. Not of strings: the server may find some equal that are not.
+  // Returns the value that all matching rows have for a property, if the conditions fix it. Never for strings: the
+  // server may treat different strings as equal.
   [[nodiscard]] std::optional<model::Value> known(std::size_t property) const;
-  // Do all rows have the same value of this property?
+  // True if all matching rows have the same value of this property.
   [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
   [[nodiscard]] bool meets(const model::Row& row, const model::StoredEntity& entity) const;
 
   const IndexDefinition& definition_;
   const bool descending_;
-  std::vector<Bound> bounds_;                       // in order of property
-  std::vector<std::optional<model::Value>> known_;  // what every row has of each property, if the conditions tell
+  std::vector<Bound> bounds_;  // sorted by property
+  std::vector<std::optional<model::Value>>
+      known_;  // per property: the value that all rows have, if the conditions fix it
 };
 
 }  // namespace looseleaf::read

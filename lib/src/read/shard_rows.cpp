@@ -1,4 +1,4 @@
-// Reads them in chunks, and sees to it that they are those of an index that is ready.
+// Reads index rows in chunks, and checks that the index was ready when they were read.
 #include "read/shard_rows.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Error not_ready(const std::string& table, IndexState state) {
   return {ErrorCode::bad_index,
           "index is being dropped",
           {{"index", table}},
-          fmt::format("`looseleaf drop-index {}` finishes that", table)};
+          fmt::format("run `looseleaf drop-index {}` to finish that", table)};
 }
 
 shard::IndexEntry ShardRows::take() {
@@ -46,8 +46,8 @@ void ShardRows::read() {
   chunk_ = std::min(largest_chunk, chunk_ * 2);
 }
 
-// Where all rows have the same values a server spends a tenth of the statement on their order. So if these are likely
-// all of them, they are put in order here.
+// If all rows have the same values, the server spends a tenth of the statement's time on their order. So if one chunk
+// is likely to hold all of them, they are read in any order and sorted here.
 std::vector<shard::IndexEntry> ShardRows::read(sql::Connection& connection) {
   if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
     return read(connection, QueryPlan::Order::of_query);
@@ -77,13 +77,13 @@ std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connec
     if (!was_ready) {
       check_state(connection);
     }
-    if (!was_ready && !found.empty()) {  // all is well again by now: once more
+    if (!was_ready && !found.empty()) {  // the index became ready meanwhile: read again
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                             "index became ready while it was read", {{"index", index_.definition.table}}, "try again");
+                             "index became ready during the query", {{"index", index_.definition.table}}, "retry");
     }
     return plan_.entries(found);
   } catch (const sql::ServerError& error) {
-    // The table may be gone, or have other columns because it is another index's by now.
+    // The table may be gone, or may belong to a new index with other columns.
     if (error.error_class() == sql::ErrorClass::table_gone ||
         (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
       check_state(connection);
@@ -94,12 +94,13 @@ std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connec
 
 sql::Result ShardRows::select(sql::Connection& connection, const sql::Statement& statement) const {
   const Step step(steps::query_read_index_rows, shard_);
-  return last_ ? connection.query(statement.text()) : connection.query(statement);  // a place to go on from is new
+  // A statement with a place to continue from is not prepared: its text comes only once.
+  return last_ ? connection.query(statement.text()) : connection.query(statement);
 }
 
-// For when no row says it: after they were read. If the index is ready now it was then, for a drop says so on every
-// shard before the first writer stops maintaining it. And if the server is writable now, nobody had taken over from
-// it then.
+// Checks the index when no row tells its state. This comes after the rows were read: if the index is ready now, it was
+// ready then, because a drop changes the state on every shard before the first writer stops maintaining the index. And
+// if the server is writable now, no other server had replaced it then.
 void ShardRows::check_state(sql::Connection& connection) const {
   const Step step(steps::query_check_index, shard_);
   const sql::Result found = connection.query(
@@ -121,9 +122,9 @@ void ShardRows::check_state(sql::Connection& connection) const {
 
 Error ShardRows::dropped() const {
   return {ErrorCode::bad_index,
-          "index was dropped meanwhile",
+          "index was dropped during the query",
           {{"index", index_.definition.table}},
-          "`looseleaf status` lists the indexes there are"};
+          "run `looseleaf status` to list the indexes"};
 }
 
 }  // namespace looseleaf::read

@@ -1,4 +1,4 @@
-// The index rows that a query asks of one shard.
+// The index rows that a query reads from one shard.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@
 
 namespace looseleaf::read {
 
-// Says that an index cannot be queried in this state.
+// Returns the error that an index in this state cannot be queried.
 [[nodiscard]] Error not_ready(const std::string& table, IndexState state);
 
-// The matching index rows of one shard, in the order of the query, a chunk of them at once. Reading throws Error as
-// queries do: bad_index if the index is not ready any more.
+// The matching index rows of one shard in the order of the query, read in chunks. Throws Error as queries do: bad_index
+// if the index is no longer ready.
 class ShardRows {
  public:
   static constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // rows in memory at once
 
-  // From after `after`, at first `chunk` of them at once.
+  // Starts after the row `after`. The first read asks for `chunk` rows.
   ShardRows(shard::Shards& shards, std::uint32_t shard, shard::Purpose purpose, const shard::CatalogIndex& index,
             const QueryPlan& plan, std::optional<shard::IndexEntry> after, std::size_t chunk)
       : shards_(shards),
@@ -39,13 +39,13 @@ class ShardRows {
         chunk_(chunk) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  // For a shard that cannot be asked.
+  // Ends the rows of a shard that is down.
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
   [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
 
-  // What came of it; the statement is the first one, empty if none was answered.
+  // Returns the number of rows read, and the first statement; the statement is empty if none was answered.
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
   shard::IndexEntry take();

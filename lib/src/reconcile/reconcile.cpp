@@ -1,4 +1,4 @@
-// Reconcile, and the sweep of orphans (docs/protocol.md).
+// Reconciles entities and sweeps orphans (docs/protocol.md).
 #include "reconcile/reconcile.hpp"
 
 #include <algorithm>
@@ -26,16 +26,17 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr std::size_t batch_size = 200;    // entities locked at once
-constexpr std::size_t max_changes = 5000;  // index rows written while they are
+constexpr std::size_t max_changes = 5000;  // index rows changed while the entities are locked
 constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence is held exclusively
 
-// Deletes and inserts on several index shards, in one transaction on each, all open until commit().
+// Deletes and inserts index rows on several shards, in one transaction per shard. All transactions stay open until
+// commit().
 class IndexTransactions {
  public:
   IndexTransactions(shard::Shards& shards, const std::vector<shard::Lease>& leases, const shard::Catalog& catalog)
       : shards_(shards), leases_(leases), catalog_(catalog) {}
 
-  // False if a row that nobody told us of stands in the way in a UNIQUE table; then nothing may be committed.
+  // Returns false if an unknown row blocks an insert into a UNIQUE table. Then the caller must not commit.
   [[nodiscard]] bool apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
     std::set<std::uint32_t> touched;
     for (const auto& [shard, rows] : deletes)
@@ -86,7 +87,8 @@ class IndexTransactions {
   std::vector<std::pair<std::uint32_t, std::unique_ptr<sql::Transaction>>> open_;
 };
 
-// Whether what was done to index rows may be committed: on the strength of locks that are still held.
+// Throws unless the locks on the fence and the entities are still held. Only then may changes to index rows be
+// committed.
 void validate(sql::Connection& entity_connection, std::uint32_t entity_shard) {
   const Step step(steps::reconcile_validate, entity_shard);
   if (!step.left_out()) {
@@ -94,10 +96,10 @@ void validate(sql::Connection& entity_connection, std::uint32_t entity_shard) {
   }
 }
 
-// What the locked entities call for.
+// The index rows that the locked entities call for.
 struct Expectation {
   std::vector<shard::PlacedRow> rows;  // sorted
-  std::set<Uuid> known;                // entities (tombstones too) whose rows we can judge
+  std::set<Uuid> known;                // readable entities, including tombstones
   std::vector<Uuid> unreadable;
 };
 
@@ -127,7 +129,7 @@ Difference difference(FindingKind kind, const shard::Catalog& catalog, const sha
   return {kind, index.definition.table, index.generation, row.shard, row.entry};
 }
 
-// One batch of ids of one entity shard.
+// Reconciles one batch of ids of one entity shard.
 class Reconciliation {
  public:
   Reconciliation(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
@@ -142,15 +144,16 @@ class Reconciliation {
         return std::move(report_);
       }
       if (deadline_.passed()) {
-        throw Error(ErrorCode::unavailable, "entities could not be reconciled in time",
+        throw Error(ErrorCode::unavailable, "entities could not be reconciled before the timeout",
                     {{"id", to_string(ids_.front())}},
-                    "run `looseleaf verify`; if it names a table that differs, mend that first");
+                    "run `looseleaf verify`; if it reports a table that differs, repair that table first");
       }
       backoff.wait(deadline_);
     }
   }
 
-  // False if there is more to do: the catalog changed, a row stood in the way, or there was too much for one round.
+  // Does one round. Returns false if another round is needed: the catalog changed, a row blocked an insert, or there
+  // were too many changes for one round.
   bool attempt() {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
     const std::vector<shard::Lease> leases = shard::connect_all(shards_, deadline_);
@@ -169,17 +172,17 @@ class Reconciliation {
       ReconcileReport report = compare(*catalog, expected, actual, changes);
       note_absent(entities, report);
       note_stamps(entities, report);
-      if (!mended_some_) {
-        report_ = std::move(report);  // later rounds find only what the first one left
+      if (!repaired_some_) {
+        report_ = std::move(report);  // later rounds find only the differences that remained
       }
       if (mode_ == ReconcileMode::examine || changes.empty()) {
         return true;
       }
-      if (!mend(*catalog, leases, *entity_lease, changes)) {
+      if (!repair(*catalog, leases, *entity_lease, changes)) {
         return false;
       }
       end(transaction);
-      mended_some_ = true;
+      repaired_some_ = true;
       return !changes.more;
     });
   }
@@ -205,7 +208,8 @@ class Reconciliation {
     transaction.roll_back();
   }
 
-  // What a round deletes and inserts: not more than can be done while the fence and the entities are locked.
+  // The rows that a round deletes and inserts. They are limited, because the fence and the entities are locked
+  // meanwhile.
   struct Changes {
     shard::RowsByShard deletes, inserts;
     std::size_t rows = 0;
@@ -230,10 +234,11 @@ class Reconciliation {
                         std::back_inserter(missing));
     std::set_difference(actual.begin(), actual.end(), expected.rows.begin(), expected.rows.end(),
                         std::back_inserter(extra));
-    // In a UNIQUE table what stands in the way of a missing row must go in the same round: extra rows first.
+    // In a UNIQUE table an extra row can block the insert of a missing row. So the extra rows are added first, and are
+    // deleted in the same round.
     for (const shard::PlacedRow& row : extra) {
       if (!expected.known.contains(row.entry.entity_id)) {
-        continue;  // of an absent or unreadable entity: not ours to judge here
+        continue;  // its entity is absent (see sweep_orphans) or unreadable
       }
       report.differences.push_back(difference(kind_of_extra(catalog, expected, row), catalog, row));
       changes.add(changes.deletes, row);
@@ -270,13 +275,14 @@ class Reconciliation {
     return false;
   }
 
-  // False if a row stood in the way; then nothing was changed.
-  bool mend(const shard::Catalog& catalog, const std::vector<shard::Lease>& leases, sql::Connection& entity_connection,
-            const Changes& changes) {
+  // Returns false if a row blocked an insert. Then nothing was changed.
+  bool repair(const shard::Catalog& catalog, const std::vector<shard::Lease>& leases,
+              sql::Connection& entity_connection, const Changes& changes) {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
       if (!step.left_out()) {
-        shard::make_durable(*leases[entity_shard_], entity_shard_);  // the bodies that no longer call for these rows
+        // Otherwise a crash could restore an old body that calls for the rows deleted below.
+        shard::make_durable(*leases[entity_shard_], entity_shard_);
       }
     }
     IndexTransactions transactions(shards_, leases, catalog);
@@ -313,15 +319,15 @@ class Reconciliation {
   const ReconcileMode mode_;
   const base::Deadline& deadline_;
   ReconcileReport report_;
-  bool mended_some_ = false;
+  bool repaired_some_ = false;
 };
 
-// One batch; see suspects().
-std::set<Uuid> look(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
-                    std::span<const Uuid> ids, const base::Deadline& deadline) {
+// Finds the suspects in one batch; see suspects().
+std::set<Uuid> suspects_in_batch(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
+                                 std::span<const Uuid> ids, const base::Deadline& deadline) {
   const std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
   const shard::Lease entity_lease = shards.connect(entity_shard, deadline);
-  // The entities first: one that changes between the two reads has a stamp that is yet to be looked at.
+  // Reads the entities before the rows: if an entity changes in between, its new stamp makes the caller check it later.
   const auto entities = shard::on_shard(shards, entity_shard,
                                         [&] { return shard::read_entities(*entity_lease, ids, shard::Lock::none); });
   const Expectation expected = expect(shards, catalog, entity_shard, entities);
@@ -334,7 +340,7 @@ std::set<Uuid> look(shard::Shards& shards, std::uint32_t entity_shard, const sha
     found.insert(row.entry.entity_id);
   }
   for (const Uuid& id : ids) {
-    if (!expected.known.contains(id)) {  // unreadable, or absent
+    if (!expected.known.contains(id)) {  // the entity is unreadable or absent
       found.insert(id);
     }
   }
@@ -351,8 +357,8 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& e
   return absent;
 }
 
-// Under the exclusive fence: the orphan rows of those ids that really are absent. In mode repair deletes them; if they
-// are many, some of them, which it returns, and sets `more`.
+// Returns the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair it deletes
+// the rows that it returns. If there are more than fit into one round, it sets `more`.
 std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<shard::Lease>& leases,
                                     std::uint32_t entity_shard, sql::Connection& entity_connection,
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
@@ -370,7 +376,7 @@ std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<sha
   }
   if (repairs && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
-    static_cast<void>(transactions.apply(deletes, {}));  // nothing is inserted, so nothing can stand in the way
+    static_cast<void>(transactions.apply(deletes, {}));  // without inserts no row can block
     validate(entity_connection, entity_shard);
     transactions.commit();
   }
@@ -428,14 +434,15 @@ std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, co
   std::vector<Uuid> found;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     try {
-      const std::set<Uuid> some =
-          sql::with_retries(deadline, [&] { return look(shards, entity_shard, catalog, batch, deadline); });
+      const std::set<Uuid> some = sql::with_retries(
+          deadline, [&] { return suspects_in_batch(shards, entity_shard, catalog, batch, deadline); });
       found.insert(found.end(), some.begin(), some.end());
     } catch (const sql::ServerError& error) {
       if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
         throw;
       }
-      found.insert(found.end(), batch.begin(), batch.end());  // an index was dropped meanwhile: the fence will tell
+      // An index was dropped meanwhile. reconcile() will notice when it locks the fence.
+      found.insert(found.end(), batch.begin(), batch.end());
     }
   });
   return found;
@@ -457,7 +464,7 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
       if (!too_slow || part.size() == 1) {
         throw;
       }
-      throw shard::TooManyRows();  // for one time-out; what was done is kept
+      throw shard::TooManyRows();  // too many rows for one timeout; changes so far are kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
     for (Difference& orphan : sweep(shards, entity_shard, found.absent, mode, deadline, checkpoint)) {

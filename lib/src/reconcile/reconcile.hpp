@@ -1,5 +1,5 @@
-// Reconcile: make the index rows of given entities exactly the expected ones, under their locks. The only code that
-// deletes index rows.
+// Reconcile makes the index rows of given entities exactly the expected ones while it holds the entities' locks. Only
+// this code deletes index rows.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace looseleaf::reconcile {
 
-// A difference between the rows that are there and the rows that should be, seen under the entity's lock.
+// A difference between the existing rows and the expected rows, seen under the entity's lock.
 struct Difference {
-  FindingKind kind =
-      FindingKind::missing;  // missing, stale, misplaced, duplicate, orphan, or unreadable (of the entity)
-  std::string table;         // empty with unreadable
+  // missing, stale, misplaced, duplicate, orphan, or, about the entity, unreadable
+  FindingKind kind = FindingKind::missing;
+  std::string table;  // empty with unreadable
   std::uint64_t generation = 0;
-  std::uint32_t shard = 0;  // where the row is, or should be
+  std::uint32_t shard = 0;  // the shard where the row is or should be
   shard::IndexEntry entry;
-  base::Stamp updated = {};  // the entity's stamp then; not compared. Zero for orphans
+  base::Stamp updated = {};  // the entity's stamp at that time; not compared; zero for orphans
 
   [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }
   auto operator<=>(const Difference& other) const { return row() <=> other.row(); }
@@ -36,30 +36,31 @@ struct Difference {
 enum class ReconcileMode { examine, repair };
 
 struct ReconcileReport {
-  std::vector<Difference> differences;  // found; in mode repair, and mended unless unreadable
-  std::vector<Uuid> absent;             // ids without any row, which no lock covers: see sweep_orphans()
+  std::vector<Difference> differences;  // the differences found; mode repair repairs all but unreadable ones
+  std::vector<Uuid> absent;  // ids that have no row in `entities`, so nothing was locked; see sweep_orphans()
 };
 
-// Ids of one entity shard, any number, in any order. In mode examine nothing is changed. Replays after transient
-// errors until the deadline, then throws. An entity whose body cannot be read is reported and left alone.
+// Reconciles any number of ids of one entity shard, in any order. In mode examine it changes nothing. It retries after
+// transient errors until the deadline, then throws. If an entity's body cannot be read, it reports the entity and does
+// not touch its rows.
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline);
 
-// For ids whose entities seem not to exist: with their shard's fence held exclusively looks again, and in mode repair
-// deletes the index rows of those that really do not, a thousand at a time. Returns the orphans found.
+// Checks ids that seem to have no entity. With the exclusive fence of their shard it reads them again. In mode repair
+// it deletes the index rows of those that have none, a thousand at a time. Returns the orphans found.
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline);
 
-// Those of the ids that reconcile may have something to do for, by plain reads that lock nothing. Whatever is passed
-// over was right when it was read, or has changed since its entity was.
+// Returns the ids that may need a reconcile. Uses plain reads without locks. An id that is not returned was consistent
+// when it was read, or its entity has changed since.
 [[nodiscard]] std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard,
                                          const shard::Catalog& catalog, std::span<const Uuid> ids,
                                          const base::Deadline& deadline);
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 
-// Both of these, for long jobs: a few ids at a time, each few with a whole timeout of their own, and with a checkpoint
-// of the job before. The report's `absent` stays empty: orphans are among the differences.
+// Runs reconcile() and sweep_orphans() for long jobs: a few ids at a time, each slice after a checkpoint of the job and
+// with a new timeout. The report's `absent` is empty, because orphans are among the differences.
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
                                     std::span<const Uuid> ids, ReconcileMode mode);
 

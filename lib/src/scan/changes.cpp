@@ -1,4 +1,4 @@
-// Walking the entities that changed in a span of stamps.
+// Finds the entities that changed in a span of time.
 #include "scan/changes.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace looseleaf::scan {
 void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
                  const std::function<void(const std::vector<Uuid>&)>& work) {
   constexpr std::size_t batch_size = 500;
-  // Pages down the key on updated, which ends in the primary key added_id.
+  // Reads the index on `updated` in pages, in descending order. It ends in the primary key, added_id.
   shard::StampPlace below = {until, 0};
   while (true) {
     const sql::Result rows = shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {

@@ -1,4 +1,4 @@
-// Walking the entities that changed in a span of stamps.
+// Finds the entities that changed in a span of time.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace looseleaf::scan {
 
-// Calls `work` with the ids of one shard's entities whose stamps are in [from, until), most recent first, in batches of
-// a few hundred. With `until` a barrier, none is passed over.
+// Calls `work` with the ids of one shard's entities whose stamps are in [from, until), the most recent first, in
+// batches of a few hundred. If `until` is a barrier, no such entity is missed.
 void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
                  const std::function<void(const std::vector<Uuid>&)>& work);
 

@@ -26,7 +26,7 @@ sql::ServerError with_class(sql::ErrorClass error_class, const sql::ServerError&
 // What is thrown when nothing is left of the timeout.
 sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds timeout) {
   const std::string advice = error.hint().empty() ? "" : error.hint() + "; ";
-  error.with_hint(fmt::format("{}it was tried until {} was over", advice, name_of(timeout)));
+  error.with_hint(fmt::format("{}retried until {} expired", advice, name_of(timeout)));
   return error;
 }
 
@@ -130,7 +130,7 @@ void Sessions::warn_of_wait(std::uint32_t shard) {
   Error::Context context = {{"reason", failure->what()}};
   context.insert(context.end(), failure->context().begin(), failure->context().end());
   warnings_.give({"waiting for a shard", std::move(context),
-                  fmt::format("it is tried again until {} is over; `looseleaf status` shows how the others are",
+                  fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
                               name_of(options_.timeout))});
 }
 

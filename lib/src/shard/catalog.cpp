@@ -41,7 +41,7 @@ IndexState parse_index_state(const std::string& text) {
     }
   }
   throw Error(ErrorCode::corrupt, "index has an unknown state", {{"state", text}},
-              "the catalog was written by a newer looseleaf, or by hand");
+              "use the newest looseleaf; a newer one wrote the catalog, or it was changed by hand");
 }
 
 const CatalogIndex* Catalog::find(const std::string& table) const {

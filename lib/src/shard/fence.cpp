@@ -103,8 +103,7 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
       const Lease lease = shards.connect(shard, deadline);
       if (!work_exclusively(*lease, shard, work)) {
         throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "the fence was held by writers all the time", {},
-                               "try again, or with a greater --timeout");
+                               "could not lock the fence before the timeout", {}, "retry, or use a longer --timeout");
       }
     });
   });
@@ -131,7 +130,7 @@ void require_writable(sql::Connection& connection, const std::string& read_only)
     connection.mark_broken();
     throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
                            "server became read-only, as in a failover", {{"server", to_string(connection.address())}},
-                           "the cluster file must lead to the server that is writable now");
+                           "make the cluster file lead to the server that is writable now");
   }
 }
 

@@ -33,11 +33,11 @@ std::optional<sql::Result> read_identity(sql::Connection& connection) {
 
 Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
   return {ErrorCode::wrong_cluster,
-          "cluster file has another number of shards than the cluster",
+          "cluster file and cluster have different numbers of shards",
           {{"expected", fmt::format("{} shards", in_store)}, {"found", fmt::format("{} in the cluster file", in_file)}},
           fmt::format("{}; a store's number of shards never changes, and nothing was read or written",
-                      in_file > in_store ? "take out of the cluster file what is no shard of this store"
-                                         : "add to the cluster file the shards that it lacks, each at its place")};
+                      in_file > in_store ? "delete from the cluster file the shards that are not in this store"
+                                         : "add the missing shards to the cluster file, each at its place")};
 }
 
 void Identity::check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector) {
@@ -47,13 +47,13 @@ void Identity::check(std::uint32_t shard, sql::Connection& connection, server::C
   }
   const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
   if (found->unsigned_integer(0, 3) != format_version) {
-    refuse("shard has another format version", fmt::format("{}", format_version), found->text(0, 3));
+    refuse("shard has a different format version", fmt::format("{}", format_version), found->text(0, 3));
   }
   if (found->unsigned_integer(0, 2) != count()) {
     throw other_shard_count(found->unsigned_integer(0, 2), count());
   }
   if (found->unsigned_integer(0, 1) != shard) {
-    refuse("shard is at another place in the cluster file", fmt::format("shard {}", shard),
+    refuse("shard is at the wrong place in the cluster file", fmt::format("shard {}", shard),
            "shard " + found->text(0, 1));
   }
   const std::lock_guard lock(mutex_);

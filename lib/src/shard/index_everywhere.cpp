@@ -59,8 +59,8 @@ Error no_such_index(shard::Shards& shards, const std::string& table) {
   }
   const auto nearest = base::nearest(table, std::vector<std::string_view>(names.begin(), names.end()));
   std::string hint = nearest         ? fmt::format("did you mean `{}`?", *nearest)
-                     : names.empty() ? std::string("this cluster has no index yet: see `looseleaf create-index`")
-                                     : std::string("`looseleaf status` lists the indexes");
+                     : names.empty() ? std::string("run `looseleaf create-index` first; this cluster has no index")
+                                     : std::string("run `looseleaf status` to list the indexes");
   return {ErrorCode::bad_index, "no such index", {{"index", table}}, std::move(hint)};
 }
 

@@ -35,7 +35,7 @@ Number parse_number(const std::string& cell) {
   Number number{};
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
   if (error != std::errc() || end != cell.data() + cell.size()) {
-    throw Error(ErrorCode::corrupt, "an index row holds no number where one should be", {{"value", cell}});
+    throw Error(ErrorCode::corrupt, "an index row has a value that is not a number", {{"value", cell}});
   }
   return number;
 }

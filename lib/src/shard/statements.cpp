@@ -50,7 +50,7 @@ std::string id_list(std::span<const Uuid> ids) {
 Uuid require_uuid(std::string_view bytes) {
   const auto id = Uuid::from_bytes(bytes);
   if (!id) {
-    throw Error(ErrorCode::corrupt, "a stored id has not 16 bytes", {{"bytes", base::to_hex(bytes)}});
+    throw Error(ErrorCode::corrupt, "a stored id does not have 16 bytes", {{"bytes", base::to_hex(bytes)}});
   }
   return *id;
 }

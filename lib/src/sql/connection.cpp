@@ -1,4 +1,4 @@
-// A session over MySQL Connector/C++; the only file that knows the connector.
+// A session that uses MySQL Connector/C++. Only this file uses the connector.
 #include "sql/connection.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 // The client library's own errors.
 constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008;
 
-constexpr int er_prepare_again = 1615;  // a prepared statement is of no use any more
+constexpr int er_prepare_again = 1615;  // a prepared statement must be prepared again
 constexpr std::size_t most_shapes = 16, most_values = 64;
 
 int whole_seconds(std::chrono::milliseconds duration) {
@@ -33,7 +33,8 @@ int whole_seconds(std::chrono::milliseconds duration) {
   return *instance;
 }
 
-// Not by map[name] = value: the connector's assignment of a Variant destroys the old value twice if memory runs out.
+// Does not use map[name] = value: if memory runs out, the connector's assignment of a Variant destroys the old value
+// twice.
 template <typename Value>
 void add(::sql::ConnectOptionsMap& map, const char* name, const Value& value) {
   map.emplace(name, value);
@@ -41,12 +42,12 @@ void add(::sql::ConnectOptionsMap& map, const char* name, const Value& value) {
 
 #ifdef LOOSELEAF_CONNECTOR_8
 void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
-  constexpr int disabled = 1;  // SSL_MODE_DISABLED; the others count up in the order of SslMode
+  constexpr int disabled = 1;  // SSL_MODE_DISABLED; the other modes follow in the order of SslMode
   add(map, "OPT_SSL_MODE", disabled + static_cast<int>(mode));
 }
 #else
-// The client library goes on in plain text if it is told to enforce TLS and the server has none; Connection asserts the
-// cipher. Verification covers the chain and the host name at once, so verify-ca is verify-identity here.
+// Even if TLS is enforced, the client library continues without it if the server has none. So Connection checks the
+// cipher. The library can only verify chain and host name together, so verify-ca is verify-identity here.
 void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
   add(map, "sslEnforce", mode != SslMode::disabled);
   add(map, "sslVerify", mode == SslMode::verify_ca || mode == SslMode::verify_identity);
@@ -90,7 +91,7 @@ void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode
   return map;
 }
 
-// An error that no server sent: in what state it leaves the connection is not known.
+// True for an error of the client library, not of the server. The state of the connection is then unknown.
 bool from_client(int number) {
   return number < 1000 || (number >= cr_first && number <= cr_last);
 }
@@ -100,8 +101,8 @@ std::string text_of(const ::sql::ResultSet& rows, unsigned column) {
   return {value.c_str(), value.length()};
 }
 
-// The rows that a statement has announced, each cell as `to_text` reads it. Without memory the client library loses
-// them and reports no error.
+// Fetches the rows that a statement has announced; `to_text` reads each cell. If memory runs out, the client library
+// loses the rows without reporting an error, and `rows` is null.
 template <typename ToText>
 Result fetch(std::unique_ptr<::sql::ResultSet> rows, const ToText& to_text) {
   if (!rows) {
@@ -126,7 +127,8 @@ Result fetch(::sql::Statement& statement, bool announced) {
   return fetch(std::unique_ptr<::sql::ResultSet>(announced ? statement.getResultSet() : nullptr), text_of);
 }
 
-// A prepared statement's numbers and times come as such, and the connector writes some in another way than a server.
+// A prepared statement returns numbers and times in binary form. The connector formats some of them differently from a
+// server, so they are formatted here.
 Result fetch(::sql::PreparedStatement& statement) {
   std::unique_ptr<::sql::ResultSet> rows(statement.executeQuery());
   std::vector<int> types;
@@ -145,8 +147,8 @@ Result fetch(::sql::PreparedStatement& statement) {
   });
 }
 
-// The connector's destructor allocates where there are values, and cannot fail. Without memory the statement is left to
-// the end of its session.
+// If a statement has values, the connector's destructor allocates memory and must not fail. If there is none, the
+// statement is left to the end of its session.
 struct Discard {
   void operator()(::sql::PreparedStatement* statement) const noexcept {
     try {
@@ -173,7 +175,7 @@ void set_values(::sql::PreparedStatement& statement, const std::vector<Statement
   }
 }
 
-// If memory runs out while values are set, the connector would free some of them twice.
+// Sets a statement's values. If memory ran out in the connector meanwhile, it would free some values twice.
 void bind(Prepared& statement, const std::vector<Statement::Value>& values) {
   try {
     statement->clearParameters();
@@ -189,7 +191,7 @@ Number parse_number(const std::string& text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ErrorCode::corrupt, "a column holds no whole number");
+    throw Error(ErrorCode::corrupt, "a column does not hold a whole number");
   }
   return number;
 }
@@ -241,7 +243,7 @@ class Connection::Impl {
       return query(statement.text());
     }
     Shape& shape = find(statement.shape());
-    if (shape.used && !shape.prepared && !shape.refused) {
+    if (shape.used && !shape.prepared && !shape.not_preparable) {
       prepare(shape);
     }
     shape.used = true;
@@ -295,15 +297,15 @@ class Connection::Impl {
   Clock::time_point last_end_ = Clock::now();
 
  private:
-  // A kind of statement that was asked for.
+  // A statement without its values, as it was used in this session.
   struct Shape {
     std::string sql;
     bool used = false;
-    bool refused = false;  // by the server, which keeps only so many prepared statements for all its sessions
+    bool not_preparable = false;  // the server did not prepare it; it limits prepared statements over all sessions
     Prepared prepared;
   };
 
-  // The one that has not been used for longest is forgotten for a new one.
+  // Finds or adds a shape. If there are too many, the least recently used shape is dropped.
   Shape& find(const std::string& sql) {
     auto found = std::find_if(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return shape.sql == sql; });
     if (found == shapes_.end()) {
@@ -316,8 +318,8 @@ class Connection::Impl {
     return shapes_.front();
   }
 
-  // What the server has against the statement it says again, or not, when it gets it as text. Not so a lost connection,
-  // nor a conflict, which may have ended the transaction.
+  // Prepares a shape. Ignores errors about the statement: the server repeats them when it gets the statement as text.
+  // Throws if the connection is lost or on a conflict, because the transaction may have ended.
   void prepare(Shape& shape) {
     try {
       translated([&] { shape.prepared.reset(connection_->prepareStatement(shape.sql)); });
@@ -327,12 +329,12 @@ class Connection::Impl {
       if (broken_ || !about_statement) {
         throw;
       }
-      shape.refused = true;
+      shape.not_preparable = true;
     }
   }
 
-  // Runs `action` and turns what the connector throws into a ServerError. Until the session is set up the flavour is
-  // not known, and nothing can be lost with the connection.
+  // Runs `action` and converts the connector's exceptions to ServerError. Until the session is set up, the flavour is
+  // unknown, and no work can be lost with the connection.
   template <typename Action>
   auto translated(Action&& action) -> decltype(action()) {
     const StatementEnd end{last_end_};
@@ -346,7 +348,7 @@ class Connection::Impl {
                 from_client(error.getErrorCode());
       throw translation;
     } catch (...) {
-      broken_ = true;  // an answer may have been left half read
+      broken_ = true;  // part of an answer may still be unread
       throw;
     }
   }
@@ -383,7 +385,7 @@ class Connection::Impl {
 
   const std::string server_;
   std::unique_ptr<::sql::Connection> connection_;
-  std::list<Shape> shapes_;  // the last used one first
+  std::list<Shape> shapes_;  // the most recently used one first
   bool set_up_ = false;
 };
 

@@ -1,4 +1,4 @@
-// One session on one server, with everything set that the protocol relies on.
+// One session on one server, set up as the protocol requires.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@
 
 namespace looseleaf::sql {
 
-// Everything a connection needs, after option files and explicit options were merged (see option_files.hpp).
+// All settings of a connection, merged from option files and explicit options (see option_files.hpp).
 struct ConnectOptions {
   Address address;
   std::string user, password;
   bool password_given = false;
-  std::string database;  // empty: none selected
-  TlsSettings tls;       // mode always set; with Connector/C++ 1.1 verify-ca checks the host name too
+  std::string database;  // empty: no database is selected
+  TlsSettings tls;       // the mode is always set; with Connector/C++ 1.1 verify-ca also checks the host name
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  std::chrono::milliseconds read_timeout = std::chrono::seconds(30);  // also write
-  bool require_writable = true;                                       // refuse a read-only server
+  std::chrono::milliseconds read_timeout = std::chrono::seconds(30);  // also the write timeout
+  bool require_writable = true;                                       // throw if the server is read-only
 };
 
-// The rows of a SELECT, fetched whole (so keep them bounded by LIMIT): a lost connection is an error, never an early
-// end.
+// The rows of a SELECT. All rows are fetched at once, so limit them with LIMIT. If the connection is lost, that is an
+// error and never looks like the end of the rows.
 class Result {
  public:
   Result(std::vector<std::optional<std::string>> cells, std::size_t columns)
@@ -37,15 +37,15 @@ class Result {
 
   [[nodiscard]] std::size_t size() const { return columns_ == 0 ? 0 : cells_.size() / columns_; }
   [[nodiscard]] bool empty() const { return cells_.empty(); }
-  // Absent for NULL. BINARY and BLOB values are their bytes, everything else the server's text.
+  // Returns a cell; absent for NULL. BINARY and BLOB values are bytes; all others are the server's text.
   [[nodiscard]] const std::optional<std::string>& cell(std::size_t row, std::size_t column) const {
     return cells_.at(row * columns_ + column);
   }
-  // The same for columns that are NOT NULL; throws Error(corrupt) on NULL.
+  // Returns a cell of a NOT NULL column. Throws Error(corrupt) on NULL.
   [[nodiscard]] const std::string& text(std::size_t row, std::size_t column) const;
   [[nodiscard]] std::uint64_t unsigned_integer(std::size_t row, std::size_t column) const;
   [[nodiscard]] std::int64_t integer(std::size_t row, std::size_t column) const;
-  // Moves a cell out.
+  // Moves a cell out of the result.
   [[nodiscard]] std::string take(std::size_t row, std::size_t column);
 
  private:
@@ -53,45 +53,46 @@ class Result {
   std::size_t columns_;
 };
 
-// Used by one thread at a time. All members throw ServerError; after a connection_lost or failing_over error the
-// connection is broken() and only good for destruction.
+// For one thread at a time. All members throw ServerError. After a connection_lost or failing_over error the connection
+// is broken() and can only be destroyed.
 class Connection {
  public:
-  // Connects, asserts TLS where it is required, sets the session up, checks what the protocol cannot live without
-  // (not read-only, binlog_format, Galera with several writers, multi-primary group replication).
+  // Connects, checks that TLS is used where it is required, and sets the session up. Throws if the protocol cannot work
+  // on the server: it is read-only, binlog_format is STATEMENT, Galera or group replication has several writers.
   explicit Connection(const ConnectOptions& options);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] Result query(const std::string& sql);
-  // The same of a statement that may come often in this session: it is prepared when its shape comes for the second
-  // time, if the server lets it be, which spares the server reading it again.
+  // Runs a statement that may be repeated often in this session. When its shape comes for the second time, it is
+  // prepared, if the server allows that, so that the server need not parse it again.
   [[nodiscard]] Result query(const Statement& statement);
-  // Rows affected: without CLIENT_FOUND_ROWS, so ON DUPLICATE KEY UPDATE that changes nothing counts 0.
+  // Returns the number of changed rows. An ON DUPLICATE KEY UPDATE that changes nothing counts 0, because
+  // CLIENT_FOUND_ROWS is not set.
   std::uint64_t execute(const std::string& sql);
 
-  // Sends COMMIT as a statement (the connector's own commit() swallows failures).
-  // A connection_lost here means that the outcome is unknown.
+  // Sends COMMIT as a statement, because the connector's commit() ignores failures. A connection_lost error here means
+  // that the outcome is unknown.
   void commit();
 
   [[nodiscard]] bool broken() const;
-  // For a session whose state is no longer known.
+  // Marks a session whose state is no longer known as broken.
   void mark_broken() noexcept;
-  // Since the last statement ended.
+  // Returns the time since the last statement ended.
   [[nodiscard]] std::chrono::steady_clock::duration idle_for() const;
   [[nodiscard]] Flavour flavour() const;
   [[nodiscard]] const std::string& server_version() const;  // "MariaDB 10.11.9", "MySQL 9.7.4"
-  [[nodiscard]] std::uint64_t max_allowed_packet() const;   // bytes, the server's
+  [[nodiscard]] std::uint64_t max_allowed_packet() const;   // the server's limit in bytes
   [[nodiscard]] std::uint64_t id() const;                   // CONNECTION_ID()
-  // SQL that is true unless the server is read-only at that moment.
+  // SQL that is true unless the server is read-only when it is evaluated.
   [[nodiscard]] const std::string& is_writable() const;
-  // What the operator should know: durability settings, found at connect. Static sentences.
+  // Warnings about durability settings, found when connecting. Fixed texts.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   [[nodiscard]] const Address& address() const;
-  // By how many seconds this server is behind the one it replicates from, by its own account (of several the most);
-  // absent if it does not replicate, or has stopped to. Needs the privilege REPLICATION CLIENT (MySQL) or REPLICA
-  // MONITOR (MariaDB).
+  // Returns by how many seconds this server is behind its source, as it reports itself; the maximum if it has several
+  // sources. Absent if it does not replicate, or replication has stopped. Needs the privilege REPLICATION CLIENT
+  // (MySQL) or REPLICA MONITOR (MariaDB).
   [[nodiscard]] std::optional<std::uint64_t> replication_lag();
 
  private:

@@ -1,4 +1,4 @@
-// The table of server and client library errors: class, sentence and advice.
+// The table of server and client library errors, with class, text and hint.
 #include "sql/errors.hpp"
 
 #include <fmt/format.h>
@@ -24,9 +24,10 @@ constexpr std::string_view free_space = "make room on the server's disk, then ru
 constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
 constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
 constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
-constexpr std::string_view restore_table = "restore the table from a backup; an index may be dropped and created anew";
+constexpr std::string_view restore_table =
+    "restore the table from a backup; an index can also be dropped and created again";
 
-// Sorted by number; what is not here is described by its class.
+// Sorted by number. An error that is not in the table gets the text of its class.
 constexpr auto advice_table = std::to_array<Advice>({
     {1021, "the server's disk is full", free_space},
     {1040, "the server has too many connections", "raise max_connections on the server, or run fewer commands at once"},
@@ -44,7 +45,7 @@ constexpr auto advice_table = std::to_array<Advice>({
     {1226, "the user has used up a quota", "raise the user's resource limits, or wait until they are reset"},
     {1227, "the user lacks a privilege", "grant the user the privilege that the server names"},
     {1251, "client and server share no authentication plugin", check_account},
-    {1290, "the server forbids this statement", "look at the options the server was started with"},
+    {1290, "the server forbids this statement", "check the options that the server was started with"},
     {1698, "the server denied access", check_account},
     {1812, "the server cannot open a table's file", restore_table},
     {1814, "the server cannot open a table's file", restore_table},
@@ -57,13 +58,13 @@ constexpr auto advice_table = std::to_array<Advice>({
     {2008, "the client library ran out of memory",
      "give the process more memory, or put fewer and smaller entities at once"},
     {2020, "a statement or a row is larger than the server or the client accepts", grow_packet},
-    {2026, "no TLS connection could be made", check_tls},
+    {2026, "a TLS connection cannot be established", check_tls},
     {2054, "client and server share no authentication plugin", check_account},
     {2059, "an authentication plugin could not be loaded",
      "give the user mysql_native_password, ed25519 or caching_sha2_password"},
-    {2061, "the server asks for an authentication that needs TLS", check_tls},
+    {2061, "the server requires an authentication method that needs TLS", check_tls},
     {3118, "the account is locked", "unlock the user on the server"},
-    {3159, "the server accepts only encrypted connections", "set ssl_mode to required or more"},
+    {3159, "the server accepts only encrypted connections", "set ssl_mode to required, verify-ca or verify-identity"},
     {4151, "the account is locked", "unlock the user on the server"},
 });
 
@@ -79,14 +80,14 @@ bool is_one_of(int number, const std::array<int, size>& numbers) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-// A TLS failure that is the network's or a stopping server's, not a certificate's.
+// True for a TLS failure caused by the network or by a server that is shutting down, and not by a certificate.
 bool is_tls_disconnect(const std::string& message) {
   constexpr std::array<std::string_view, 6> signs = {"unexpected eof", "reset by peer", "Broken pipe",
                                                      "timed out",      "shutdown",      "Success"};
   return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
 }
 
-// A server that hangs takes a connection, and then says nothing until the time is over.
+// True if the server accepted a connection but did not answer before the timeout, as a hanging server does.
 bool is_silence(int number, const std::string& message) {
   return (number == cr_server_lost && contains(message, fmt::format("system error: {}", ETIMEDOUT))) ||
          (number == cr_tls && contains(message, "timed out"));
@@ -104,8 +105,8 @@ std::string_view what_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
       return "the transaction conflicted with another one";
-    case ErrorClass::refused:
-      return "the server refused the connection for now";
+    case ErrorClass::not_connected:
+      return "the server is temporarily not accepting connections";
     case ErrorClass::connection_lost:
       return "the connection to the server was lost";
     case ErrorClass::statement_killed:
@@ -113,9 +114,9 @@ std::string_view what_of(ErrorClass error_class) {
     case ErrorClass::failing_over:
       return "the server is read-only";
     case ErrorClass::duplicate_key:
-      return "a row with this key is there already";
+      return "a row with this key already exists";
     case ErrorClass::table_gone:
-      return "a table is not there";
+      return "a table does not exist";
     case ErrorClass::unreachable:
     case ErrorClass::too_large:
     case ErrorClass::permanent:
@@ -128,15 +129,15 @@ std::string_view hint_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
       return "look for long transactions and locks on the server, such as a backup's";
-    case ErrorClass::refused:
+    case ErrorClass::not_connected:
     case ErrorClass::connection_lost:
-      return "see whether the server runs, what its log says, and whether the network is well";
+      return "check that the server is running, read its log, and check the network";
     case ErrorClass::statement_killed:
-      return "raise the server's time limit for statements, or find out who kills them";
+      return "raise the server's time limit for statements, or find out what kills them";
     case ErrorClass::failing_over:
       return "name the writable server in the cluster file, or end its read_only mode";
     case ErrorClass::table_gone:
-      return "if an index table was dropped by hand, use `looseleaf drop-index` and create the index again";
+      return "run `looseleaf drop-index` and create the index again if its table was dropped by hand";
     default:
       return "";
   }
@@ -145,7 +146,7 @@ std::string_view hint_of(ErrorClass error_class) {
 bool is_transient(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::conflict:
-    case ErrorClass::refused:
+    case ErrorClass::not_connected:
     case ErrorClass::connection_lost:
     case ErrorClass::statement_killed:
     case ErrorClass::failing_over:
@@ -160,7 +161,8 @@ bool is_transient(ErrorClass error_class) {
   return false;
 }
 
-// Messages that quote a value or the statement: from the first quotation mark up to `resume`, or to the end.
+// Messages that quote a value or the statement. The text is cut from the first quotation mark up to `resume`, or to the
+// end.
 struct Quoting {
   int number;
   std::string_view resume;
@@ -220,16 +222,16 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   const bool on_mysql = flavour == Flavour::mysql;
   const bool on_mariadb = flavour == Flavour::mariadb;
   if (is_one_of(number, refusals)) {
-    return ErrorClass::refused;
+    return ErrorClass::not_connected;
   }
   if (is_connection_loss(number, flavour)) {
-    return flavour ? ErrorClass::connection_lost : ErrorClass::refused;
+    return flavour ? ErrorClass::connection_lost : ErrorClass::not_connected;
   }
   if (number == cr_tls) {
     if (flavour) {
       return ErrorClass::connection_lost;
     }
-    return is_tls_disconnect(message) ? ErrorClass::refused : ErrorClass::permanent;
+    return is_tls_disconnect(message) ? ErrorClass::not_connected : ErrorClass::permanent;
   }
   if (number == 1213 || number == 1205 || (number == 1020 && on_mariadb) ||
       ((number == 3572 || number == 3101) && on_mysql)) {
@@ -255,9 +257,9 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
 ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                               const std::string& server) {
   const ErrorClass error_class = classify(number, message, flavour);
-  const bool refused = error_class == ErrorClass::refused;
-  const bool silent = refused && is_silence(number, message);
-  const bool lost = refused && is_connection_loss(number, flavour);
+  const bool not_connected = error_class == ErrorClass::not_connected;
+  const bool silent = not_connected && is_silence(number, message);
+  const bool lost = not_connected && is_connection_loss(number, flavour);
   std::string_view what = what_of(lost ? ErrorClass::connection_lost : error_class);
   std::string_view hint = hint_of(error_class);
   const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),

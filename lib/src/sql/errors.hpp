@@ -1,4 +1,4 @@
-// What server and client errors mean for a transaction (the table in docs/operations.md); the only translation of
+// Says what server and client errors mean for a transaction (the table in docs/operations.md). Nothing else translates
 // sql::SQLException.
 #pragma once
 
@@ -11,20 +11,21 @@ namespace looseleaf::sql {
 enum class Flavour { mariadb, mysql };
 
 enum class ErrorClass {
-  conflict,          // rolled back, or to be rolled back: replay the whole transaction
-  refused,           // refused before any work: try to connect again
-  unreachable,       // refused until the deadline: not to be waited for again
-  connection_lost,   // the outcome is unknown if a COMMIT or an autocommitted write was in flight
-  statement_killed,  // killed or timed out: roll back and repeat
-  failing_over,      // read-only: connect anew, until the server is writable
+  conflict,          // the transaction was or must be rolled back: replay all of it
+  not_connected,     // the server did not accept the connection: connect again
+  unreachable,       // the server did not accept a connection until the deadline: do not wait for it again
+  connection_lost,   // the outcome is unknown if a COMMIT or an autocommitted write was being executed
+  statement_killed,  // the statement was killed or timed out: roll back and repeat
+  failing_over,      // the server is read-only: connect again until one is writable
   duplicate_key,     // 1062
   table_gone,        // 1146
-  too_large,         // 1153, 2020: beyond max_allowed_packet
-  permanent,         // no retry
+  too_large,         // 1153 or 2020: larger than max_allowed_packet
+  permanent,         // a retry does not help
 };
 
-// A server or client library error. Its context has server, code and the server's own message (control characters
-// escaped, quoted values left out), never a statement's text, so no value and no body.
+// An error of the server or the client library. Its context has the server, the code and the server's own message, with
+// control characters escaped and quoted values left out. It never has a statement's text, so it contains no value and
+// no body.
 class ServerError : public Error {
  public:
   ServerError(ErrorClass error_class, int number, ErrorCode code, const std::string& what, Context context,
@@ -34,9 +35,9 @@ class ServerError : public Error {
   ~ServerError() override;
 
   [[nodiscard]] ErrorClass error_class() const { return class_; }
-  // The vendors' error number; 0 if the failure was found on this side.
+  // Returns the vendor's error number, or 0 if the failure was detected by looseleaf.
   [[nodiscard]] int number() const { return number_; }
-  // True for what a replay of the whole transaction, on a new connection if the old one is broken, may cure.
+  // True if a replay of the whole transaction may succeed, on a new connection if the old one is broken.
   [[nodiscard]] bool retryable() const;
 
  private:
@@ -44,11 +45,11 @@ class ServerError : public Error {
   int number_;
 };
 
-// Classifies by number, message and flavour; without a flavour the connection was not up yet, so that nothing is lost
-// with it. Pure.
+// Classifies an error by number, message and flavour. Without a flavour the session was not set up yet, so no work can
+// be lost with it. Has no side effects.
 [[nodiscard]] ErrorClass classify(int number, const std::string& message, std::optional<Flavour> flavour);
 
-// The whole translation: class, code, sentence, context and hint. `server` is its address. Pure.
+// Makes the error with class, code, text, context and hint. `server` is its address. Has no side effects.
 [[nodiscard]] ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                                             const std::string& server);
 

@@ -66,7 +66,7 @@ std::string integer_literal(std::int64_t value) {
 
 std::string double_literal(double value) {
   if (!std::isfinite(value)) {
-    throw Error(ErrorCode::usage, "a number that is not finite has no form in sql");
+    throw Error(ErrorCode::usage, "a number that is not finite cannot be written in SQL");
   }
   std::string out = fmt::format("{}", value == 0 ? 0.0 : value);
   if (out.find('e') == std::string::npos) {

@@ -1,5 +1,6 @@
-// The words that MySQL 9.7 or MariaDB 10.11 reserve, in lower case and sorted: MySQL's as INFORMATION_SCHEMA.KEYWORDS
-// lists them, and what either server refused as a bare table or column name in some statement among all its keywords.
+// The words that MySQL 9.7 or MariaDB 10.11 reserve, in lower case and sorted. MySQL's are those that
+// INFORMATION_SCHEMA.KEYWORDS lists. Added are all keywords that either server did not accept as a bare table or column
+// name in some statement.
 #pragma once
 
 #include <array>

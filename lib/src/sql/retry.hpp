@@ -12,15 +12,15 @@ namespace looseleaf::sql {
 // (https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/).
 class Backoff {
  public:
-  // Sleeps, but not beyond the deadline.
+  // Sleeps, but at most until the deadline.
   void wait(const base::Deadline& deadline);
 
  private:
   std::chrono::milliseconds bound_ = std::chrono::milliseconds(5);
 };
 
-// Runs `transaction` until it returns; replays it after a retryable() error. Rethrows other errors at once, and the
-// last one, as Error(unavailable), when the deadline has passed. Not for transactions whose COMMIT may be in doubt and
+// Runs `transaction` and repeats it after a retryable() error. Throws other errors at once. When the deadline has
+// passed, throws the last error as Error(unavailable). Do not use it if the outcome of a COMMIT may be unknown and
 // matters: see write/put.cpp.
 template <typename Function>
 auto with_retries(const base::Deadline& deadline, Function&& transaction) -> decltype(transaction()) {

@@ -1,4 +1,4 @@
-// Session variables: asked for by SHOW VARIABLES, which tells without an error what a server does not have.
+// Session variables. They are read with SHOW VARIABLES, which does not fail if the server does not have a variable.
 #include "sql/session.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string_view value_of(const Variables& variables, const std::string& name) {
   return found == variables.end() ? std::string_view() : found->second;
 }
 
-// Any value but the "off" of either vendor: MariaDB's read_only has more than two.
+// True for any value except the vendors' values for "off". MariaDB's read_only has more than two values.
 bool is_on(const Variables& variables, const std::string& name) {
   const std::string_view value = value_of(variables, name);
   return !value.empty() && value != "OFF" && value != "0";
@@ -62,8 +62,8 @@ std::string version_of(const Variables& variables) {
   return fmt::format("{} {}", flavour_of(variables) == Flavour::mariadb ? "MariaDB" : "MySQL", number);
 }
 
-// Since MariaDB 12 it is a word, and a word is no number but 0. A number costs a server 10 microseconds less to look
-// at.
+// Since MariaDB 12 the value is a word, which would compare equal to 0. Where it is a number, comparing numbers saves
+// the server 10 microseconds.
 std::string is_writable(const Variables& variables) {
   constexpr std::uint64_t first_with_words = 12;
   const bool word = flavour_of(variables) == Flavour::mariadb && number_of(variables, "version") >= first_with_words;
@@ -73,15 +73,15 @@ std::string is_writable(const Variables& variables) {
 std::vector<std::string> warnings_of(const Variables& variables) {
   std::vector<std::string> warnings;
   if (value_of(variables, "innodb_flush_log_at_trx_commit") != "1") {
-    warnings.emplace_back("innodb_flush_log_at_trx_commit is not 1: a crash can lose what was acknowledged");
+    warnings.emplace_back("innodb_flush_log_at_trx_commit is not 1: a crash can lose acknowledged writes");
   }
   if (is_on(variables, "log_bin") && value_of(variables, "sync_binlog") != "1") {
-    warnings.emplace_back("sync_binlog is not 1: a crash can leave replicas without what was acknowledged");
+    warnings.emplace_back("sync_binlog is not 1: a crash can leave replicas without acknowledged writes");
   }
   return warnings;
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& server, const std::string& hint) {
+[[noreturn]] void reject(const std::string& what, const std::string& server, const std::string& hint) {
   throw ServerError(ErrorClass::permanent, 0, ErrorCode::server, what, {{"server", server}}, hint);
 }
 
@@ -100,8 +100,8 @@ SessionFacts session_facts(const Variables& variables) {
           warnings_of(variables)};
 }
 
-// eq_range_index_dive_limit: without it a list of 200 ids or more is planned by statistics, which may be old, and the
-// plan may be to read the whole table.
+// eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
+// the plan may read the whole table.
 std::string session_setup() {
   return "SET autocommit=1,completion_type='NO_CHAIN',unique_checks=1,foreign_key_checks=1"
          ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
@@ -112,7 +112,7 @@ std::string session_setup() {
 }
 
 std::string session_isolation(const Variables& variables) {
-  // MariaDB before 11.1 has the old names only, MySQL the new ones.
+  // MariaDB before 11.1 has only the old names, MySQL only the new ones.
   const bool new_names = variables.contains("transaction_isolation");
   std::string sql = fmt::format("SET {}='READ-COMMITTED',{}=0", new_names ? "transaction_isolation" : "tx_isolation",
                                 new_names ? "transaction_read_only" : "tx_read_only");
@@ -124,15 +124,15 @@ std::string session_isolation(const Variables& variables) {
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {
   if (is_on(variables, "wsrep_on")) {
-    refuse("the server is a node of a Galera cluster", server,
+    reject("the server is a node of a Galera cluster", server,
            "use plain replication, because locks are local to one Galera node");
   }
   if (value_of(variables, "group_replication_single_primary_mode") == "OFF") {
-    refuse("the server is set up for group replication with several primaries", server,
+    reject("the server is set up for group replication with several primaries", server,
            "switch the group to single-primary mode");
   }
   if (is_on(variables, "log_bin") && value_of(variables, "binlog_format") == "STATEMENT") {
-    refuse("the server logs statements, which read committed does not allow", server,
+    reject("the server logs statements, which READ COMMITTED does not allow", server,
            "set binlog_format to ROW or MIXED on the server");
   }
   if (require_writable && (is_on(variables, "read_only") || is_on(variables, "super_read_only"))) {

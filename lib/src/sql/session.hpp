@@ -1,4 +1,5 @@
-// What is asked of a server when a session begins, what is set, and what is refused. Pure: text in, text out.
+// What a new session asks the server, what it sets, and which servers it does not accept. These functions have no side
+// effects: they take and return text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace looseleaf::sql {
 
-// Values by name, as SHOW VARIABLES prints them; a server leaves out what it does not have.
+// Values by name, as SHOW VARIABLES prints them. Variables that the server does not have are missing.
 using Variables = std::map<std::string, std::string>;
 
 struct SessionFacts {
@@ -23,16 +24,16 @@ struct SessionFacts {
   std::vector<std::string> warnings;
 };
 
-// One SET statement for all that the protocol relies on and every server has. It comes first: a server-wide
-// sql_select_limit cuts even SHOW VARIABLES short on MySQL.
+// Returns a SET statement for the variables that the protocol needs and every server has. It must be the first
+// statement: on MySQL a server-wide sql_select_limit would even truncate SHOW VARIABLES.
 [[nodiscard]] std::string session_setup();
 
-// A SHOW VARIABLES statement for all that the functions below look at.
+// Returns a SHOW VARIABLES statement for all variables that the functions below use.
 [[nodiscard]] std::string session_query();
 
 [[nodiscard]] SessionFacts session_facts(const Variables& variables);
 
-// A SET statement for READ COMMITTED, by the names that the server has.
+// Returns a SET statement for READ COMMITTED that uses the names that the server has.
 [[nodiscard]] std::string session_isolation(const Variables& variables);
 
 // Throws ServerError if the protocol cannot work on this server: read-only (if it has to be writable),

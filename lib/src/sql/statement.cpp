@@ -1,4 +1,4 @@
-// The two forms of a statement.
+// Builds the two forms of a statement.
 #include "sql/statement.hpp"
 
 #include "base/hex.hpp"
@@ -14,7 +14,7 @@ Statement& Statement::add(std::string_view sql) {
 
 Statement& Statement::add_bytes(std::string_view bytes) {
   append_bytes_literal(text_, bytes);
-  shape_ += "UNHEX(?)";  // as a string of characters the server might look whether they are any
+  shape_ += "UNHEX(?)";  // bytes bound as a character string could fail the server's check for valid characters
   values_.emplace_back(base::to_hex(bytes));
   return *this;
 }

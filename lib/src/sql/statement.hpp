@@ -1,4 +1,4 @@
-// A statement with its values apart from its text, for a session to prepare if it comes again.
+// A statement whose values are kept apart from its text, so that a session can prepare it if it is repeated.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace looseleaf::sql {
 
-// Built piece by piece. Statements that differ in their values only have the same shape.
+// A statement is built piece by piece. Statements that differ only in their values have the same shape.
 class Statement {
  public:
   using Value = std::variant<std::string, std::int64_t, double>;
@@ -22,9 +22,10 @@ class Statement {
   Statement& add_integer(std::int64_t value);
   Statement& add_double(double value);
 
-  // With the values as literals.
+  // Returns the statement with its values as literals.
   [[nodiscard]] const std::string& text() const { return text_; }
-  // With a placeholder for each of values(): text is bound as it is, bytes as their hexadecimal digits.
+  // Returns the statement with a placeholder for each of values(). Texts are bound as they are, bytes as hexadecimal
+  // digits.
   [[nodiscard]] const std::string& shape() const { return shape_; }
   [[nodiscard]] const std::vector<Value>& values() const { return values_; }
 

@@ -1,4 +1,4 @@
-// Begin, commit, and the rollback that happens whatever else does.
+// Begins, commits and rolls back transactions.
 #include "sql/transaction.hpp"
 
 namespace looseleaf::sql {
@@ -20,7 +20,7 @@ void Transaction::roll_back() noexcept {
   Connection* const connection = connection_;
   connection_ = nullptr;
   if (connection == nullptr || connection->broken()) {
-    return;  // a server rolls back by itself what a lost or closed connection left open
+    return;  // the server rolls back by itself when a connection is lost or closed
   }
   try {
     connection->execute("ROLLBACK");

@@ -13,14 +13,15 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // May be called once. On failure the transaction is still open, to be rolled back, unless the connection is broken:
-  // then the outcome is unknown.
+  // May be called once. If it fails, the transaction is still open and must be rolled back. If the connection is
+  // broken, the outcome is unknown.
   void commit();
-  // Ends the transaction now, for work that must happen outside it; throws nothing, and does nothing once it has ended.
+  // Rolls back now, for work that must happen outside the transaction. Never throws. Does nothing if the transaction
+  // has ended.
   void roll_back() noexcept;
 
  private:
-  Connection* connection_;  // null once it has ended
+  Connection* connection_;  // null after the transaction has ended
 };
 
 }  // namespace looseleaf::sql

@@ -79,7 +79,7 @@ class Choice {
     in_force_.insert(table);
     const IndexDefinition* const declaration = declared(table);
     if (declaration != nullptr && is_going(everywhere)) {
-      definition_differs(table, 0, "it is declared, but being dropped");
+      definition_differs(table, 0, "it is declared, but is being dropped");
       return;
     }
     const auto first = std::find_if(everywhere.on_shard.begin(), everywhere.on_shard.end(),
@@ -87,7 +87,7 @@ class Choice {
     const auto shard = static_cast<std::uint32_t>(first - everywhere.on_shard.begin());
     if (declaration == nullptr) {
       if (!is_going(everywhere)) {
-        definition_differs(table, shard, "it is in force, but no definition declares it");
+        definition_differs(table, shard, "it is active, but no definition declares it");
       }
       return;
     }
@@ -105,7 +105,7 @@ class Choice {
       const bool asked_for =
           tables.empty() || std::find(tables.begin(), tables.end(), definition.table) != tables.end();
       if (asked_for && !in_force_.contains(definition.table)) {
-        definition_differs(definition.table, 0, "it is declared, but there is no such index");
+        definition_differs(definition.table, 0, "it is declared, but does not exist");
       }
     }
   }
@@ -161,7 +161,7 @@ class Choice {
       if (!other) {
         found.push_back({shard, false, "this shard's catalog lacks the index"});
       } else if (other->generation != first->generation || other->definition != first->definition) {
-        found.push_back({shard, false, "this shard's catalog has another definition or generation than shard 0's"});
+        found.push_back({shard, false, "this shard's catalog has a different definition or generation than shard 0's"});
       } else if (other->state != first->state) {
         found.push_back(
             {shard, true,

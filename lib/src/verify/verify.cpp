@@ -267,7 +267,7 @@ void require_every_shard(shard::Shards& shards) {
       Error::Context context = {{"reason", error.what()}};
       context.insert(context.end(), error.context().begin(), error.context().end());
       throw sql::ServerError(error.error_class(), error.number(), error.code(),
-                             "nothing is verified, because that takes every shard and one is down", std::move(context),
+                             "nothing was verified: every shard is needed, and one is down", std::move(context),
                              error.hint());
     }
   });
@@ -277,7 +277,7 @@ void require_every_shard(shard::Shards& shards) {
 
 VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control) {
   job::Job job(shards, control, options.throttle, "verify",
-               Error(ErrorCode::interrupted, "stopped before everything was checked"));
+               Error(ErrorCode::interrupted, "interrupted before everything was checked"));
   return verify(shards, options, job, {});
 }
 

@@ -226,10 +226,10 @@ class BatchWriter {
       if (size > max_stored_body) {
         decide(*item, WriteStatus::rejected,
                Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}},
-                     fmt::format("it must not be larger than {} bytes when compressed", max_stored_body)));
+                     fmt::format("shorten it to at most {} bytes when compressed", max_stored_body)));
       } else if (shard::statement_size(size) > max_packet) {
         decide(*item, WriteStatus::rejected,
-               Error(ErrorCode::bad_entity, "body does not fit the server's max_allowed_packet",
+               Error(ErrorCode::bad_entity, "body exceeds the server's max_allowed_packet",
                      {{"needed", fmt::format("{} bytes", shard::statement_size(size))},
                       {"max_allowed_packet", fmt::format("{} bytes", max_packet)}},
                      "raise max_allowed_packet on every server of the cluster"));
@@ -518,12 +518,11 @@ class BatchWriter {
           });
       if (unreadable) {  // which of its rows are right cannot be told
         decide(*item, WriteStatus::failed,
-               Error(ErrorCode::corrupt, "the entity that is stored under this id cannot be read", context,
+               Error(ErrorCode::corrupt, "the stored entity with this id cannot be read", context,
                      "delete it first, then put it"));
       } else if (deadline_.passed()) {
         decide(*item, WriteStatus::failed,
-               Error(ErrorCode::unavailable, "another writer's index rows kept standing in the way", context,
-                     "try again"));
+               Error(ErrorCode::unavailable, "a conflicting row persisted until the timeout", context, "retry"));
       }
     }
   }
@@ -565,7 +564,7 @@ class BatchWriter {
   static void leave_unknown(const Items& items, const Error& error) {
     for (Item* item : items) {
       Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
-                    "read the entity, or put it again: a put may be repeated");
+                    "read the entity, or put it again; a put can be repeated safely");
       decide(*item, WriteStatus::unknown, unknown.with("id", to_string(item->write->id)));
     }
   }
@@ -619,9 +618,9 @@ class BatchWriter {
       reconcile::sweep_orphans(shards_, entity_shard_, report.absent, reconcile::ReconcileMode::repair, deadline);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);
-      shards_.warnings().give({"index rows of some entities could not be tidied up yet",
+      shards_.warnings().give({"index rows of some entities could not be repaired yet",
                                known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
-                               "`looseleaf clean --full` will do it; no query is wrong meanwhile"});
+                               "run `looseleaf clean --full` to repair them; queries stay correct until then"});
     }
   }
 

@@ -130,42 +130,41 @@ TEST_CASE("what is wrong is named with its place") {
       {"[]", "1:1 -: not a JSON object"},
       {"{\n\"shards\": [\"a\"],\n\"user\": \"x\", \"user\": \"y\"}", "3:14 user: duplicate key"},
       {"{}", "1:1 -: no shards"},
-      {R"({"shards": []})", "1:12 shards: a number of shards out of range"},
-      {R"({"shards": "a"})", "1:12 shards: a value of the wrong type"},
+      {R"({"shards": []})", "1:12 shards: number of shards is out of range"},
+      {R"({"shards": "a"})", "1:12 shards: value has the wrong type"},
       {R"({"shards": [7]})", "1:13 -: not a JSON object"},
       {"{\"shards\": [\"a\"],\n  \"shard\": 1}", "2:3 shard: unknown key"},
       {R"({"shards": [{"host": "a", "hots": 1}]})", "1:27 hots: unknown key"},
-      {R"({"shards": ["a"], "user": 7})", "1:27 user: a value of the wrong type"},
-      {R"({"shards": ["a"], "$schema": 7})", "1:30 $schema: a value of the wrong type"},
+      {R"({"shards": ["a"], "user": 7})", "1:27 user: value has the wrong type"},
+      {R"({"shards": ["a"], "$schema": 7})", "1:30 $schema: value has the wrong type"},
       {R"({"shards": ["a"], "cluster_id": "x"})", "1:33 cluster_id: cluster_id is not a UUID"},
       {R"({"shards": ["a"], "ssl_mode": "on"})", "1:31 ssl_mode: unknown ssl_mode"},
-      {R"({"shards": ["a"], "password": "x"})", "1:19 password: a password in the cluster file"},
-      {R"({"shards": [{"host": "a", "password": "x"}]})", "1:27 password: a password in the cluster file"},
-      {R"({"shards": ["b", "a", "A:3306/looseleaf"]})", "1:23 -: the same database twice"},
-      {R"({"shards": [{"socket": "/s"}, {"socket": "/s"}]})", "1:31 -: the same database twice"},
-      {R"({"shards": [""]})", "1:13 -: not an address"},
-      {R"({"shards": [":3306"]})", "1:13 -: not an address"},
-      {R"({"shards": ["::1:3306"]})", "1:13 -: not an address"},
-      {R"({"shards": ["[::1"]})", "1:13 -: not an address"},
-      {R"({"shards": ["[::1]x"]})", "1:13 -: not an address"},
-      {R"({"shards": ["/run/s.sock"]})", "1:13 -: not an address"},
-      {R"({"shards": ["a:"]})", "1:13 -: not a port number"},
-      {R"({"shards": ["a:0"]})", "1:13 -: not a port number"},
-      {R"({"shards": ["a:65536"]})", "1:13 -: not a port number"},
-      {R"({"shards": ["a:-1"]})", "1:13 -: not a port number"},
-      {R"({"shards": [{"host": "a", "port": 65536}]})", "1:35 port: not a port number"},
-      {R"({"shards": [{"host": "a", "port": 18446744073709551615}]})", "1:35 port: not a port number"},
-      {R"({"shards": [{"host": "a", "port": "1"}]})", "1:35 port: a value of the wrong type"},
-      {R"({"shards": [{"database": "x"}]})", "1:13 -: a shard without an address"},
-      {R"({"shards": [{"socket": "/s", "host": "a"}]})",
-       "1:14 socket: a socket that is empty or stands beside host or port"},
-      {R"({"shards": ["a/"]})", "1:13 -: not a database name"},
-      {R"({"shards": [{"host": "a", "database": ""}]})", "1:39 database: not a database name"},
-      {R"({"shards": [{"host": "a", "database": "x\n"}]})", "1:39 database: not a database name"},
-      {R"({"shards": ["a/)" + std::string(65, 'x') + R"("]})", "1:13 -: not a database name"},
-      {R"({"shards": [{"host": "a", "replicas": ["b", 7]}]})", "1:45 -: a value of the wrong type"},
-      {R"({"shards": [{"host": "a", "replicas": ["b:x"]}]})", "1:40 -: not a port number"},
-      {R"({"shards": [{"host": "a", "replicas": ["b/x"]}]})", "1:40 -: not an address"},
+      {R"({"shards": ["a"], "password": "x"})", "1:19 password: the cluster file contains a password"},
+      {R"({"shards": [{"host": "a", "password": "x"}]})", "1:27 password: the cluster file contains a password"},
+      {R"({"shards": ["b", "a", "A:3306/looseleaf"]})", "1:23 -: two shards have the same database"},
+      {R"({"shards": [{"socket": "/s"}, {"socket": "/s"}]})", "1:31 -: two shards have the same database"},
+      {R"({"shards": [""]})", "1:13 -: invalid address"},
+      {R"({"shards": [":3306"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["::1:3306"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["[::1"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["[::1]x"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["/run/s.sock"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["a:"]})", "1:13 -: invalid port number"},
+      {R"({"shards": ["a:0"]})", "1:13 -: invalid port number"},
+      {R"({"shards": ["a:65536"]})", "1:13 -: invalid port number"},
+      {R"({"shards": ["a:-1"]})", "1:13 -: invalid port number"},
+      {R"({"shards": [{"host": "a", "port": 65536}]})", "1:35 port: invalid port number"},
+      {R"({"shards": [{"host": "a", "port": 18446744073709551615}]})", "1:35 port: invalid port number"},
+      {R"({"shards": [{"host": "a", "port": "1"}]})", "1:35 port: value has the wrong type"},
+      {R"({"shards": [{"database": "x"}]})", "1:13 -: shard has no address"},
+      {R"({"shards": [{"socket": "/s", "host": "a"}]})", "1:14 socket: socket is empty or combined with host or port"},
+      {R"({"shards": ["a/"]})", "1:13 -: invalid database name"},
+      {R"({"shards": [{"host": "a", "database": ""}]})", "1:39 database: invalid database name"},
+      {R"({"shards": [{"host": "a", "database": "x\n"}]})", "1:39 database: invalid database name"},
+      {R"({"shards": ["a/)" + std::string(65, 'x') + R"("]})", "1:13 -: invalid database name"},
+      {R"({"shards": [{"host": "a", "replicas": ["b", 7]}]})", "1:45 -: value has the wrong type"},
+      {R"({"shards": [{"host": "a", "replicas": ["b:x"]}]})", "1:40 -: invalid port number"},
+      {R"({"shards": [{"host": "a", "replicas": ["b/x"]}]})", "1:40 -: invalid address"},
   };
   for (const Case& expected : cases) {
     CAPTURE(expected.text);
@@ -178,7 +177,7 @@ TEST_CASE("hints say what to do") {
   complaint_about(R"({"shrads": ["a"]})", &hint);
   CHECK(hint == "did you mean \"shards\"?");
   complaint_about(R"({"timeout": 1, "shards": ["a"]})", &hint);
-  CHECK(hint.rfind("valid keys are $schema, cluster_id, shards", 0) == 0);
+  CHECK(hint.rfind("use one of the keys $schema, cluster_id, shards", 0) == 0);
   complaint_about(R"({"shards": ["a"], "password": "hunter2"})", &hint);
   CHECK(hint.find("LOOSELEAF_PASSWORD_FILE") != std::string::npos);
   CHECK(hint.find("hunter2") == std::string::npos);
@@ -186,14 +185,14 @@ TEST_CASE("hints say what to do") {
 
 TEST_CASE("of a file that is not JSON it is said what to write instead, if that is clear") {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {" \n", "nothing is here but white space"},
-      {"{\"shards\": [\"a\"]", "it ends too early: a bracket, a brace or a quotation mark is not closed"},
-      {"{\"shards\": [\"a", "it ends too early: a bracket, a brace or a quotation mark is not closed"},
-      {"// ours\n{}", "take the comment out: JSON has none"},
-      {"{\"shards\": [\"a\"], # ours\n}", "take the comment out: JSON has none"},
+      {" \n", "write one JSON value; there is only white space"},
+      {"{\"shards\": [\"a\"]", "close every bracket, brace and quotation mark; the text ends too early"},
+      {"{\"shards\": [\"a", "close every bracket, brace and quotation mark; the text ends too early"},
+      {"// ours\n{}", "delete the comment; JSON has no comments"},
+      {"{\"shards\": [\"a\"], # ours\n}", "delete the comment; JSON has no comments"},
       {"{'shards': ['a']}", "put double quotes around strings and keys"},
-      {"{\"shards\": [\"a\",]}", "take out the comma before it"},
-      {"{\"shards\": [\"a\"],\n}", "take out the comma before it"},
+      {"{\"shards\": [\"a\",]}", "delete the comma before it"},
+      {"{\"shards\": [\"a\"],\n}", "delete the comma before it"},
       {"{\"shards\": [\"a\"]}}", ""},
       {"{\"shards\": [\"\xFF\"]}", "convert the input to UTF-8"},
       {"{\"shards\": [\"a\"], \"shards\": []}", "keep one of the two members"},
@@ -208,7 +207,7 @@ TEST_CASE("of a file that is not JSON it is said what to write instead, if that 
 
 TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
   CHECK(complaint_about(R"({"shards": ["a/)" + std::string(64, 'x') + R"("]})") == "accepted");
-  CHECK(complaint_about("{\"shards\": [\"a/\U0001F600\"]}") == "1:13 -: not a database name");
+  CHECK(complaint_about("{\"shards\": [\"a/\U0001F600\"]}") == "1:13 -: invalid database name");
   const auto shards = [](int count) {
     std::string list;
     for (int i = 0; i < count; ++i) {
@@ -217,7 +216,7 @@ TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
     return "{\"shards\":[" + list + "]}";
   };
   CHECK(parse(shards(4096)).shards.size() == 4096);
-  CHECK(complaint_about(shards(4097)) == "1:11 shards: a number of shards out of range");
+  CHECK(complaint_about(shards(4097)) == "1:11 shards: number of shards is out of range");
 }
 
 TEST_CASE("a file that is not there is named") {

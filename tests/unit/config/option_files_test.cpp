@@ -218,7 +218,7 @@ TEST_CASE("a secret tls key that others may read is refused where tls is used") 
       FAIL("accepted");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::bad_cluster);
-      CHECK(std::string(error.what()) == "the file of the secret TLS key is open to other users");
+      CHECK(std::string(error.what()) == "the TLS private key file is accessible to other users");
       CHECK(context_of(error, "file") == shard.tls.key);
       CHECK(error.hint() == "run chmod o-rw on the file");
     }

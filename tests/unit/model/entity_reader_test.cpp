@@ -134,9 +134,10 @@ TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
   struct Explained {
     std::string input, reason, detail, hint;
   };
-  const std::string no_object = R"(an entity is an object: {"name": "value"})";
-  const std::string cut_off = "see whether a brace, a bracket or a quotation mark is missing, or the input is cut off";
-  const std::string one_comma = "one comma stands between two elements, and none at the end";
+  const std::string no_object = R"(write an entity as an object: {"name": "value"})";
+  const std::string cut_off =
+      "check whether a brace, a bracket or a quotation mark is missing, or the input is cut off";
+  const std::string one_comma = "write one comma between two elements and none at the end";
   const std::vector<Explained> cases = {
       {"17", "not a JSON object", "number", no_object},
       {" \"x\"", "not a JSON object", "string", no_object},
@@ -144,23 +145,22 @@ TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
       {"[false]", "not a JSON object", "boolean", no_object},
       {"[[{}]]", "not a JSON object", "array", no_object},
       {"[1e999]", "not a JSON object", "number", no_object},
-      {"hello", "text between entities", "", "an entity begins with { and an array of entities with ["},
-      {"{},", "text between entities", "", "take the comma out: outside an array entities stand one after another"},
-      {"{}}", "text between entities", "", "take it out: nothing is open here"},
+      {"hello", "text between entities", "", "start an entity with { and an array of entities with ["},
+      {"{},", "text between entities", "", "delete the comma; only entities in an array are separated by commas"},
+      {"{}}", "text between entities", "", "delete it; there is nothing to close here"},
       {"{}\n {\"a\":1,\n\n", "object is not closed", "it begins at line 2, column 2", cut_off},
       {"{\"a\":1\n{}", "object is not closed", "it begins at line 1, column 1", cut_off},
       {"{\"a\":\"\n", "line break inside a string", "", "write a line break as \\n, or close the string"},
-      {"{\"a\":[1}", "brackets do not match", "a } where a [ is open", "close first what was opened last"},
-      {"{\"a\":" + std::string(1'100'000, '['), "nested too deeply", "",
-       "at most 128 objects and arrays may be open at once"},
-      {"\n [{},", "array is not closed; reading of the array stopped here", "it begins at line 2, column 2",
-       "see whether the input is cut off"},
-      {"[{},,{}]", "syntax error between array elements; reading of the array stopped here", "", one_comma},
-      {"[{\"a\":1,}]", "syntax error; reading of the array stopped here", "unexpected '}'; expected string literal",
-       "take out the comma before it"},
-      {"[{\"a\":tru}]", "syntax error; reading of the array stopped here", "invalid literal",
-       "no words but true, false and null stand without double quotes"},
-      {"[{\"a\":1 \"b\":2}]", "syntax error; reading of the array stopped here",
+      {"{\"a\":[1}", "brackets do not match", "a } where a [ is open", "close the innermost bracket first"},
+      {"{\"a\":" + std::string(1'100'000, '['), "nested too deeply", "", "nest at most 128 objects and arrays"},
+      {"\n [{},", "array is not closed; the rest of the array was not read", "it begins at line 2, column 2",
+       "check whether the input is cut off"},
+      {"[{},,{}]", "syntax error between array elements; the rest of the array was not read", "", one_comma},
+      {"[{\"a\":1,}]", "syntax error; the rest of the array was not read", "unexpected '}'; expected string literal",
+       "delete the comma before it"},
+      {"[{\"a\":tru}]", "syntax error; the rest of the array was not read", "invalid literal",
+       "quote strings and keys; NaN and Infinity are not JSON"},
+      {"[{\"a\":1 \"b\":2}]", "syntax error; the rest of the array was not read",
        "unexpected string literal; expected '}'", ""},
   };
   for (const Explained& expected : cases) {
@@ -182,7 +182,7 @@ TEST_CASE("inside an array a value that is no object is rejected alone") {
 }
 
 TEST_CASE("inside an array reading stops at the first syntax error and says so") {
-  const std::string stopped = "; reading of the array stopped here";
+  const std::string stopped = "; the rest of the array was not read";
   check({
       {"[{},{\"a\" 1},{}]\n{}", {"1:2 {}", "1:5 {\"a\" 1} !1:10 syntax error" + stopped, "stopped"}},
       {"[{} {}]", {"1:2 {}", "1:5  !1:5 syntax error between array elements" + stopped, "stopped"}},

@@ -110,11 +110,11 @@ TEST_CASE("table names are plain and not the tool's own") {
        {std::string(), std::string("9a"), std::string("_a"), std::string("a-b"), std::string("a b"), std::string("a`b"),
         std::string("\u00e9"), std::string("a.b"), std::string(65, 'x')}) {
     CAPTURE(bad);
-    CHECK(complaint_about(with_table(bad)) == "1:10 table: not a table name");
+    CHECK(complaint_about(with_table(bad)) == "1:10 table: invalid table name");
   }
   for (const char* own : {"entities", "Entities", "looseleaf_index", "LOOSELEAF_x"}) {
     CAPTURE(own);
-    CHECK(complaint_about(with_table(own)) == "1:10 table: a table name of the tool's own");
+    CHECK(complaint_about(with_table(own)) == "1:10 table: reserved table name");
   }
 }
 
@@ -130,20 +130,20 @@ TEST_CASE("property names are paths that can be column names") {
     const char* what;
   };
   const std::vector<Case> cases = {
-      {"", "not a property path"},
-      {".", "not a property path"},
-      {".a", "not a property path"},
-      {"a.", "not a property path"},
-      {"a..b", "not a property path"},
-      {"a\\n", "not a property path"},
-      {"a\\u0000", "not a property path"},
-      {"a\x7f", "not a property path"},
-      {std::string(65, 'x'), "a property path too long for a column name"},
-      {repeated("\u20ac", 65), "a property path too long for a column name"},
-      {"\U0001F600", "a property path that cannot be a column name"},
-      {"a ", "a property path that cannot be a column name"},
-      {"entity_id", "a property called entity_id"},
-      {"Entity_ID", "a property called entity_id"},
+      {"", "invalid property path"},
+      {".", "invalid property path"},
+      {".a", "invalid property path"},
+      {"a.", "invalid property path"},
+      {"a..b", "invalid property path"},
+      {"a\\n", "invalid property path"},
+      {"a\\u0000", "invalid property path"},
+      {"a\x7f", "invalid property path"},
+      {std::string(65, 'x'), "property path is too long for a column name"},
+      {repeated("\u20ac", 65), "property path is too long for a column name"},
+      {"\U0001F600", "property path cannot be a column name"},
+      {"a ", "property path cannot be a column name"},
+      {"entity_id", "property is called entity_id"},
+      {"Entity_ID", "property is called entity_id"},
   };
   for (const Case& bad : cases) {
     CAPTURE(bad.name);
@@ -161,43 +161,45 @@ TEST_CASE("what is wrong is named with its place") {
       {"{", "1:2 -: syntax error"},
       {"7", "1:1 -: not a JSON object"},
       {"{\n \"table\":\"t\",\n \"table\":\"t\"}", "3:2 table: duplicate key"},
-      {"{}", "1:1 -: a definition without a table"},
-      {R"({"table":7})", "1:10 table: a value of the wrong type"},
-      {R"({"table":"t"})", "1:1 -: a definition without properties"},
+      {"{}", "1:1 -: definition has no table"},
+      {R"({"table":7})", "1:10 table: value has the wrong type"},
+      {R"({"table":"t"})", "1:1 -: definition has no properties"},
       {R"({"table":"t","propertys":[]})", "1:14 propertys: unknown key"},
-      {R"({"table":"t","properties":{}})", "1:27 properties: a value of the wrong type"},
-      {R"({"table":"t","properties":[]})", "1:27 properties: a number of properties out of range"},
+      {R"({"table":"t","properties":{}})", "1:27 properties: value has the wrong type"},
+      {R"({"table":"t","properties":[]})", "1:27 properties: number of properties is out of range"},
       {R"({"table":"t","properties":["p"]})", "1:28 -: not a JSON object"},
-      {with_properties(R"({"type":"int"})"), "1:28 -: a property without a name"},
-      {with_properties(R"({"name":7,"type":"int"})"), "1:36 name: a value of the wrong type"},
-      {with_properties(R"({"name":"p"})"), "1:28 -: a property without a type"},
+      {with_properties(R"({"type":"int"})"), "1:28 -: property has no name"},
+      {with_properties(R"({"name":7,"type":"int"})"), "1:36 name: value has the wrong type"},
+      {with_properties(R"({"name":"p"})"), "1:28 -: property has no type"},
       {with_properties(R"({"name":"p","type":"INT"})"), "1:47 type: unknown property type"},
       {with_properties(R"({"name":"p","type":"int","length":3})"), "1:53 length: unknown key"},
       {with_properties(R"({"name":"p","type":"int","max_length":3})"),
-       "1:53 max_length: max_length on a property that is not a string"},
-      {with_properties(R"({"name":"p","type":"string","max_length":0})"), "1:69 max_length: max_length out of range"},
-      {with_properties(R"({"name":"p","type":"string","max_length":736})"), "1:69 max_length: max_length out of range"},
+       "1:53 max_length: max_length is set on a property that is not a string"},
+      {with_properties(R"({"name":"p","type":"string","max_length":0})"),
+       "1:69 max_length: max_length is out of range"},
+      {with_properties(R"({"name":"p","type":"string","max_length":736})"),
+       "1:69 max_length: max_length is out of range"},
       {with_properties(R"({"name":"p","type":"string","max_length":1.5})"),
-       "1:69 max_length: a value of the wrong type"},
-      {with_properties(R"({"name":"p","type":"int","each":1})"), "1:60 each: a value of the wrong type"},
-      {with_properties(p + R"(,{"name":"P","type":"uuid"})"), "1:62 name: a property named twice"},
+       "1:69 max_length: value has the wrong type"},
+      {with_properties(R"({"name":"p","type":"int","each":1})"), "1:60 each: value has the wrong type"},
+      {with_properties(p + R"(,{"name":"P","type":"uuid"})"), "1:62 name: property is named twice"},
       {with_properties(R"({"name":"a","type":"int","each":true},{"name":"b","type":"int","each":true})"),
-       "1:91 each: each on more than one property"},
-      {with_properties(p, R"(,"shard_on":"q")"), "1:66 shard_on: shard_on names none of the properties"},
-      {with_properties(p, R"(,"shard_on":0)"), "1:66 shard_on: a value of the wrong type"},
+       "1:91 each: more than one property has each"},
+      {with_properties(p, R"(,"shard_on":"q")"), "1:66 shard_on: `shard_on` names no property of the index"},
+      {with_properties(p, R"(,"shard_on":0)"), "1:66 shard_on: value has the wrong type"},
       {with_properties(R"({"name":"p","type":"double"})", R"(,"shard_on":"p")"),
-       "1:69 shard_on: shard_on a property of a type that places nothing"},
+       "1:69 shard_on: `shard_on` must name a uuid, string or int property"},
       {with_properties(R"({"name":"p","type":"bool"})", R"(,"shard_on":"p")"),
-       "1:67 shard_on: shard_on a property of a type that places nothing"},
-      {with_properties(p, R"(,"where":[])"), "1:63 where: a value of the wrong type"},
-      {with_properties(p, R"(,"where":{"k":[]})"), "1:68 k: a value that is not a scalar"},
-      {with_properties(p, R"(,"where":{"k":{}})"), "1:68 k: a value that is not a scalar"},
-      {with_properties(p, R"(,"where":{"k":9223372036854775808})"), "1:68 k: a whole number out of range"},
-      {with_properties(p, R"(,"where":{"k":1,"":1})"), "1:70 -: not a property path"},
-      {with_properties(p, R"(,"where":{"a..b":1})"), "1:64 a..b: not a property path"},
-      {with_properties(p, R"(,"immutable":"yes")"), "1:67 immutable: a value of the wrong type"},
+       "1:67 shard_on: `shard_on` must name a uuid, string or int property"},
+      {with_properties(p, R"(,"where":[])"), "1:63 where: value has the wrong type"},
+      {with_properties(p, R"(,"where":{"k":[]})"), "1:68 k: value is not a scalar"},
+      {with_properties(p, R"(,"where":{"k":{}})"), "1:68 k: value is not a scalar"},
+      {with_properties(p, R"(,"where":{"k":9223372036854775808})"), "1:68 k: whole number is out of range"},
+      {with_properties(p, R"(,"where":{"k":1,"":1})"), "1:70 -: invalid property path"},
+      {with_properties(p, R"(,"where":{"a..b":1})"), "1:64 a..b: invalid property path"},
+      {with_properties(p, R"(,"immutable":"yes")"), "1:67 immutable: value has the wrong type"},
       {with_properties(R"({"name":"p","type":"int","each":true})", R"(,"immutable":true)"),
-       "1:67 immutable: immutable together with each"},
+       "1:67 immutable: immutable cannot be combined with each"},
   };
   for (const Case& expected : cases) {
     CAPTURE(expected.text);
@@ -214,7 +216,7 @@ TEST_CASE("an index has 1 to 8 properties") {
     return with_properties(list);
   };
   CHECK(complaint_about(properties(8)) == "accepted");
-  CHECK(complaint_about(properties(9)) == "1:27 properties: a number of properties out of range");
+  CHECK(complaint_about(properties(9)) == "1:27 properties: number of properties is out of range");
 }
 
 TEST_CASE("key columns have at most 3072 bytes together and the hint says how much is too much") {
@@ -226,8 +228,8 @@ TEST_CASE("key columns have at most 3072 bytes together and the hint says how mu
   CHECK(complaint_about(with_properties(string_of("a", 735) + "," + string_of("b", 29))) == "accepted");
   std::string hint;
   CHECK(complaint_about(with_properties(string_of("a", 735) + "," + string_of("b", 30)), &hint) ==
-        "1:27 properties: key columns too long together");
-  CHECK(hint == "they have 3076 bytes of 3072 at most; lower max_length by 1 over the strings together");
+        "1:27 properties: key columns are too long together");
+  CHECK(hint == "the key needs 3,076 bytes (limit 3,072); shorten its strings by 1 character in total");
   CHECK(complaint_about(with_properties(string_of("a", 735) + R"(,{"name":"b","type":"uuid"},{"name":"c","type":"uuid"},
       {"name":"d","type":"uuid"},{"name":"e","type":"uuid"},{"name":"f","type":"uuid"},{"name":"g","type":"uuid"},
       {"name":"h","type":"uuid"})")) == "accepted");

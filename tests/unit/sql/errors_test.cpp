@@ -53,7 +53,7 @@ TEST_CASE("conflicts ask for a replay of the transaction") {
 
 TEST_CASE("a refused connection is tried again, a blocked host or a used up quota is not") {
   for (const int number : {1040, 1203, 2002, 2003, 2005, 3032, 3168}) {
-    check({{number, "", connecting, ErrorClass::refused}, {number, "", mysql, ErrorClass::refused}});
+    check({{number, "", connecting, ErrorClass::not_connected}, {number, "", mysql, ErrorClass::not_connected}});
   }
   check({{1129, "", connecting, ErrorClass::permanent}, {1226, "", mysql, ErrorClass::permanent}});
 }
@@ -62,7 +62,7 @@ TEST_CASE("a lost connection leaves the outcome unknown, unless it was never up"
   for (const int number : {1053, 1158, 1159, 1160, 1161, 1180, 1243, 2006, 2013, 2055}) {
     check({{number, "", mariadb, ErrorClass::connection_lost},
            {number, "", mysql, ErrorClass::connection_lost},
-           {number, "", connecting, ErrorClass::refused}});
+           {number, "", connecting, ErrorClass::not_connected}});
   }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("numbers that collide between the vendors are told apart") {
 TEST_CASE("a tls error of a session that was up is a lost connection") {
   check({{2026, "TLS/SSL error: unexpected eof while reading", mariadb, ErrorClass::connection_lost},
          {2026, "TLS/SSL error: Connection timed out (110)", mysql, ErrorClass::connection_lost},
-         {2026, "TLS/SSL error: unexpected eof while reading", connecting, ErrorClass::refused},
+         {2026, "TLS/SSL error: unexpected eof while reading", connecting, ErrorClass::not_connected},
          {2026, "TLS/SSL error: self-signed certificate", connecting, ErrorClass::permanent}});
 }
 
@@ -141,8 +141,8 @@ TEST_CASE("silence while connecting is told apart from a connection that ended")
   CHECK(what_of(2013, "Lost connection to server during query", connecting) == "the connection to the server was lost");
   CHECK(what_of(2013, silence, mariadb) == "the connection to the server was lost");
   CHECK(what_of(3032, "The server is currently in offline mode", connecting) ==
-        "the server refused the connection for now");
-  CHECK(make_server_error(2013, silence, connecting, "s").error_class() == ErrorClass::refused);
+        "the server is temporarily not accepting connections");
+  CHECK(make_server_error(2013, silence, connecting, "s").error_class() == ErrorClass::not_connected);
 }
 
 TEST_CASE("errors that an operator can mend come with advice") {

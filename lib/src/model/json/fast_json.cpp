@@ -1,4 +1,4 @@
-// From simdjson's document to nlohmann's.
+// Converts simdjson's document to nlohmann's.
 #include "model/json/fast_json.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ bool convert_array(const simdjson::dom::array& from, std::size_t depth, json& to
   return true;
 }
 
-// False if a limit or a rule of parse_strict() is broken; `depth` objects and arrays are open around the value.
+// Returns false if the value breaks a limit or a rule of parse_strict(). `depth` objects and arrays are open around it.
 bool convert(const element& from, std::size_t depth, json& to) {
   switch (from.type()) {
     case element_type::OBJECT:
@@ -51,7 +51,8 @@ bool convert(const element& from, std::size_t depth, json& to) {
       return true;
     case element_type::INT64: {
       const std::int64_t value = from.get_int64().value_unsafe();
-      to = value < 0 ? json(value) : json(static_cast<std::uint64_t>(value));  // as nlohmann tells them apart
+      // nlohmann has different types for negative and other integers.
+      to = value < 0 ? json(value) : json(static_cast<std::uint64_t>(value));
       return true;
     }
     case element_type::UINT64:

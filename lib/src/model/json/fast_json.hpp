@@ -1,4 +1,4 @@
-// The quick way to a JSON value, for the texts that most entities are: simdjson's parser, a tenth of the time.
+// Parses most entities ten times as fast as parse_strict(), with simdjson.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace looseleaf::model {
 
-// The value that parse_strict() gives for this text. Absent if that refuses the text, and for some that it takes (long
-// ones, integers beyond 64 bits, escaped surrogates): then ask there. Safe from any thread.
+// Returns the value that parse_strict() returns for this text. Absent if parse_strict() would fail, and also for some
+// valid texts (long ones, integers beyond 64 bits, escaped surrogates): call parse_strict() then. Thread-safe.
 [[nodiscard]] std::optional<Json> parse_fast(std::string_view text);
 
 }  // namespace looseleaf::model

@@ -1,4 +1,4 @@
-// A parser's memory, and which texts it is given.
+// Manages a parser's memory, and selects the texts that it may parse.
 #include "model/json/fast_parser.hpp"
 
 #include <atomic>
@@ -12,10 +12,10 @@
 namespace looseleaf::model {
 namespace {
 
-constexpr std::size_t longest = 64 * 1024;      // bytes; a parser takes 15 times as much
-constexpr std::size_t deepest = 2 * max_depth;  // who has a limit of his own looks after it
+constexpr std::size_t longest = 64 * 1024;      // in bytes; a parser needs 15 times as much memory
+constexpr std::size_t deepest = 2 * max_depth;  // callers with a lower limit check it themselves
 
-// While one of these is there, what finds no memory is given some that was set aside. One at a time.
+// While a Reserve exists, allocations that find no memory get some that was set aside. Only one may exist at a time.
 class Reserve {
  public:
   Reserve() : lock_(mutex), before_(std::get_new_handler()) {
@@ -39,7 +39,7 @@ class Reserve {
   }
 
  private:
-  static constexpr std::size_t reserve_size = 2 * 1024 * 1024;  // bytes, more than a parser takes
+  static constexpr std::size_t reserve_size = 2 * 1024 * 1024;  // in bytes; more than a parser needs
   static inline std::mutex mutex;
   static inline std::atomic<void*> block;
 
@@ -47,7 +47,7 @@ class Reserve {
   std::new_handler before_;
 };
 
-// simdjson lets some halves of a surrogate pair pass that stand alone.
+// True if the text may have escaped surrogates. simdjson accepts some lone ones.
 bool has_escaped_surrogate(std::string_view text) {
   for (std::size_t at = text.find("\\u"); at != std::string_view::npos; at = text.find("\\u", at + 2)) {
     if (at + 2 < text.size() && (text[at + 2] == 'd' || text[at + 2] == 'D')) {

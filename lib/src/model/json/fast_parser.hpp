@@ -1,4 +1,4 @@
-// simdjson's parser, made so that it may be used where memory can run out.
+// Makes simdjson's parser safe to use when memory runs out.
 #pragma once
 
 #include <simdjson.h>
@@ -12,15 +12,15 @@
 
 namespace looseleaf::model {
 
-// Has all the memory that it will ever need. simdjson ends the process if it finds none when it looks, at first use,
-// for the processor's best code, or in the midst of setting a parser up.
+// Allocates all its memory when it is made. If simdjson finds no memory while it selects code for the processor at
+// first use, or sets a parser up, it ends the process.
 class FastParser {
  public:
   FastParser();
 
-  // The value that nlohmann reads in this text, except that all members of the same key are there: of these nlohmann
-  // has the last. Absent for what is no JSON, and for some texts that are (long ones, deep ones, integers beyond 64
-  // bits, escaped surrogates). It is valid until the next one.
+  // Returns the value that nlohmann would read, except that it has all members with the same key, where nlohmann has
+  // only the last one. Absent for invalid JSON, and for some valid texts (long ones, deep ones, integers beyond 64
+  // bits, escaped surrogates). The value is valid until the next call.
   [[nodiscard]] std::optional<simdjson::dom::element> parse(std::string_view text);
 
   static base::Pool<FastParser>& pool();

@@ -7,8 +7,8 @@
 
 namespace looseleaf::model {
 
-// nlohmann::json's own destructor moves what is in it into a vector, and ends the process if there is no memory for
-// that. So this one takes the value apart first, from the leaves on. For values that have been parsed.
+// For parsed values. The destructor of nlohmann::json moves members into a vector, and ends the process if there is no
+// memory for it. So this class first takes the value apart, from the leaves on.
 class Json : public nlohmann::json {
  public:
   Json() = default;
@@ -20,7 +20,7 @@ class Json : public nlohmann::json {
   ~Json() { take_apart(*this, 0); }
 
  private:
-  // What is nested more deeply than anything that was stored here is left to nlohmann.
+  // A value that is nested more deeply than any stored entity is left to nlohmann.
   static void take_apart(nlohmann::json& value, std::size_t depth) noexcept {
     constexpr std::size_t deepest = 1000;
     if (!value.is_structured() || depth == deepest) {
@@ -35,7 +35,7 @@ class Json : public nlohmann::json {
 
 }  // namespace looseleaf::model
 
-// Without this nlohmann would take it for something that can be converted to a string.
+// Without this, nlohmann would convert the value like a string.
 template <>
 struct nlohmann::adl_serializer<looseleaf::model::Json> {
   static void to_json(nlohmann::json& to, const looseleaf::model::Json& from) {

@@ -1,4 +1,4 @@
-// Configuration files in JSON, and complaints about them.
+// Reads configuration files in JSON and reports errors in them.
 #include "model/json/json_document.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr std::size_t largest_file = 4U << 20U;
 
-// A pointer's last key, as the file has it.
+// Returns a pointer's last key as it is written in the file.
 std::string last_key(const std::string& pointer) {
   const json::json_pointer parsed(pointer);
   return parsed.empty() ? std::string() : parsed.back();
@@ -42,7 +42,7 @@ JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string fi
          duplicate ? "" : fault.detail);
   }
   if (!root_.is_object()) {
-    fail(places_.at("").value, "not a JSON object", "", "the file is one JSON object");
+    fail(places_.at("").value, "not a JSON object", "", "write one JSON object");
   }
 }
 
@@ -82,9 +82,9 @@ void JsonObject::allow_only(std::initializer_list<const char*> keys) const {
       continue;
     }
     const std::optional<std::string_view> meant = base::nearest(member.key(), valid);
-    fail_at_key(
-        member.key(), "unknown key",
-        meant ? fmt::format("did you mean \"{}\"?", *meant) : fmt::format("valid keys are {}", fmt::join(valid, ", ")));
+    fail_at_key(member.key(), "unknown key",
+                meant ? fmt::format("did you mean \"{}\"?", *meant)
+                      : fmt::format("use one of the keys {}", fmt::join(valid, ", ")));
   }
 }
 
@@ -94,7 +94,7 @@ const json* JsonObject::find(const std::string& key, bool (*is_type)(const json&
     return nullptr;
   }
   if (!is_type(*member)) {
-    fail_at_value(key, "a value of the wrong type", fmt::format("\"{}\" takes {}", key, what));
+    fail_at_value(key, "value has the wrong type", fmt::format("give \"{}\" {}", key, what));
   }
   return &*member;
 }
@@ -158,16 +158,17 @@ std::string read_file(ErrorCode code, const std::string& path) {
     if (file) {
       text = base::read_at_most(file, largest_file + 1);
     }
-  } catch (const std::ios::failure&) {  // a directory, or a disk that fails
+  } catch (const std::ios::failure&) {  // the path is a directory, or the disk failed
     file.setstate(std::ios::badbit);
   }
   if (!file || file.bad()) {
-    const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;  // not the file's fault
+    // Then this process ran out of memory or descriptors, and the file is not the reason.
+    const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;
     throw Error(exhausted ? ErrorCode::io : code, "the file cannot be read",
                 {{"file", path}, {"reason", std::generic_category().message(errno)}});
   }
   if (text.size() > largest_file) {
-    throw Error(code, "the file is too large", {{"file", path}}, "a cluster file or a definition has at most 4 MiB");
+    throw Error(code, "the file is too large", {{"file", path}}, "shorten it to at most 4 MiB");
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// Configuration files in JSON: every complaint names the file, the line, the column and the key.
+// Reads configuration files in JSON. Every error names the file, the line, the column and the key.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace looseleaf::model {
 
-// A file that has been parsed. Everything that fails throws Error with the code given here.
+// A parsed file. All its errors have the code given here.
 class JsonDocument {
  public:
   // Throws if the text is not one JSON object. `file` is for messages.
@@ -21,7 +21,7 @@ class JsonDocument {
 
   [[nodiscard]] const nlohmann::json& root() const { return root_; }
 
-  // Throws about the value, or the key, at a JSON pointer.
+  // Throws an error about the value or the key at a JSON pointer.
   [[noreturn]] void fail_at_value(const std::string& pointer, const std::string& what, const std::string& hint) const;
   [[noreturn]] void fail_at_key(const std::string& pointer, const std::string& what, const std::string& hint) const;
 
@@ -36,23 +36,23 @@ class JsonDocument {
   JsonPlaces places_;
 };
 
-// Typed access to the members of one object of a document, which must outlive it.
+// Gives typed access to the members of one object of a document. The document must outlive it.
 class JsonObject {
  public:
-  // The document's outermost object.
+  // Opens the document's outermost object.
   explicit JsonObject(const JsonDocument& document) : JsonObject(document, "", document.root()) {}
-  // The object at a pointer; throws with `hint` if the value there is none.
+  // Opens the object at a pointer. Throws with `hint` if the value there is not an object.
   JsonObject(const JsonDocument& document, std::string pointer, const nlohmann::json& value,
              const std::string& hint = {});
 
-  // Throws at the first member of another name, with the nearest of these names as a hint.
+  // Throws an error about the first member with another name. The hint is the nearest of these names.
   void allow_only(std::initializer_list<const char*> keys) const;
 
-  // The member's value, absent if there is no such member; throw if it is of another type.
+  // Return the member's value; absent if there is no such member. Throw if it has another type.
   [[nodiscard]] std::optional<std::string> string(const std::string& key) const;
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& key) const;
   [[nodiscard]] std::optional<bool> boolean(const std::string& key) const;
-  // Null if there is no such member.
+  // Return null if there is no such member.
   [[nodiscard]] const nlohmann::json* array(const std::string& key) const;
   [[nodiscard]] const nlohmann::json* object(const std::string& key) const;
 
@@ -60,7 +60,7 @@ class JsonObject {
   [[nodiscard]] bool has(const std::string& key) const { return value_.contains(key); }
   [[nodiscard]] std::string pointer_to(const std::string& key) const;
 
-  // Throw about this object, or about the value or the key of a member.
+  // Throw an error about this object, or about the value or the key of a member.
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const;
   [[noreturn]] void fail_at_value(const std::string& key, const std::string& what, const std::string& hint) const;
   [[noreturn]] void fail_at_key(const std::string& key, const std::string& what, const std::string& hint) const;
@@ -74,11 +74,11 @@ class JsonObject {
   const nlohmann::json& value_;
 };
 
-// A child of an array or object as a JSON pointer.
+// Returns the JSON pointer to a child of an array or object.
 [[nodiscard]] std::string pointer_to(const std::string& parent, const std::string& key);
 [[nodiscard]] std::string pointer_to(const std::string& parent, std::size_t index);
 
-// The whole file; throws Error(code).
+// Returns the content of a file. Throws Error(code).
 [[nodiscard]] std::string read_file(ErrorCode code, const std::string& path);
 
 }  // namespace looseleaf::model

@@ -1,4 +1,4 @@
-// A handler of nlohmann's parser events that builds the value and refuses what the library would let pass.
+// Handles nlohmann's parser events: builds the value and rejects what the library would accept.
 #include "model/json/strict_json.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Walks over the text and leaves in `*reached` how far the parser has come.
+// An iterator over the text. It stores in `*reached` how far the parser has come.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -49,8 +49,8 @@ bool is_scalar_byte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '+' || c == '-' || c == '.' || c == 'E';
 }
 
-// The first byte of the string that ends right before `end`: its opening quote is the first one, going back, that no
-// backslash escapes.
+// Returns the first byte of the string that ends right before `end`: going back, the first quote that no backslash
+// escapes.
 std::size_t string_start(std::string_view text, std::size_t end) {
   std::size_t at = end - 1;
   while (at > 0) {
@@ -69,7 +69,7 @@ std::size_t string_start(std::string_view text, std::size_t end) {
   return at;
 }
 
-// The first byte of the token that ends at `end`, or one byte before it if the parser has read ahead.
+// Returns the first byte of the token that ends at `end`, or one byte earlier if the parser has read ahead.
 std::size_t token_start(std::string_view text, std::size_t end) {
   if (end == 0) {
     return 0;
@@ -88,7 +88,7 @@ std::size_t token_start(std::string_view text, std::size_t end) {
   return at == token_end ? at - 1 : at;
 }
 
-// What nlohmann's message says beyond "syntax error", without the excerpt of the text that it ends with.
+// Returns nlohmann's message without "syntax error" and without the excerpt of the text at its end.
 std::string detail_of(std::string_view message) {
   const std::size_t dash = message.find(" - ");
   if (dash == std::string_view::npos) {
@@ -213,38 +213,38 @@ class TreeBuilder {
   JsonPlaces* places_;
   Json root_;
   std::vector<json*> open_;
-  json* slot_ = nullptr;               // of the member whose key came last
-  std::vector<std::string> pointers_;  // of open_
-  std::string key_pointer_;            // of slot_
+  json* slot_ = nullptr;               // the value of the member whose key came last
+  std::vector<std::string> pointers_;  // the JSON pointers of open_
+  std::string key_pointer_;            // the JSON pointer of slot_
 };
 
 constexpr std::string_view white_space = " \t\r\n";
 
 std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
   if (text.find_first_not_of(white_space) == std::string_view::npos) {
-    return "nothing is here but white space";
+    return "write one JSON value; there is only white space";
   }
   if (offset >= text.size()) {
-    return "it ends too early: a bracket, a brace or a quotation mark is not closed";
+    return "close every bracket, brace and quotation mark; the text ends too early";
   }
   const std::size_t before = text.substr(0, offset).find_last_not_of(white_space);
   const bool after_comma = before != std::string_view::npos && text[before] == ',';
   switch (text[offset]) {
     case '/':
     case '#':
-      return "take the comment out: JSON has none";
+      return "delete the comment; JSON has no comments";
     case '\'':
       return "put double quotes around strings and keys";
     case ']':
     case '}':
       if (after_comma) {
-        return "take out the comma before it";
+        return "delete the comma before it";
       }
       break;
     default:
       break;
   }
-  return detail == "invalid literal" ? "no words but true, false and null stand without double quotes" : "";
+  return detail == "invalid literal" ? "quote strings and keys; NaN and Infinity are not JSON" : "";
 }
 
 }  // namespace
@@ -281,7 +281,7 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
     case JsonFaultKind::lone_surrogate:
       return "write the character as UTF-8, or as both halves of its surrogate pair";
     case JsonFaultKind::too_deep:
-      return fmt::format("at most {} objects and arrays may be open at once", max_depth);
+      return fmt::format("nest at most {} objects and arrays", max_depth);
     case JsonFaultKind::number_range:
       return "write numbers beyond the range of a double as strings";
   }
@@ -302,7 +302,7 @@ Json parse_strict(std::string_view text, JsonPlaces* places) {
   const CountingIterator begin(text.data(), &reached);
   const CountingIterator end(text.data() + text.size(), &reached);
   json::sax_parse(begin, end, &builder);
-  // The parser takes a NUL for the end of the text.
+  // The parser would treat a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     throw JsonFault(JsonFaultKind::syntax, nul, "a NUL byte");
   }

@@ -1,4 +1,4 @@
-// Brackets, strings, and what shows that an object was cut off.
+// Follows brackets and strings, and detects an object that was cut off.
 #include "model/json/value_scanner.hpp"
 
 namespace looseleaf::model {
@@ -73,8 +73,8 @@ ValueScanner::Step ValueScanner::close(char byte, Fault& fault) {
   return open_.empty() ? Step::last : Step::more;
 }
 
-// Inside an object a nested one follows a colon, inside an array a bracket or a comma; anything else before a `{` means
-// that the open object was cut off and this is the next one.
+// True if an object may begin here. Inside an object it follows a colon, inside an array a bracket or a comma. After
+// anything else, a `{` means that the open object was cut off and the next one begins.
 bool ValueScanner::object_may_begin() const {
   return open_.empty() || last_ == ':' || (open_.back() == '[' && (last_ == '[' || last_ == ','));
 }
