@@ -120,9 +120,8 @@ std::size_t help_width(int fd) {
 std::string short_help(const Registry& registry, std::size_t width) {
   return examples(first_steps()) + "\nusage: looseleaf COMMAND [OPTION...] [ARGUMENT...]\n" +
          commands(registry, width) + '\n' +
-         wrapped(
-             "`looseleaf COMMAND -h` shows how to use a command. For more, see `looseleaf --help` and `man looseleaf`.",
-             0, width) +
+         wrapped("`looseleaf COMMAND -h` shows how to use a command. See also `looseleaf --help` and `man looseleaf`.",
+                 0, width) +
          '\n';
 }
 
