@@ -103,8 +103,7 @@ TEST_CASE("a user without privileges is told what is missing") {
 }
 
 TEST_CASE("a read-only server is written by nobody, root included") {
-  TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  const TestCluster cluster = initialised();
   put_all(cluster, entity(0) + entity(1));
   cluster.server_sql(1, "SET GLOBAL read_only = 1");
   check_run(cluster.looseleaf({"put", "--timeout", "1"}, entity(0, "\"a\":1") + entity(1, "\"a\":1")), 3,
