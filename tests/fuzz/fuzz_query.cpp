@@ -375,7 +375,7 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
   const std::vector<model::Row> matching = plan.matching_rows(model::StoredEntity(entity.text));
   for (const model::Row& row : model::expected_rows(*input.definition, entity.json)) {
     const shard::IndexEntry entry{row, entity.id};
-    if (plan.judge(entry, matching) == read::QueryPlan::Verdict::given) {
+    if (plan.match(entry, matching) == read::Match::wanted) {
       ++given;
       check_given(input, plan, where, entry);
     }
