@@ -42,12 +42,20 @@ void report_plainly(std::string_view reason) {
   }
 }
 
+// Replaces the abort() of std::terminate(): for a thread, or code of a library that must not throw, in which memory ran
+// out. Nothing that is not acknowledged yet is acknowledged any more.
+[[noreturn]] void end_with_message() {
+  report_plainly("the process cannot go on, most likely because it ran out of memory");
+  ::_exit(static_cast<int>(looseleaf::cli::ExitStatus::failed));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using looseleaf::cli::ExitStatus;
   occupy_standard_descriptors();
   forbid_core_files();
+  std::set_terminate(end_with_message);
   try {
     looseleaf::cli::install_signal_handlers();
     return static_cast<int>(looseleaf::cli::run_app(looseleaf::cli::all_commands(), argc, argv));

@@ -1,6 +1,8 @@
 // Reads the same a few times in one session each, as programs do that use the library for long: so by statements that
 // are prepared. Prints what the last time has found. usage: reads_again --cluster FILE ID...
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <looseleaf/datastore.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
@@ -34,6 +36,11 @@ std::string read_again(const std::string& file, const std::vector<looseleaf::Uui
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Where memory runs out in code that must not throw, the process ends (datastore.hpp).
+  std::set_terminate([] {
+    std::fputs("looseleaf: error: no memory\n", stderr);
+    std::_Exit(3);
+  });
   try {
     std::vector<looseleaf::Uuid> ids;
     for (int i = 3; i < argc; ++i) {

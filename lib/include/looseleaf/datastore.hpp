@@ -23,6 +23,10 @@
 
 namespace looseleaf {
 
+// If memory runs out, a call throws std::bad_alloc, or an Error that names the cause. Where the C++ library or one that
+// this one uses cannot report it, in a destructor for example, the process ends (std::terminate). A write that this
+// happens to is reported as failed or unknown, or not at all, but never as stored.
+//
 // Thread-safe: any number of threads may use one Datastore. It opens connections when they are needed and keeps them
 // open.
 class LOOSELEAF_EXPORT Datastore {

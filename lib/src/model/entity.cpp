@@ -40,7 +40,7 @@ void check_size(std::size_t size, Position position) {
 // Returns the position of the value of `id`. It is only needed for an error message.
 Position position_of_id(std::string_view text, Position start) {
   JsonPlaces places;
-  const Json parsed = parse_strict(text, &places);
+  const nlohmann::json parsed = parse_strict(text, &places);
   return position_after(text.substr(0, places.at("/id").value), start);
 }
 
@@ -115,12 +115,12 @@ TakenEntity take_entity(std::string_view text, Position start) {
   }
   // The id is missing or the text is invalid. The full parser handles both.
   ParsedEntity parsed = parse_entity(text, start);
-  return {parsed.id, std::move(parsed.text), StoredEntity(std::move(parsed.json))};
+  return {parsed.id, std::move(parsed.text), StoredEntity::of_parsed(std::move(parsed.json))};
 }
 
-Json parse_stored(std::string_view text) {
+nlohmann::json parse_stored(std::string_view text) {
   auto fast = parse_fast(text);
-  Json parsed = fast ? *std::move(fast) : Json(json::parse(text.begin(), text.end(), nullptr, false));
+  nlohmann::json parsed = fast ? *std::move(fast) : json::parse(text.begin(), text.end(), nullptr, false);
   if (!parsed.is_object()) {
     throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
                 "run `looseleaf verify` to find every body that cannot be read");

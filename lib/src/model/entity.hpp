@@ -23,8 +23,8 @@ inline constexpr std::size_t max_body_size = 16 * 1024 * 1024 - 5;  // in bytes 
 
 struct ParsedEntity {
   Uuid id;
-  std::string text;  // the text as it will be stored: trimmed and with its id
-  Json json;         // an object
+  std::string text;     // the text as it will be stored: trimmed and with its id
+  nlohmann::json json;  // an object
 };
 
 // Parses an entity as given to put. If it has no `id`, makes one (UUIDv7) and inserts it as the first member. Throws
@@ -42,7 +42,7 @@ struct TakenEntity {
 [[nodiscard]] TakenEntity take_entity(std::string_view text, Position start = {});
 
 // Parses a stored body's text, which was checked when it was put. Throws Error(corrupt).
-[[nodiscard]] Json parse_stored(std::string_view text);
+[[nodiscard]] nlohmann::json parse_stored(std::string_view text);
 
 // Returns the `id` of a stored entity, if it is a UUID.
 [[nodiscard]] std::optional<Uuid> id_of(const nlohmann::json& entity);

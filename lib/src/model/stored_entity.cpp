@@ -117,11 +117,11 @@ bool is_strict(const element& value, std::size_t depth) {
 
 class StoredEntity::Parsed {
  public:
-  explicit Parsed(Json json) : json_(std::move(json)) {}
+  explicit Parsed(nlohmann::json json) : json_(std::move(json)) {}
 
   // Returns null if simdjson does not accept the text or the text is not an object.
   static std::unique_ptr<Parsed> fast(std::string_view text) {
-    auto parsed = std::make_unique<Parsed>(Json());
+    auto parsed = std::make_unique<Parsed>(nlohmann::json());
     parsed->parser_.emplace(FastParser::pool());
     parsed->root_ = (*parsed->parser_)->parse(text);
     return parsed->root_ && parsed->root_->is_object() ? std::move(parsed) : nullptr;
@@ -154,7 +154,7 @@ class StoredEntity::Parsed {
  private:
   std::optional<base::Pool<FastParser>::Loan> parser_;
   std::optional<element> root_;  // owned by the parser; absent if it did not accept the text
-  Json json_;                    // set if root_ is absent
+  nlohmann::json json_;          // set if root_ is absent
 };
 
 StoredEntity::StoredEntity(std::string_view text) : parsed_(Parsed::fast(text)) {
@@ -162,7 +162,9 @@ StoredEntity::StoredEntity(std::string_view text) : parsed_(Parsed::fast(text)) 
     parsed_ = std::make_unique<Parsed>(parse_stored(text));
   }
 }
-StoredEntity::StoredEntity(Json json) : parsed_(std::make_unique<Parsed>(std::move(json))) {}
+StoredEntity StoredEntity::of_parsed(nlohmann::json json) {
+  return StoredEntity(std::make_unique<Parsed>(std::move(json)));
+}
 StoredEntity::StoredEntity(std::unique_ptr<Parsed> parsed) : parsed_(std::move(parsed)) {}
 StoredEntity::StoredEntity(StoredEntity&&) noexcept = default;
 StoredEntity& StoredEntity::operator=(StoredEntity&&) noexcept = default;

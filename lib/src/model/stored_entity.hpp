@@ -4,11 +4,11 @@
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/uuid.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "model/json/json.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model {
@@ -20,7 +20,7 @@ class StoredEntity {
   // where parse_stored() would. Keeps no reference to the text.
   explicit StoredEntity(std::string_view text);
   // Takes a parsed body, which must be an object.
-  explicit StoredEntity(Json json);
+  [[nodiscard]] static StoredEntity of_parsed(nlohmann::json json);
   // Takes a text that has not been checked. Absent if parse_strict() would not accept it as an object, and also for
   // some texts that it would accept: call parse_strict() then.
   [[nodiscard]] static std::optional<StoredEntity> if_strict(std::string_view text);

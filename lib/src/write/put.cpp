@@ -59,7 +59,7 @@ void decide(Item& item, WriteStatus status, std::optional<Error> error = {}) {
   *item.outcome = {status, std::move(error)};
 }
 
-std::optional<model::Json> read_body(const std::optional<std::string>& body) {
+std::optional<nlohmann::json> read_body(const std::optional<std::string>& body) {
   if (!body) {
     return std::nullopt;
   }
@@ -361,7 +361,7 @@ class BatchWriter {
 
   // Decides an item whose immutable property would change, and notes whether its old rows have to go.
   void check_against(const shard::Catalog& catalog, const shard::EntityRow& old, Item& item) const {
-    std::optional<model::Json> before;
+    std::optional<nlohmann::json> before;
     try {
       before = read_body(old.body);
     } catch (const Error&) {  // unreadable: may be overwritten; which rows it had only the tables know
@@ -396,13 +396,13 @@ class BatchWriter {
   // tombstone counts as an entity without any property.
   static const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const nlohmann::json& before,
                                                  const std::optional<std::string>& after_body) {
-    std::optional<model::Json> after;
+    std::optional<nlohmann::json> after;
     for (const shard::CatalogIndex& index : catalog.indexes) {
       if (!index.maintained() || !index.definition.immutable) {
         continue;
       }
       if (!after) {
-        after = after_body ? read_body(after_body) : model::Json(nlohmann::json::object());
+        after = after_body ? read_body(after_body) : std::optional<nlohmann::json>(nlohmann::json::object());
       }
       if (!model::change_allowed(index.definition, before, *after)) {
         return &index.definition;

@@ -67,7 +67,7 @@ void check_taken_alike(const std::string& text) {
 // Whether both ways to read this text agree on whether it can be read, on its id and on every row.
 void check_alike(const std::string& text) {
   CAPTURE(text.substr(0, 200));
-  model::Json json;
+  nlohmann::json json;
   try {
     json = model::parse_stored(text);
   } catch (const Error& error) {

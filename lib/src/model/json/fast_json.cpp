@@ -73,10 +73,10 @@ bool convert(const element& from, std::size_t depth, json& to) {
 
 }  // namespace
 
-std::optional<Json> parse_fast(std::string_view text) {
+std::optional<nlohmann::json> parse_fast(std::string_view text) {
   const base::Pool<FastParser>::Loan parser(FastParser::pool());
   const auto root = parser->parse(text);
-  std::optional<Json> value(std::in_place);
+  std::optional<nlohmann::json> value(std::in_place);
   if (!root || !convert(*root, 0, *value)) {
     return std::nullopt;
   }

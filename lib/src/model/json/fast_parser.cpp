@@ -1,10 +1,7 @@
-// Manages a parser's memory, and selects the texts that it may parse.
+// Selects the texts that it may parse.
 #include "model/json/fast_parser.hpp"
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 
 #include "model/json/strict_json.hpp"
@@ -14,38 +11,6 @@ namespace {
 
 constexpr std::size_t longest = 64 * 1024;      // in bytes; a parser needs 15 times as much memory
 constexpr std::size_t deepest = 2 * max_depth;  // callers with a lower limit check it themselves
-
-// While a Reserve exists, allocations that find no memory get some that was set aside. Only one may exist at a time.
-class Reserve {
- public:
-  Reserve() : lock_(mutex), before_(std::get_new_handler()) {
-    block = std::malloc(reserve_size);
-    if (block == nullptr) {
-      throw std::bad_alloc();
-    }
-    std::set_new_handler([] {
-      void* const rest = block.exchange(nullptr);
-      if (rest == nullptr) {
-        throw std::bad_alloc();
-      }
-      std::free(rest);
-    });
-  }
-  Reserve(const Reserve&) = delete;
-  Reserve& operator=(const Reserve&) = delete;
-  ~Reserve() {
-    std::set_new_handler(before_);
-    std::free(block.exchange(nullptr));
-  }
-
- private:
-  static constexpr std::size_t reserve_size = 2 * 1024 * 1024;  // in bytes; more than a parser needs
-  static inline std::mutex mutex;
-  static inline std::atomic<void*> block;
-
-  std::lock_guard<std::mutex> lock_;
-  std::new_handler before_;
-};
 
 // True if the text may have escaped surrogates. simdjson accepts some lone ones.
 bool has_escaped_surrogate(std::string_view text) {
@@ -60,7 +25,6 @@ bool has_escaped_surrogate(std::string_view text) {
 }  // namespace
 
 FastParser::FastParser() : text_(new char[longest + simdjson::SIMDJSON_PADDING]) {
-  const Reserve reserve;
   if (parser_.allocate(longest, deepest) != simdjson::SUCCESS) {
     throw std::bad_alloc();
   }

@@ -1,4 +1,4 @@
-// Makes simdjson's parser safe to use when memory runs out.
+// simdjson's parser, for the texts that it reads as nlohmann does.
 #pragma once
 
 #include <simdjson.h>
@@ -12,8 +12,8 @@
 
 namespace looseleaf::model {
 
-// Allocates all its memory when it is made. If simdjson finds no memory while it selects code for the processor at
-// first use, or sets a parser up, it ends the process.
+// Allocates all its memory when it is made, and throws std::bad_alloc if there is not enough. If there is none while
+// simdjson selects code for the processor, at first use, the process ends.
 class FastParser {
  public:
   FastParser();

@@ -32,7 +32,7 @@ class JsonDocument {
   ErrorCode code_;
   std::string text_;
   std::string file_;
-  Json root_;
+  nlohmann::json root_;
   JsonPlaces places_;
 };
 

@@ -103,7 +103,7 @@ class TreeBuilder {
   TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places)
       : text_(text), reached_(reached), places_(places) {}
 
-  Json take() { return std::move(root_); }
+  nlohmann::json take() { return std::move(root_); }
 
   bool null() { return scalar(json(nullptr)); }
   bool boolean(bool value) { return scalar(json(value)); }
@@ -180,7 +180,7 @@ class TreeBuilder {
 
   json* add(json&& value) {
     if (open_.empty()) {
-      root_ = Json(std::move(value));
+      root_ = std::move(value);
       return &root_;
     }
     if (open_.back()->is_array()) {
@@ -211,7 +211,7 @@ class TreeBuilder {
   std::string_view text_;
   const char** reached_;
   JsonPlaces* places_;
-  Json root_;
+  nlohmann::json root_;
   std::vector<json*> open_;
   json* slot_ = nullptr;               // the value of the member whose key came last
   std::vector<std::string> pointers_;  // the JSON pointers of open_
@@ -288,7 +288,7 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
   return {};
 }
 
-Json parse_strict(std::string_view text, JsonPlaces* places) {
+nlohmann::json parse_strict(std::string_view text, JsonPlaces* places) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
   }

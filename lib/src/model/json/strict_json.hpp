@@ -6,10 +6,9 @@
 #include <exception>
 #include <looseleaf/entity_reader.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include "model/json/json.hpp"
 
 namespace looseleaf::model {
 
@@ -39,7 +38,7 @@ struct JsonPlace {
 using JsonPlaces = std::map<std::string, JsonPlace>;
 
 // Parses a text. Throws JsonFault. Fills `places` unless it is null; that takes time.
-[[nodiscard]] Json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
+[[nodiscard]] nlohmann::json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
 
 // Returns the hint for a fault in `text`; empty if the detail says enough.
 [[nodiscard]] std::string hint_for(const JsonFault& fault, std::string_view text);
