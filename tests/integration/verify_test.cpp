@@ -16,8 +16,8 @@
 #include "scan/entity_scan.hpp"
 #include "shard/row_digest.hpp"
 #include "tests/integration/store_fixture.hpp"
+#include "verify/digest_comparison.hpp"
 #include "verify/digest_grid.hpp"
-#include "verify/walk.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -83,8 +83,8 @@ struct Record {
       record.add_row(0, 0, record.add_entity(*Uuid::parse(id_of(i))), i);
     }
   }
-  [[nodiscard]] bool suffices(std::uint64_t first, std::uint64_t second) const {
-    return record.suffices(std::vector<std::uint64_t>{first, second});
+  [[nodiscard]] bool can_replace_rescan(std::uint64_t first, std::uint64_t second) const {
+    return record.can_replace_rescan(std::vector<std::uint64_t>{first, second});
   }
 
   backfill::ScanRecord record;
@@ -92,28 +92,28 @@ struct Record {
 
 TEST_CASE("a record suffices if nothing can have been passed over") {
   Record test;
-  CHECK(test.suffices(1000, 1000));
-  CHECK(test.suffices(1000, 990));  // tombstones were purged
-  CHECK_FALSE(test.suffices(1000, 1001));
-  CHECK_FALSE(test.suffices(1001, 999));
+  CHECK(test.can_replace_rescan(1000, 1000));
+  CHECK(test.can_replace_rescan(1000, 990));  // tombstones were purged
+  CHECK_FALSE(test.can_replace_rescan(1000, 1001));
+  CHECK_FALSE(test.can_replace_rescan(1001, 999));
   test.record.add_changed(std::vector<Uuid>{*Uuid::parse(id_of(1000))});
-  CHECK(test.suffices(1000, 1001));
-  CHECK_FALSE(test.suffices(1001, 1000));
+  CHECK(test.can_replace_rescan(1000, 1001));
+  CHECK_FALSE(test.can_replace_rescan(1001, 1000));
 }
 
 TEST_CASE("a record does not suffice if an entity could not be read") {
   Record test;
-  test.record.spoil();
-  CHECK_FALSE(test.suffices(1000, 1000));
+  test.record.invalidate();
+  CHECK_FALSE(test.can_replace_rescan(1000, 1000));
 }
 
 TEST_CASE("a record does not suffice if so much changed that to read everything again is cheaper") {
   Record test;
   const std::vector<Uuid> changed(100, *Uuid::parse(id_of(1)));
   test.record.add_changed(changed);
-  CHECK(test.suffices(1000, 1000));
+  CHECK(test.can_replace_rescan(1000, 1000));
   test.record.add_changed(std::span(changed).first(1));
-  CHECK_FALSE(test.suffices(1000, 1000));
+  CHECK_FALSE(test.can_replace_rescan(1000, 1000));
 }
 
 TEST_CASE("a record does not suffice if a range has more rows than should be digested at once") {
@@ -121,7 +121,7 @@ TEST_CASE("a record does not suffice if a range has more rows than should be dig
   for (std::uint64_t i = 0; i < verify::DigestGrid::many_rows; ++i) {
     test.record.add_row(0, 0, 0, i);
   }
-  CHECK_FALSE(test.suffices(1000, 1000));
+  CHECK_FALSE(test.can_replace_rescan(1000, 1000));
 }
 
 }  // namespace

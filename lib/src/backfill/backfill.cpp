@@ -22,8 +22,8 @@
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
+#include "verify/digest_comparison.hpp"
 #include "verify/verify.hpp"
-#include "verify/walk.hpp"
 
 namespace looseleaf::backfill {
 namespace {
@@ -45,8 +45,8 @@ class Backfill {
     find_targets();
     if (!targets_.empty()) {
       const auto keep_alive = job_.keep_alive_with([this] {
-        if (witness_) {
-          witness_->stay();
+        if (crash_detector_) {
+          crash_detector_->keep_alive();
         }
       });
       fill();
@@ -104,7 +104,7 @@ class Backfill {
 
   void fill() {
     std::vector<std::unique_ptr<ShardFill>> scans = claim();
-    witness_.emplace(shards_);  // before anything is read
+    crash_detector_.emplace(shards_);  // before anything is read
     if (std::all_of(scans.begin(), scans.end(), [](const auto& scan) { return scan->begins(); })) {
       begin_record(scans);
     }
@@ -187,17 +187,17 @@ class Backfill {
   // first pass need not read what the scan of this run has read.
   void prove() {
     const Step step(steps::backfill_prove, 0);
-    if (record_ && !record_->suffices(present_)) {
+    if (record_ && !record_->can_replace_rescan(present_)) {
       record_.reset();
     }
     for (int i = 0; i < most_verify_passes; ++i) {
       if (!record_) {
-        witness_.emplace(shards_);
+        crash_detector_.emplace(shards_);
       }
       find_nothing_missing();
       record_.reset();
       const Step durable(steps::backfill_prove_durable, 0);
-      if (durable.left_out() || witness_->make_durable()) {
+      if (durable.left_out() || crash_detector_->make_durable()) {
         return;
       }
     }
@@ -274,8 +274,8 @@ class Backfill {
   job::Job job_;
   std::vector<FillTarget> targets_;
   std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
-  std::optional<shard::Witness> witness_;
-  std::optional<ScanRecord> record_;    // of what was read while the witness was there
+  std::optional<shard::CrashDetector> crash_detector_;
+  std::optional<ScanRecord> record_;    // of what was read while the crash detector was there
   std::vector<std::uint64_t> present_;  // entities in the ranges of the record's grid, after the scan
   BackfillReport report_;
 };

@@ -29,8 +29,8 @@ void ScanRecord::add_changed(std::span<const Uuid> ids) {
   }
 }
 
-bool ScanRecord::suffices(std::span<const std::uint64_t> present) const {
-  return !spoilt_ && is_complete(present) && is_cheaper();
+bool ScanRecord::can_replace_rescan(std::span<const std::uint64_t> present) const {
+  return !invalid_ && is_complete(present) && is_cheaper();
 }
 
 // Whatever was not read must have been inserted since.

@@ -24,7 +24,7 @@ class ScanRecord {
   // A row that it calls for.
   void add_row(std::size_t index, std::uint32_t index_shard, std::size_t place, std::uint64_t mix);
   // An entity was there and could not be read.
-  void spoil() { spoilt_ = true; }
+  void invalidate() { invalid_ = true; }
 
   // Entities that were written since the scan began; some may not have been there to be read.
   void add_changed(std::span<const Uuid> ids);
@@ -34,7 +34,7 @@ class ScanRecord {
   // `present`: how many rows of entities there were in each range of the grid when the scan had ended, before the last
   // of add_changed() was asked for. False if the scan has passed any of them over, or if another reading comes
   // cheaper: when so much changed that most cells would have to be looked at again.
-  [[nodiscard]] bool suffices(std::span<const std::uint64_t> present) const;
+  [[nodiscard]] bool can_replace_rescan(std::span<const std::uint64_t> present) const;
 
  private:
   [[nodiscard]] bool is_complete(std::span<const std::uint64_t> present) const;
@@ -45,7 +45,7 @@ class ScanRecord {
   const std::uint32_t shards_;
   std::vector<std::atomic<std::uint64_t>> read_;  // by range
   std::vector<std::uint64_t> changed_;            // by range
-  std::atomic<bool> spoilt_ = false;
+  std::atomic<bool> invalid_ = false;
 };
 
 }  // namespace looseleaf::backfill

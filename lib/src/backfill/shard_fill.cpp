@@ -360,7 +360,7 @@ std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
     Error::Context context = error.context();
     context.emplace_back("id", to_string(entity.id));
     if (record_ != nullptr) {
-      record_->spoil();
+      record_->invalidate();
     }
     shards_.warnings().give(
         {"an entity cannot be read and was not indexed", context, "run `looseleaf verify` to list all such entities"});

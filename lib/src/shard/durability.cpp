@@ -21,26 +21,26 @@ void make_durable(sql::Connection& connection, std::uint32_t shard) {
   transaction.commit();
 }
 
-Witness::Witness(Shards& shards) {
+CrashDetector::CrashDetector(Shards& shards) {
   const base::Deadline deadline = shards.deadline();
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     sessions_.push_back(shards.connect(shard, deadline));
   }
 }
 
-void Witness::stay() {
+void CrashDetector::keep_alive() {
   constexpr auto often_enough = std::chrono::seconds(10);  // for a wait_timeout of 30 s
-  if (std::chrono::steady_clock::now() - stayed_ >= often_enough) {
-    stayed_ = std::chrono::steady_clock::now();
+  if (std::chrono::steady_clock::now() - kept_alive_ >= often_enough) {
+    kept_alive_ = std::chrono::steady_clock::now();
     lost_ = !on_each([](sql::Connection& session, std::uint32_t) { static_cast<void>(session.query("SELECT 1")); });
   }
 }
 
-bool Witness::make_durable() {
+bool CrashDetector::make_durable() {
   return on_each(shard::make_durable);
 }
 
-bool Witness::on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work) {
+bool CrashDetector::on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work) {
   try {
     for (std::uint32_t shard = 0; !lost_ && shard < sessions_.size(); ++shard) {
       work(*sessions_[shard], shard);

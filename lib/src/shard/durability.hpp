@@ -19,13 +19,13 @@ void make_durable(sql::Connection& connection, std::uint32_t shard);
 
 // For whoever reads for a long time from all shards, by whatever connections, and relies on it then. It holds a session
 // on each shard: while that lives, its server has not died.
-class Witness {
+class CrashDetector {
  public:
   // Throws as Shards::connect.
-  explicit Witness(Shards& shards);
+  explicit CrashDetector(Shards& shards);
 
   // To be called every half minute at least: keeps the sessions alive.
-  void stay();
+  void keep_alive();
   // Makes durable what could be seen before. False if a server may have died since this object was made, and forgotten
   // what was read: then it has to be read again.
   [[nodiscard]] bool make_durable();
@@ -35,7 +35,7 @@ class Witness {
 
   std::vector<Lease> sessions_;  // of each shard
   bool lost_ = false;
-  std::chrono::steady_clock::time_point stayed_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point kept_alive_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace looseleaf::shard

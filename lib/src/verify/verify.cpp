@@ -15,9 +15,9 @@
 #include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
+#include "verify/digest_comparison.hpp"
 #include "verify/findings.hpp"
 #include "verify/verifiable_indexes.hpp"
-#include "verify/walk.hpp"
 
 namespace looseleaf::verify {
 namespace {
@@ -46,7 +46,7 @@ class Verification {
       generations_.emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
     }
-    walk_all();
+    compare_all();
     settle();
     count_mended_rows();
     return std::move(report_);
@@ -58,8 +58,8 @@ class Verification {
   }
 
  private:
-  void walk_all() {
-    WalkVisitor visitor;
+  void compare_all() {
+    ComparisonVisitor visitor;
     visitor.suspects = [this](const std::vector<Uuid>& ids) {
       suspects_.insert(ids.begin(), ids.end());
       if (suspects_.size() >= most_suspects) {
@@ -67,7 +67,7 @@ class Verification {
       }
     };
     visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
-    const WalkCounts counts = walk_or_explain(visitor);
+    const ComparisonCounts counts = compare_or_explain(visitor);
     look_again();
     report_.entities = counts.entities;
     report_.looked_again = counts.looked_again;
@@ -76,10 +76,10 @@ class Verification {
     }
   }
 
-  WalkCounts walk_or_explain(const WalkVisitor& visitor) {
+  ComparisonCounts compare_or_explain(const ComparisonVisitor& visitor) {
     try {
       const bool all_named = report_.verified == options_.tables;
-      return walk(shards_, indexes_, job_, visitor, all_named ? as_part_.scanned : nullptr);
+      return compare_digests(shards_, indexes_, job_, visitor, all_named ? as_part_.scanned : nullptr);
     } catch (const sql::ServerError& error) {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;
@@ -97,7 +97,7 @@ class Verification {
         wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
-        } else if (difference.kind != FindingKind::unreadable) {  // which the walk has reported
+        } else if (difference.kind != FindingKind::unreadable) {  // which the comparison has reported
           stand(std::move(difference), 1);
         }
       }
@@ -222,7 +222,7 @@ class Verification {
     confirmed_ = std::move(left);
   }
 
-  // The walk has counted the rows as they were before the repair.
+  // The comparison has counted the rows as they were before the repair.
   void count_mended_rows() {
     for (auto& [place, count] : report_.counts) {
       for (const auto& [kind, mended] : count.mended) {

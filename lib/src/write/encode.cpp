@@ -26,7 +26,7 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
     result.error = error;
   } catch (const std::exception& error) {
     result.status = WriteStatus::failed;
-    result.error = out_of_something(error);
+    result.error = resource_exhausted(error);
   }
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(Wri
     start_threads();
   } catch (const std::exception& error) {
     end_threads();
-    throw out_of_something(error);
+    throw resource_exhausted(error);
   }
 }
 

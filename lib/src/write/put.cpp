@@ -139,10 +139,11 @@ class BatchWriter {
     if (batch.empty()) {
       return;
     }
-    const bool as_new = last_ids_were_new_.load() &&
-                        std::all_of(batch.begin(), batch.end(), [](const Item* item) { return item->write->body; });
-    Ending ending = transact(*lease, *catalog, batch, index_leases, as_new);
-    if (ending == Ending::known_ids) {
+    const bool assume_new_ids =
+        last_ids_were_new_.load() &&
+        std::all_of(batch.begin(), batch.end(), [](const Item* item) { return item->write->body; });
+    Ending ending = transact(*lease, *catalog, batch, index_leases, assume_new_ids);
+    if (ending == Ending::id_exists) {
       last_ids_were_new_ = false;
       ending = transact(*lease, *catalog, batch, index_leases, false);
     }
@@ -166,27 +167,28 @@ class BatchWriter {
         shards_.catalogs().reload(entity_shard_, *lease);
         break;
       case Ending::rolled_back:
-      case Ending::known_ids:
+      case Ending::id_exists:
         break;
     }
   }
 
-  enum class Ending { committed, in_doubt, blocked, catalog_changed, known_ids, rolled_back };
+  enum class Ending { committed, in_doubt, blocked, catalog_changed, id_exists, rolled_back };
 
-  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way. `as_new`:
-  // takes all ids for new ones, which an INSERT proves as well as a look; known_ids if that was wrong.
+  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way.
+  // `assume_new_ids`: takes all ids for new ones, which an INSERT proves as well as a look; id_exists if that was
+  // wrong.
   Ending transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
-                  std::map<std::uint32_t, shard::Lease>& index_leases, bool as_new) {
+                  std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
     sql::Transaction transaction(connection);
     const shard::Fence fence = lock_fence(connection);
     if (fence.epoch != catalog.epoch) {
       return Ending::catalog_changed;
     }
     try {
-      written_ = write_entities(connection, catalog, fence, items, as_new);
+      written_ = write_entities(connection, catalog, fence, items, assume_new_ids);
     } catch (const sql::ServerError& error) {
-      if (as_new && error.error_class() == sql::ErrorClass::duplicate_key) {
-        return Ending::known_ids;
+      if (assume_new_ids && error.error_class() == sql::ErrorClass::duplicate_key) {
+        return Ending::id_exists;
       }
       throw;
     }
@@ -283,9 +285,9 @@ class BatchWriter {
 
   // put.lock_entities and put.write_entities: locks what is there, decides what needs no write, writes the rest.
   Items write_entities(sql::Connection& connection, const shard::Catalog& catalog, const shard::Fence& fence,
-                       const Items& items, bool as_new) {
+                       const Items& items, bool assume_new_ids) {
     std::map<Uuid, shard::EntityHead> found;
-    if (!as_new) {
+    if (!assume_new_ids) {
       found = lock_entities(connection, items);
       last_ids_were_new_ = found.empty();
     }
@@ -634,7 +636,7 @@ class BatchWriter {
 
 }  // namespace
 
-Error out_of_something(const std::exception& error) {
+Error resource_exhausted(const std::exception& error) {
   return {ErrorCode::io,
           "this process ran out of memory or threads",
           {{"reason", error.what()}},
@@ -653,7 +655,7 @@ std::vector<WriteOutcome> Writer::write_batch(std::uint32_t entity_shard, const 
     BatchWriter(shards_, entity_shard, last_ids_were_new_.at(entity_shard), deadline).run(items);
   } catch (const std::exception& error) {
     // No memory, or no thread: whether something was committed is not known any more.
-    outcomes.assign(writes.size(), {WriteStatus::unknown, out_of_something(error)});
+    outcomes.assign(writes.size(), {WriteStatus::unknown, resource_exhausted(error)});
   }
   return outcomes;
 }

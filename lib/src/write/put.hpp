@@ -50,6 +50,6 @@ class Writer {
 };
 
 // For what is no Error: memory or threads ran out.
-[[nodiscard]] Error out_of_something(const std::exception& error);
+[[nodiscard]] Error resource_exhausted(const std::exception& error);
 
 }  // namespace looseleaf::write

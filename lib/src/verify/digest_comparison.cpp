@@ -1,5 +1,5 @@
 // Compares all entities with all rows of some indexes.
-#include "verify/walk.hpp"
+#include "verify/digest_comparison.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -41,9 +41,9 @@ struct RangeDifference {
   std::vector<Uuid> row_ids;  // of rows in these cells
 };
 
-class Walk {
+class DigestComparison {
  public:
-  Walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job)
+  DigestComparison(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job)
       : shards_(shards), job_(job), catalog_{0, indexes} {
     for (const shard::CatalogIndex& index : indexes) {
       for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
@@ -54,14 +54,14 @@ class Walk {
 
   DigestGrid make_grid() { return {find_bounds(), catalog_.indexes.size() * shards_.count()}; }
 
-  WalkCounts run(const WalkVisitor& visitor) {
+  ComparisonCounts run(const ComparisonVisitor& visitor) {
     job_.begin("verify");
     DigestGrid grid = make_grid();
     scan_entities(grid, visitor);
     return run(grid, visitor);
   }
 
-  WalkCounts run(const DigestGrid& grid, const WalkVisitor& visitor) {
+  ComparisonCounts run(const DigestGrid& grid, const ComparisonVisitor& visitor) {
     job_.begin("compare");
     estimate_rows();
     for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
@@ -162,7 +162,7 @@ class Walk {
     return table_number(index, shard, shards_.count());
   }
 
-  void scan_entities(DigestGrid& grid, const WalkVisitor& visitor) {
+  void scan_entities(DigestGrid& grid, const ComparisonVisitor& visitor) {
     job_.for_each_shard([&](std::uint32_t shard) {
       scan::EntityScan scan(shards_, shard, job_);
       shard::RowMixer mixer;
@@ -187,7 +187,7 @@ class Walk {
   }
 
   // Some ranges, [from, to), in all index tables.
-  void compare(const DigestGrid& grid, std::size_t from, std::size_t to, const WalkVisitor& visitor) {
+  void compare(const DigestGrid& grid, std::size_t from, std::size_t to, const ComparisonVisitor& visitor) {
     std::vector<RangeDifference> differences(to - from);
     job_.for_each_shard([&](std::uint32_t shard) {
       for (std::size_t range = from; range < to; ++range) {
@@ -288,7 +288,7 @@ class Walk {
   }
 
   // Compares both sides of these entities row by row.
-  void look_closely(const std::vector<Uuid>& ids, const WalkVisitor& visitor) {
+  void look_closely(const std::vector<Uuid>& ids, const ComparisonVisitor& visitor) {
     counts_.looked_again += ids.size();
     shard::in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
       job_.checkpoint();
@@ -344,19 +344,19 @@ class Walk {
   job::Job& job_;
   const shard::Catalog catalog_;  // of the indexes walked
   std::mutex mutex_;              // guards what follows, and the visitor while shards are walked at once
-  WalkCounts counts_;
+  ComparisonCounts counts_;
 };
 
 }  // namespace
 
 DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job) {
-  return Walk(shards, indexes, job).make_grid();
+  return DigestComparison(shards, indexes, job).make_grid();
 }
 
-WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
-                const WalkVisitor& visitor, const DigestGrid* scanned) {
-  Walk walk(shards, indexes, job);
-  return scanned != nullptr ? walk.run(*scanned, visitor) : walk.run(visitor);
+ComparisonCounts compare_digests(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
+                                 const ComparisonVisitor& visitor, const DigestGrid* scanned) {
+  DigestComparison comparison(shards, indexes, job);
+  return scanned != nullptr ? comparison.run(*scanned, visitor) : comparison.run(visitor);
 }
 
 }  // namespace looseleaf::verify

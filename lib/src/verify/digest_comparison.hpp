@@ -7,10 +7,10 @@
 // read, and only for the entities in cells that differ are both sides read again, together.
 //
 // Nothing is passed over. A row has one entity id, thus one range and one cell, and the ranges cover all ids: an id
-// that no entity has is in one too. Say that a row is wrong during the whole walk: it is absent though its entity calls
-// for it, or is there although no entity does. Then it is on one side of its cell only, at whatever moments the two
-// were read and whatever else changed meanwhile; so the digests differ, the cell is looked at, and there again the row
-// is on one side only. A row that becomes wrong, or right, during the walk may be named or not.
+// that no entity has is in one too. Say that a row is wrong during the whole comparison: it is absent though its entity
+// calls for it, or is there although no entity does. Then it is on one side of its cell only, at whatever moments the
+// two were read and whatever else changed meanwhile; so the digests differ, the cell is looked at, and there again the
+// row is on one side only. A row that becomes wrong, or right, during the comparison may be named or not.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@
 
 namespace looseleaf::verify {
 
-// Neither of these is called while the other one runs. Both may throw, which ends the walk.
-struct WalkVisitor {
-  // Entities whose rows differ from what they call for, and ids of rows that seem to have no entity. On walk()'s
-  // thread.
+// Neither of these is called while the other one runs. Both may throw, which ends the comparison.
+struct ComparisonVisitor {
+  // Entities whose rows differ from what they call for, and ids of rows that seem to have no entity. On
+  // compare_digests()'s thread.
   std::function<void(const std::vector<Uuid>&)> suspects;
   // unreadable, wrong_id, wrong_shard: seen under the entity's lock. On any thread.
   std::function<void(const Finding&)> broken_entity;
 };
 
-struct WalkCounts {
+struct ComparisonCounts {
   std::uint64_t entities = 0;
   std::uint64_t looked_again = 0;                                       // ids in cells that differed
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // per index and shard
@@ -48,7 +48,7 @@ DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogInde
 
 // `scanned`: such a grid of the same indexes, with what all entities call for. Then no bodies are read but those in
 // cells that differ, none is found broken, and no entities are counted.
-WalkCounts walk(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
-                const WalkVisitor& visitor, const DigestGrid* scanned = nullptr);
+ComparisonCounts compare_digests(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
+                                 const ComparisonVisitor& visitor, const DigestGrid* scanned = nullptr);
 
 }  // namespace looseleaf::verify
