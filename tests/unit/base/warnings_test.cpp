@@ -1,0 +1,28 @@
+// Warnings on their way to the caller.
+#include "base/warnings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace looseleaf::base {
+namespace {
+
+TEST_CASE("each distinct warning is given once; a warning with another context is distinct") {
+  std::vector<std::string> given;
+  Warnings warnings([&](const Warning& warning) { given.push_back(warning.what + warning.context.front().second); });
+  for (int time = 0; time < 2; ++time) {
+    warnings.give({"slow", {{"shard", "0"}}, "wait"});
+    warnings.give({"slow", {{"shard", "1"}}, "wait"});
+  }
+  CHECK(given == std::vector<std::string>{"slow0", "slow1"});
+}
+
+TEST_CASE("warnings that nobody wants to hear are dropped") {
+  Warnings warnings({});
+  CHECK_NOTHROW(warnings.give({"slow", {}, {}}));
+}
+
+}  // namespace
+}  // namespace looseleaf::base

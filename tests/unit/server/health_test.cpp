@@ -1,0 +1,69 @@
+// Whether a shard answers.
+#include "server/health.hpp"
+
+#include <doctest/doctest.h>
+
+namespace looseleaf::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+sql::ServerError failure(const char* what) {
+  return {sql::ErrorClass::connection_lost, 2002, ErrorCode::unavailable, what, {}, {}};
+}
+
+Health::Clock::time_point ago(std::chrono::milliseconds time) {
+  return Health::Clock::now() - time;
+}
+
+TEST_CASE("a shard is failing from its first failure until it answers") {
+  Health health;
+  CHECK_FALSE(health.failing_for(0ms));
+  CHECK(health.time_left(30s) == 30s);
+  health.failed(ago(10s), failure("first"));
+  health.failed(ago(1s), failure("second"));
+  CHECK(health.failing_for(9s));
+  CHECK_FALSE(health.failing_for(11s));
+  CHECK(health.time_left(30s) <= 20s);
+  CHECK(health.time_left(30s) > 19s);
+  CHECK(health.time_left(5s) == 0ms);
+  health.answered();
+  CHECK_FALSE(health.failing_for(0ms));
+  CHECK(health.time_left(30s) == 30s);
+}
+
+TEST_CASE("a shard that failed for the whole timeout is given up, and refused at once until it answers") {
+  Health health;
+  health.failed(ago(10s), failure("it is down"));
+  CHECK_FALSE(health.attempted(30s));
+  CHECK_FALSE(health.refusal());
+  CHECK(health.attempted(5s));
+  health.give_up(failure("it is down for good"));
+  REQUIRE(health.refusal());
+  CHECK(std::string(health.refusal()->what()) == "it is down for good");
+  CHECK(health.attempted(30s));  // given up already: one attempt is enough
+  health.answered();
+  CHECK_FALSE(health.refusal());
+  CHECK_FALSE(health.attempted(5s));
+}
+
+TEST_CASE("a failure is told once for each time that the shard fails, and not once it is given up") {
+  Health health;
+  health.failed(ago(1s));
+  CHECK_FALSE(health.untold_failure());  // nothing is known of a connection that broke
+  health.failed(ago(1s), failure("it is down"));
+  REQUIRE(health.untold_failure());
+  CHECK_FALSE(health.untold_failure());
+  health.answered();
+  health.failed(ago(1s), failure("again"));
+  const auto told = health.untold_failure();
+  REQUIRE(told);
+  CHECK(std::string(told->what()) == "again");
+  health.answered();
+  health.failed(ago(1s), failure("once more"));
+  health.give_up(failure("for good"));
+  CHECK_FALSE(health.untold_failure());
+}
+
+}  // namespace
+}  // namespace looseleaf::server
