@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Holds the includes of the source tree against docs/folders.txt, the one list of which folder may include which.
-usage: folders_test.py               check the includes, and that the table in docs/design.md is the list's
-       folders_test.py --write       write that table
+usage: folders_test.py               check the includes, and that the tables in docs/design.md and CONTRIBUTING.md are the list's
+       folders_test.py --write       write these tables
        folders_test.py --drawing     draw the folders and their arrows, for Graphviz
        folders_test.py --self-test   prove that violations are found"""
 import pathlib
@@ -94,7 +94,7 @@ def upward(root):
         seen.add(folder.name)
 
 
-def table(root):
+def full_table(root):
     rows = ["| folder | what it holds | may include |", "|---|---|---|"]
     for folder in read_list(root):
         names = folder.may_include + [library.rstrip("/") for library in folder.libraries]
@@ -102,10 +102,20 @@ def table(root):
     return "\n".join(rows)
 
 
-def page(root):
-    text = (root / "docs/design.md").read_text()
+def short_table(root):
+    rows = ["| folder | what it holds |", "|---|---|"]
+    rows += [f"| `{folder.path}/` | {folder.what} |" for folder in read_list(root)]
+    return "\n".join(rows)
+
+
+TABLES = {"docs/design.md": full_table, "CONTRIBUTING.md": short_table}
+
+
+def page(root, name):
+    """The text of a page as it is, and with its table as it should be."""
+    text = (root / name).read_text()
     before, rest = text.split(BEGIN)
-    return text, f"{before}{BEGIN}\n{table(root)}\n{END}{rest.split(END)[1]}"
+    return text, f"{before}{BEGIN}\n{TABLES[name](root)}\n{END}{rest.split(END)[1]}"
 
 
 def drawing(root):
@@ -164,12 +174,14 @@ def main():
     elif mode == "--drawing":
         drawing(ROOT)
     elif mode == "--write":
-        (ROOT / "docs/design.md").write_text(page(ROOT)[1])
+        for name in TABLES:
+            (ROOT / name).write_text(page(ROOT, name)[1])
     else:
         found = list(violations(ROOT)) + list(upward(ROOT))
-        is_now, should_be = page(ROOT)
-        if is_now != should_be:
-            found.append("docs/design.md: its table of folders is not the list's; run folders_test.py --write")
+        for name in TABLES:
+            is_now, should_be = page(ROOT, name)
+            if is_now != should_be:
+                found.append(f"{name}: its table of folders is not the list's; run folders_test.py --write")
         if found:
             sys.exit("\n".join(found))
 
