@@ -64,8 +64,8 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
 [[nodiscard]] std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition,
                                              const IdRange& range);
 
-// Returns "(a > 1 OR (a = 1 AND (b > 2 …)))" for the given columns and values: the condition for rows after (or before)
-// a key.
+// Returns "(a > 1 OR (a = 1 AND (b > 2 …)))" for the given columns and values. This is the condition for rows after
+// (or before) a key.
 [[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,
                                  const char* comparison);
 

@@ -69,7 +69,8 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
   return server::on_shard(shards.cluster(), shard, std::forward<Function>(work));
 }
 
-// Runs `work` for every shard at once and returns when all have ended. Then throws the first shard's exception, if any.
+// Runs `work` for every shard at once and returns when all have ended. Then rethrows the exception of the
+// lowest-numbered shard that failed.
 void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t shard)>& work);
 
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline.

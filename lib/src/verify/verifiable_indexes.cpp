@@ -28,7 +28,7 @@ class Choice {
       const shard::IndexEverywhere everywhere = look_up_settled(table);
       if (!everywhere.in_any_catalog()) {
         if (options_.tables.empty() || declared(table) != nullptr) {
-          continue;  // the index was dropped a moment ago, or it was declared but never created
+          continue;  // dropped a moment ago, or declared but in no catalog
         }
         throw shard::no_such_index(shards_, table);
       }

@@ -11,7 +11,7 @@ namespace looseleaf::verify {
 
 // Options for a job that verifies as a part of its work. Users cannot set them.
 struct AsPart {
-  bool building_too = false;     // do not refuse a named index that is still building
+  bool building_too = false;     // accept a named index that is still building
   bool wait_for_shards = false;  // wait until the timeout for a shard that is down at the beginning
   // For compare_digests(): a grid of all named indexes. If it is null, the comparison reads all bodies.
   const DigestGrid* scanned = nullptr;
