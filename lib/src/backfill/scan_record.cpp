@@ -46,7 +46,7 @@ bool ScanRecord::is_complete(std::span<const std::uint64_t> present) const {
 // Each change makes its cell differ. The comparison then reads all entities of that cell one by one, which costs far
 // more than a sequential scan. A range with too many rows should be divided first, as a rescan does.
 bool ScanRecord::is_cheaper() const {
-  // an estimate: a rescan is cheaper if more than a 20th of the entities would be read again
+  // This is an estimate: a rescan is cheaper if more than a 20th of the entities would be read again.
   constexpr std::uint64_t reading_is_cheaper = 20;
   const std::uint64_t entities = std::accumulate(read_.begin(), read_.end(), std::uint64_t{0});
   const std::uint64_t changed = std::accumulate(changed_.begin(), changed_.end(), std::uint64_t{0});

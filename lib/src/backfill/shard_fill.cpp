@@ -26,7 +26,7 @@ constexpr std::size_t largest_transaction = 10'000;               // index rows,
 constexpr std::size_t smallest_share = 500;                       // index rows of one index shard in a transaction
 constexpr std::size_t gathered_of_index = 8 << 20;  // bytes of rows of one index, over all shards that are scanned
 constexpr std::size_t most_gathered = 32 << 20;     // bytes of rows of all indexes
-// small, so that rows are stored soon and even a scan that always dies makes progress
+// This is small, so that rows are stored soon and even a scan that always dies makes progress.
 constexpr std::size_t first_gathered = 64 << 10;
 constexpr std::size_t least_gathered = 256 << 10;
 constexpr auto paced_gathering = std::chrono::milliseconds(500);  // with a limited rate

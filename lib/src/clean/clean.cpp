@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto nap = std::chrono::milliseconds(100);
 constexpr auto between_passes = std::chrono::seconds(1);
 constexpr auto between_purges = std::chrono::minutes(1);
-// limits the delay of the next pass, which must not wait for long
+// This limits the delay of the next pass, which must not wait for long.
 constexpr auto longest_purge = std::chrono::seconds(2);
 constexpr auto between_claims = std::chrono::seconds(2);
 constexpr auto after_failed_sweep = std::chrono::minutes(1);

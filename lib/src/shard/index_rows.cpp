@@ -177,7 +177,7 @@ std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinitio
   const sql::Result plan =
       connection.query(fmt::format("EXPLAIN {}SELECT entity_id FROM {}{}", mariadb ? "" : "FORMAT=TRADITIONAL ",
                                    sql::quote_identifier(definition.table), where_in("entity_id", range)));
-  // no plan means that there are no rows
+  // If there is no plan, there are no rows.
   return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;
 }
 

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in one step
 constexpr std::size_t paced_rows = 500;  // rows of one table in one step with a limited rate
-// target time for counting the rows of one step; digesting them takes several times as long
+// The target time for counting the rows of one step. Digesting them takes several times as long.
 constexpr auto step_time = std::chrono::milliseconds(100);
 constexpr std::size_t entry_chunk = 5000;  // index rows that one statement reads
 constexpr std::size_t close_batch = 400;   // entities that one batch compares row by row

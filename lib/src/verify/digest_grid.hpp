@@ -30,7 +30,7 @@ namespace looseleaf::verify {
 class DigestGrid {
  public:
   static constexpr std::size_t most_cells = std::size_t{4} << 20;
-  // of one table in a range; more rows are too many for one digest
+  // If one table has more rows than this in a range, one statement should not digest the range.
   static constexpr std::uint64_t many_rows = 500'000;
 
   // `bounds` are the bounds between ranges, sorted and distinct: n bounds make n + 1 ranges, which cover all ids.

@@ -98,8 +98,8 @@ class Verification {
         wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
-          // the comparison has already reported unreadable entities
         } else if (difference.kind != FindingKind::unreadable) {
+          // The comparison has already reported unreadable entities.
           stand(std::move(difference), 1);
         }
       }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t window_writes = 12'000;          // at most so many writes are in flight
 constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single text is larger
 constexpr std::size_t batch_writes = 2000;             // in one transaction
-// of compressed bodies in one transaction, unless a single body is larger
+// The compressed bodies in one transaction, unless a single body is larger.
 constexpr std::size_t batch_bytes = 1024 * 1024;
 constexpr std::size_t row_cost = 160;       // bytes of the window that one expected index row uses
 constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, unless a single write has more
@@ -22,7 +22,7 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
 constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
-// of text that an encoder takes at a time; the last text may exceed it
+// The text that an encoder takes at a time. The last text may exceed the limit.
 constexpr std::size_t encode_bytes = 128 * 1024;
 
 // A shard's writer waits for this number of writes while more are on their way, because commits cost more than rows. It
@@ -254,7 +254,7 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
     return std::tie(a->write.id, a->result.sequence) < std::tie(b->write.id, b->result.sequence);
   });
-  // sequence number of a repeated id, which starts the next batch
+  // The sequence number of a repeated id, which starts the next batch.
   std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = 1; i < batch.size(); ++i) {
     if (batch[i]->write.id == batch[i - 1]->write.id) {
