@@ -1,4 +1,5 @@
-// backfill: newest entities first, one scan for all indexes, a cursor for each index on every entity shard.
+// backfill scans the newest entities first. One scan serves all indexes, and each index has a cursor on every entity
+// shard.
 #include "backfill/backfill.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ class Backfill {
 
   void fill() {
     std::vector<std::unique_ptr<ShardFill>> scans = claim();
-    crash_detector_.emplace(shards_);  // before anything is read
+    crash_detector_.emplace(shards_);  // before the first read
     if (std::all_of(scans.begin(), scans.end(), [](const auto& scan) { return scan->begins(); })) {
       begin_record(scans);
     }
@@ -120,7 +121,7 @@ class Backfill {
     }
   }
 
-  // On every shard before the first scan begins, so that whoever comes next is told who is at work.
+  // Claims every shard before the first scan begins. A second backfill that starts later then sees the holder.
   std::vector<std::unique_ptr<ShardFill>> claim() {
     std::vector<std::unique_ptr<ShardFill>> scans(shards_.count());
     shard::for_each_shard(shards_, [&](std::uint32_t shard) {
@@ -134,7 +135,7 @@ class Backfill {
     for (const FillTarget& target : targets_) {
       indexes.push_back({target.definition, target.generation, IndexState::building, {}});
     }
-    // On a large store it takes long to lay out the ranges.
+    // On a large store, computing the ranges takes long.
     const auto keep_alive = job_.keep_alive_with([&scans] {
       for (const auto& scan : scans) {
         scan->touch();
@@ -143,7 +144,7 @@ class Backfill {
     record_.emplace(verify::make_grid(shards_, indexes, job_), indexes.size(), shards_.count());
   }
 
-  // Before the barriers of reconcile_changed(): so what was inserted after the scan is counted among what changed.
+  // Counts before reconcile_changed() takes its barriers. Entities inserted after the scan then count as changed.
   void count_present() {
     if (!record_) {
       return;
@@ -159,7 +160,8 @@ class Backfill {
     }
   }
 
-  // What changed since the barrier was taken may have been read by the scan before it changed.
+  // The scan may have read an entity before a change that came after the barrier was taken. Therefore this function
+  // reconciles everything that changed since then.
   void reconcile_changed() {
     job_.begin("reconcile");
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -182,9 +184,9 @@ class Backfill {
     }
   }
 
-  // Only a pass that compared every one of these indexes, and found nothing missing, makes them ready; and only if
-  // nothing of what it saw can be forgotten any more, as one shard may say so for good before another one dies. The
-  // first pass need not read what the scan of this run has read.
+  // The indexes become ready only after a pass that compared every one of them and found nothing missing. In addition,
+  // no server may still be able to forget anything that the pass saw, because one shard may store `ready` durably
+  // before another one dies. The first pass need not read the entities that the scan of this run has read.
   void prove() {
     const Step step(steps::backfill_prove, 0);
     if (record_ && !record_->can_replace_rescan(present_)) {
@@ -252,8 +254,8 @@ class Backfill {
     }
   }
 
-  // Ready only if it is still the index that was filled, still building, and nobody took the job over: a drop, or a
-  // create that found rows lost, may have come between.
+  // Marks the index as ready only if it is still the index that this run filled, is still building, and no other run
+  // took over the job. A drop, or a create that found lost rows, may have come in between.
   void publish_on(std::uint32_t shard, const FillTarget& target) {
     const Step step(steps::backfill_publish, shard);
     const std::string& table = target.definition.table;
@@ -273,10 +275,10 @@ class Backfill {
   const BackfillOptions& options_;
   job::Job job_;
   std::vector<FillTarget> targets_;
-  std::vector<base::Stamp> barriers_;  // of each shard, taken before its scan
+  std::vector<base::Stamp> barriers_;  // by shard; each was taken before the shard's scan
   std::optional<shard::CrashDetector> crash_detector_;
-  std::optional<ScanRecord> record_;    // of what was read while the crash detector was there
-  std::vector<std::uint64_t> present_;  // entities in the ranges of the record's grid, after the scan
+  std::optional<ScanRecord> record_;    // covers the reads made while the crash detector existed
+  std::vector<std::uint64_t> present_;  // number of entities in each range of the record's grid, after the scan
   BackfillReport report_;
 };
 

@@ -1,4 +1,4 @@
-// Filling new indexes from the existing entities while traffic goes on.
+// Fills new indexes from the existing entities while traffic continues.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
@@ -7,8 +7,8 @@
 
 namespace looseleaf::backfill {
 
-// See Datastore::backfill. Throws Error(interrupted) if asked to stop; what was done is kept, and the next run goes on
-// from there.
+// See Datastore::backfill. Throws Error(interrupted) if the caller asks it to stop. Completed work is kept, and the
+// next run resumes from there.
 BackfillReport backfill(shard::Shards& shards, const BackfillOptions& options, JobControl& control);
 
 }  // namespace looseleaf::backfill

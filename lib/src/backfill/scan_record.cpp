@@ -1,4 +1,4 @@
-// Digests of what was read, and the judgement whether they are enough.
+// Stores digests of the entities that a scan read, and decides whether they can replace another scan.
 #include "backfill/scan_record.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool ScanRecord::can_replace_rescan(std::span<const std::uint64_t> present) cons
   return !invalid_ && is_complete(present) && is_cheaper();
 }
 
-// Whatever was not read must have been inserted since.
+// The scan is complete if every entity that it did not read was inserted after it began.
 bool ScanRecord::is_complete(std::span<const std::uint64_t> present) const {
   for (std::size_t range = 0; range < present.size(); ++range) {
     if (present[range] > read_[range] + changed_[range]) {
@@ -43,10 +43,11 @@ bool ScanRecord::is_complete(std::span<const std::uint64_t> present) const {
   return true;
 }
 
-// Each change makes its cell differ, whose entities are all looked at then, one by one, which costs far more than to
-// read them in a row. And where there are too many rows in a range, it should be divided first.
+// Each change makes its cell differ. The comparison then reads all entities of that cell one by one, which costs far
+// more than a sequential scan. A range with too many rows should be divided first, as a rescan does.
 bool ScanRecord::is_cheaper() const {
-  constexpr std::uint64_t reading_is_cheaper = 20;  // if more than a 20th would be looked at: an estimate
+  // This is an estimate: a rescan is cheaper if more than a 20th of the entities would be read again.
+  constexpr std::uint64_t reading_is_cheaper = 20;
   const std::uint64_t entities = std::accumulate(read_.begin(), read_.end(), std::uint64_t{0});
   const std::uint64_t changed = std::accumulate(changed_.begin(), changed_.end(), std::uint64_t{0});
   const std::uint64_t entities_a_cell = 1 + entities / (grid_.ranges() * grid_.cells());

@@ -1,4 +1,5 @@
-// What a backfill's scan has read, as digests: so that the proof that no row is missing need not read all bodies again.
+// Stores digests of everything that a backfill's scan has read. With them, the proof that no row is missing need not
+// read all bodies again.
 #pragma once
 
 #include <atomic>
@@ -12,28 +13,29 @@
 
 namespace looseleaf::backfill {
 
-// For one scan of all shards from the beginning to the end. What it says is true of the entities as they were read; so
-// it takes the place of another reading if all that changed since was reconciled, and no server forgot what it showed.
+// Covers one scan of all shards from beginning to end. The record is true of the entities as they were when they were
+// read. It can replace another scan if every later change was reconciled and no server lost data that the scan saw.
 class ScanRecord {
  public:
-  // `grid`: as make_grid() gives it, for so many indexes on so many shards.
+  // `grid` comes from make_grid() for `indexes` indexes on `shards` shards.
   ScanRecord(verify::DigestGrid grid, std::size_t indexes, std::uint32_t shards);
 
-  // An entity that was read, or a tombstone. Returns its place in the grid. Like the next two for any thread.
+  // Records an entity, or a tombstone, that was read. Returns its place in the grid. Any thread may call this,
+  // add_row() and invalidate().
   std::size_t add_entity(const Uuid& id);
-  // A row that it calls for.
+  // Records a row that the entity at `place` calls for.
   void add_row(std::size_t index, std::uint32_t index_shard, std::size_t place, std::uint64_t mix);
-  // An entity was there and could not be read.
+  // Records that an entity was there and could not be read.
   void invalidate() { invalid_ = true; }
 
-  // Entities that were written since the scan began; some may not have been there to be read.
+  // Records entities that were written since the scan began. The scan may have missed some, which did not exist yet.
   void add_changed(std::span<const Uuid> ids);
 
   [[nodiscard]] const verify::DigestGrid& grid() const { return grid_; }
 
-  // `present`: how many rows of entities there were in each range of the grid when the scan had ended, before the last
-  // of add_changed() was asked for. False if the scan has passed any of them over, or if another reading comes
-  // cheaper: when so much changed that most cells would have to be looked at again.
+  // `present` is the number of entity rows in each range of the grid after the scan had ended and before the list for
+  // the last add_changed() was requested. Returns false if the scan missed any of them, or if a rescan is cheaper
+  // because so much changed that most cells would need another look.
   [[nodiscard]] bool can_replace_rescan(std::span<const std::uint64_t> present) const;
 
  private:

@@ -1,4 +1,5 @@
-// Newest entities first, one scan for all indexes, rows in the order of their tables, a cursor for each index.
+// Scans the newest entities first. One scan serves all indexes, inserts rows in the order of their tables and keeps a
+// cursor for each index.
 #include "backfill/shard_fill.hpp"
 
 #include <algorithm>
@@ -21,20 +22,21 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
-constexpr std::size_t largest_transaction = 10'000;               // index rows, if they spread over few shards
-constexpr std::size_t smallest_share = 500;                       // of one index shard in a transaction
-constexpr std::size_t gathered_of_index = 8 << 20;                // bytes of rows, over all shards that are scanned
-constexpr std::size_t most_gathered = 32 << 20;                   // of all indexes
-constexpr std::size_t first_gathered = 64 << 10;                  // soon stored: a scan that always dies still gets on
+constexpr std::size_t largest_transaction = 10'000;               // index rows, if they belong to few shards
+constexpr std::size_t smallest_share = 500;                       // index rows of one index shard in a transaction
+constexpr std::size_t gathered_of_index = 8 << 20;  // bytes of rows of one index, over all shards that are scanned
+constexpr std::size_t most_gathered = 32 << 20;     // bytes of rows of all indexes
+// This is small, so that rows are stored soon and even a scan that always dies makes progress.
+constexpr std::size_t first_gathered = 64 << 10;
 constexpr std::size_t least_gathered = 256 << 10;
 constexpr auto paced_gathering = std::chrono::milliseconds(500);  // with a limited rate
 constexpr std::size_t paced_statement = 50;                       // rows
 constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto touch_every = std::chrono::seconds(5);
 
-// Memory that a row takes, about.
+// Returns the approximate memory that a row uses, in bytes.
 std::size_t size_of(const shard::IndexEntry& entry) {
-  constexpr std::size_t overhead = 32;  // of what is allocated
+  constexpr std::size_t overhead = 32;  // of each allocation
   std::size_t size = sizeof(entry) + overhead + entry.values.size() * sizeof(model::Value);
   for (const model::Value& value : entry.values) {
     const auto* const text = std::get_if<std::string>(&value);
@@ -77,7 +79,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
   });
 }
 
-// A cursor above every entity that is there, and the barrier that was taken before it was read.
+// Returns a cursor above every existing entity, and the barrier that was taken before the cursor was read.
 job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   job::JobRow row;
   row.barrier = shard::take_barrier(shards_, shard_, deadline);
@@ -119,7 +121,7 @@ std::uint64_t ShardFill::run(ScanRecord* record) {
   }
 }
 
-// Nothing stays gathered while the job is held up, or when it ends.
+// Stores all gathered rows while the job is paused and when it ends.
 void ShardFill::wait(std::size_t chunk) {
   if (job_.stopping()) {
     store_gathered();
@@ -177,7 +179,7 @@ void ShardFill::gather(shard::EntityBody& entity) {
   const std::size_t place = record_ != nullptr ? record_->add_entity(entity.id) : 0;
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
-      continue;  // an earlier run has done it
+      continue;  // an earlier run has stored this entity's rows
     }
     for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
       const auto to = shard::index_shard(targets_[i].definition, row, shard_, shards_.count());
@@ -247,7 +249,8 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
       sent_ += entries.size();
     }
   }
-  if (!blocked.empty()) {  // another row stands in the way in a UNIQUE table: only reconcile may remove it
+  // Another row conflicts in a UNIQUE table, and only reconcile may delete it.
+  if (!blocked.empty()) {
     reconcile::reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
                          reconcile::ReconcileMode::repair, deadline);
   }
@@ -299,7 +302,8 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& le
       });
     });
   }
-  if (job_.is_paced()) {  // one server after the other, so that what else goes on finds a processor
+  // One server at a time, to leave a processor to other work.
+  if (job_.is_paced()) {
     for (const auto& task : tasks) {
       task();
     }
@@ -313,8 +317,8 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& le
   return all;
 }
 
-// With a limited rate in short statements, so that the server gets to what others ask of it in between; and in one
-// transaction, since each commit keeps those of others from the disk.
+// With a limited rate, short statements let the server process other requests in between. All of them run in one
+// transaction, because each commit delays the disk writes of other commits.
 std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t to, const IndexDefinition& definition,
                                       std::span<const shard::IndexEntry> entries) const {
   if (!job_.is_paced()) {

@@ -26,61 +26,62 @@
 
 namespace looseleaf::backfill {
 
-// One index being filled.
+// One index that is being filled.
 struct FillTarget {
   IndexDefinition definition;
   std::uint64_t generation = 0;
-  std::uint64_t token = 0;  // of this run, as in its rows of the progress table
+  std::uint64_t token = 0;  // token of this run, as in its rows of the progress table
 };
 
-// Reads entities newest first, gathers the rows they call for, and inserts these in the order of their tables, which
-// costs a server half of what they cost in the order of entities. That takes some transactions; the last one of them
-// stores a cursor for each index, from which a later scan goes on. `targets` and `job` are the backfill's and outlive
-// the scan.
+// Reads the newest entities first, gathers the rows they call for, and inserts these rows in the order of their tables,
+// which costs a server half as much as the order of entities. The inserts need several transactions. The last one
+// stores a cursor for each index, and a later scan resumes from these cursors. `targets` and `job` belong to the
+// backfill and outlive the scan.
 class ShardFill {
  public:
-  // Names this process as the holder and takes the barrier, or goes on from what an earlier run left (`restart`: does
-  // not). From then on no earlier run can move a cursor.
+  // Registers this process as the holder and takes the barrier, or resumes from the cursors of an earlier run unless
+  // `restart` is true. From then on no earlier run can move a cursor.
   ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, job::Job& job,
             bool restart);
 
-  // Will it read every entity for every index, since no earlier run has done any?
+  // Returns true if this scan reads every entity for every index because no earlier run has processed any.
   [[nodiscard]] bool begins() const { return begins_; }
 
-  // Scans to the end, and puts what it reads on `record`, if there is one. Returns how many index rows were sent. What
-  // is gathered when it throws is lost, and read again by the next scan.
+  // Scans to the end and adds everything it reads to `record`, unless that is null. Returns the number of index rows
+  // sent. If it throws, the gathered rows are lost, and the next scan reads their entities again.
   std::uint64_t run(ScanRecord* record);
 
-  // Says every few seconds, to whoever wonders while this run waits, that it is alive.
+  // Updates the heartbeat in the progress table every few seconds, which shows that this run is alive while it waits.
   void touch();
 
-  // What was put before this was seen, or will be seen, by the scan; the earliest one of all its indexes.
+  // The scan has seen, or will see, every entity that was put before this stamp. It is the earliest barrier of all
+  // indexes.
   [[nodiscard]] base::Stamp barrier() const;
-  // Entities read in this run.
+  // Returns the number of entities read in this run.
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
 
  private:
-  // A cursor counts only for the generation it was stored for.
+  // A cursor is valid only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
   [[nodiscard]] std::vector<shard::EntityBody> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk);
   [[nodiscard]] job::JobRow start_anew(const base::Deadline& deadline);
-  // Indexes may have come to different positions in earlier runs: the scan starts at the highest.
+  // Earlier runs may have left the indexes at different positions. The scan starts at the highest one.
   [[nodiscard]] std::uint64_t position() const;
   void gather(shard::EntityBody& entity);
-  // Inserts what was gathered, and moves the cursors when all of it is in.
+  // Inserts the gathered rows, and moves the cursors once all of them are inserted.
   void store_gathered();
-  // What one transaction inserts: on each index shard some rows of some indexes, in order.
+  // The rows that one transaction inserts: on each index shard some rows of some indexes, in order.
   using Slice = std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::span<const shard::IndexEntry>>>>;
   [[nodiscard]] std::vector<Slice> sorted_slices();
   [[nodiscard]] std::vector<job::JobRow> moved_cursors() const;
   void store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors);
-  // Under the shared fence. Returns in whose way another row stands.
+  // Runs under the shared fence. Returns the ids of entities whose rows conflict with another row.
   std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
   void lock_fence(sql::Connection& connection);
   void advance(sql::Connection& connection, const std::vector<job::JobRow>& cursors) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice);
-  // Returns in whose way another row stands.
+  // Returns the ids of entities whose rows conflict with another row.
   [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, std::uint32_t to,
                                            const IndexDefinition& definition,
                                            std::span<const shard::IndexEntry> entries) const;
@@ -93,9 +94,9 @@ class ShardFill {
   const std::vector<FillTarget>& targets_;
   job::Job& job_;
   std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point stored_ = touched_;  // when what was gathered was inserted
+  std::chrono::steady_clock::time_point stored_ = touched_;  // when gathered rows were last inserted
   std::vector<job::JobRow> rows_;                            // one for each target, as stored
-  std::uint64_t epoch_ = 0;                                  // of the catalog that was last checked
+  std::uint64_t epoch_ = 0;                                  // epoch of the catalog that was last checked
   std::size_t chunk_ = 500;                                  // entities
   std::uint64_t entities_ = 0, sent_ = 0;
   bool begins_ = true;
@@ -105,10 +106,10 @@ class ShardFill {
     shard::RowsByShard rows;
     std::size_t bytes = 0;  // of memory
     std::uint64_t entities = 0;
-    std::uint64_t added_id = 0;  // of the last of them
+    std::uint64_t added_id = 0;  // of the last of these entities
   };
-  Gathered gathered_;   // and not stored yet
-  std::size_t enough_;  // bytes, to be stored
+  Gathered gathered_;   // not stored yet
+  std::size_t enough_;  // bytes at which gathered rows are stored
 };
 
 }  // namespace looseleaf::backfill

@@ -1,4 +1,5 @@
-// clean once, or for good: what changed every second, tombstones every minute, everything every day or so.
+// Runs clean once, or forever. It repairs recent changes every second, purges tombstones every minute, and checks
+// everything about once a day.
 #include "clean/clean.hpp"
 
 #include <algorithm>
@@ -18,13 +19,14 @@ using Clock = std::chrono::steady_clock;
 constexpr auto nap = std::chrono::milliseconds(100);
 constexpr auto between_passes = std::chrono::seconds(1);
 constexpr auto between_purges = std::chrono::minutes(1);
-constexpr auto longest_purge = std::chrono::seconds(2);  // before the next pass, which must not wait for long
+// This limits the delay of the next pass, which must not wait for long.
+constexpr auto longest_purge = std::chrono::seconds(2);
 constexpr auto between_claims = std::chrono::seconds(2);
 constexpr auto after_failed_sweep = std::chrono::minutes(1);
 
 enum class Kind { pass, sweep };
 
-// `failure`: null if there was none.
+// `failure` is null if the pass or sweep succeeded.
 void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Error* failure) {
   if (failure && failure->code() != ErrorCode::interrupted) {
     cleaner.count_failure(*failure);
@@ -51,7 +53,7 @@ CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobCo
   return cleaner.report();
 }
 
-// Goes on until it is told to stop.
+// Cleans until the caller asks it to stop.
 class Follower {
  public:
   Follower(shard::Shards& shards, const CleanOptions& options, JobControl& control)
@@ -74,13 +76,13 @@ class Follower {
         if (error.code() != ErrorCode::busy) {
           throw;
         }
-        cleaner_.reset();  // another process took our place while we were cut off or asleep
+        cleaner_.reset();  // another process took over while this one was disconnected or suspended
       }
     }
   }
 
  private:
-  // A shard that is down keeps our name, but not us from ending.
+  // A shard that is down keeps this process's name as the holder, but that must not prevent the end.
   void release() {
     try {
       cleaner_->release();
@@ -119,7 +121,7 @@ class Follower {
     }
   }
 
-  // What a cleaner that runs for good must outlive.
+  // Returns true for errors that a permanent cleaner must survive.
   static bool passes(const Error& error) {
     return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::outcome_unknown ||
            error.code() == ErrorCode::server || error.code() == ErrorCode::corrupt;
@@ -147,7 +149,7 @@ class Follower {
     report(*cleaner_, options_, kind, failure);
   }
 
-  // Beside the passes, which must not wait for it.
+  // Runs beside the passes, which must not wait for a sweep.
   void sweep_now_and_then(const std::stop_token& stop) {
     for (Clock::time_point next = Clock::now(); !stop.stop_requested(); std::this_thread::sleep_for(nap)) {
       if (Clock::now() < next) {
@@ -162,7 +164,7 @@ class Follower {
         const Error failure = known ? *known
                                     : Error(ErrorCode::unavailable, "some changes could not be checked",
                                             {{"reason", error.what()}}, "wait; the check is retried in a minute");
-        if (passes(failure)) {  // else pass() meets it too
+        if (passes(failure)) {  // pass() encounters any other failure too
           tell(Kind::sweep, &failure);
         }
         next = Clock::now() + std::min<Clock::duration>(options_.full_every, after_failed_sweep);
@@ -174,7 +176,7 @@ class Follower {
   const CleanOptions& options_;
   JobControl& control_;
   std::optional<Cleaner> cleaner_;
-  std::mutex mutex_;  // one report at a time
+  std::mutex mutex_;  // allows one report at a time
 };
 
 }  // namespace

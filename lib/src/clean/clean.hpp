@@ -1,4 +1,4 @@
-// The continuous repair: reconcile what changed since the last pass, and purge settled tombstones.
+// The continuous repair: it reconciles the changes since the last pass, and purges settled tombstones.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
@@ -7,7 +7,7 @@
 
 namespace looseleaf::clean {
 
-// See Datastore::clean. One cleaner at a time for each cluster.
+// See Datastore::clean. Each cluster can have only one cleaner at a time.
 CleanReport clean(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
 }  // namespace looseleaf::clean

@@ -1,4 +1,4 @@
-// The watermark of each shard moves by the barrier, so that nothing is passed over.
+// Each shard has a watermark, which a pass moves to its barrier, so that no change is missed.
 #include "clean/cleaner.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace looseleaf::clean {
 namespace {
 
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
-constexpr std::size_t most_looked_at = 2000;  // entities at once, in search of tombstones
+constexpr std::size_t most_looked_at = 2000;  // entities that one search for tombstones reads
 
 }  // namespace
 
@@ -43,7 +43,8 @@ job::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job)
   });
 }
 
-// Written only now that everything below it was looked at; a crash repeats some of it.
+// A caller writes the watermark only after it has checked everything below it. A crash before that only repeats some
+// work.
 void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
                               const std::string& holder) {
   job::JobRow row;
@@ -69,10 +70,10 @@ void Cleaner::clean_changed(std::uint32_t shard) {
   const auto started = Clock::now();
   const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
   if (!named_[shard]) {
-    write_watermark(shard, "clean", from);  // names us to a second cleaner
+    write_watermark(shard, "clean", from);  // names this process to a second cleaner
     named_[shard] = 1;
     find_lag(shard, from);
-  } else if (!has_changed(shard, from)) {  // what is in flight stays to be seen above the watermark
+  } else if (!has_changed(shard, from)) {  // writes in flight will have stamps above the watermark
     settle(shard, started);
     return;
   }
@@ -97,7 +98,7 @@ void Cleaner::settle(std::uint32_t shard, Clock::time_point until) {
   settled_[shard] = until;
 }
 
-// What an earlier cleaner has left.
+// Computes the lag that an earlier cleaner has left.
 void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
   if (watermark == base::Stamp{}) {
     return;
@@ -113,7 +114,7 @@ void Cleaner::count_checked(std::uint64_t entities) {
   report_.checked += entities;
 }
 
-// Few ids at a time: when it is stopped in between, all that was done is counted.
+// Repairs few ids at a time, so that an interruption in between loses no counts.
 void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
   const reconcile::ReconcileReport mended =
       reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
@@ -134,7 +135,7 @@ void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span
   }
 }
 
-// An index that is building lacks rows by nature.
+// Only a ready index deserves the warning, because an index that is building lacks rows by nature.
 void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
   shards_.warnings().give(
       {"rows were missing from a ready index and were inserted",
@@ -152,7 +153,7 @@ void Cleaner::sweep() {
   for (const auto& [place, count] : found.counts) {
     for (const auto& [kind, mended] : count.mended) {
       if (kind == FindingKind::missing) {
-        warn_of_missing(place.first, place.second);  // only what is ready is verified
+        warn_of_missing(place.first, place.second);  // the verification covers only ready indexes
       }
       const std::lock_guard lock(mutex_);
       report_.mended[kind] += mended;
@@ -171,7 +172,7 @@ bool Cleaner::purge(Clock::time_point until) {
   return all;
 }
 
-// A backfill that died when its index was ready leaves its cursor, which would hold up purging for good.
+// A backfill that died when its index was already ready leaves its cursor, which would block purging forever.
 void Cleaner::forget_ended_backfills(std::uint32_t shard) {
   const auto jobs = shard::with_shard(shards_, shard, shards_.deadline(),
                                       [](sql::Connection& connection) { return job::read_jobs(connection); });
@@ -191,7 +192,8 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
   });
 }
 
-// A day ago, or when a running backfill began, or how far this or another job has looked.
+// Returns the earliest of these times: one day ago, the start of a running backfill, and the barrier up to which this
+// or another job has checked.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
     base::Stamp before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
@@ -205,7 +207,7 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   });
 }
 
-// The watermark goes along, so that whoever comes after a crash does not begin anew.
+// The watermark moves along with the purge, so that after a crash another cleaner does not start over.
 bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   constexpr auto between_watermarks = std::chrono::seconds(1);
   const base::Stamp before = purge_before(shard);

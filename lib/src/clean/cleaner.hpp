@@ -1,4 +1,4 @@
-// What a clean does, piece by piece; clean.cpp says when.
+// The single tasks of clean; clean.cpp schedules them.
 #pragma once
 
 #include <chrono>
@@ -18,22 +18,22 @@
 
 namespace looseleaf::clean {
 
-// The one cleaner of a cluster. pass() and sweep() may run in two threads at once; everything else is for one.
+// The only cleaner of a cluster. pass() and sweep() may run in two threads at once. The other functions are not
+// thread-safe.
 class Cleaner {
  public:
   // Throws Error(busy), naming the holder, if another process cleans.
   Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
-  // Reconciles what changed since the last pass, most recent first, on all shards at once. A shard that fails does not
-  // keep the others from being finished; the first failure is thrown then. Throws Error(interrupted) when asked to
-  // stop.
+  // Reconciles the changes since the last pass on all shards at once, most recent first. If a shard fails, the others
+  // still finish, and then pass() throws the first failure. Throws Error(interrupted) when asked to stop.
   void pass();
-  // Verifies everything and mends what is found, orphans too: what a put left that died before its commit.
+  // Verifies everything and repairs the findings, including orphans: rows left by a put that died before its commit.
   void sweep();
-  // Forgets what backfills left that were killed at their very end, and purges the tombstones that are old enough,
-  // until `until` or a little longer. False if there may be more: the next call goes on.
+  // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough.
+  // Runs until `until` or a little longer. Returns false if there may be more, and the next call continues from there.
   bool purge(std::chrono::steady_clock::time_point until);
-  // Says on all shards that nobody cleans any more.
+  // Marks on all shards that no process cleans any more.
   void release();
 
   [[nodiscard]] CleanReport report();
@@ -56,26 +56,26 @@ class Cleaner {
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
   [[nodiscard]] bool is_building(const job::JobRow& backfill);
-  // How far the purge of a shard has come.
+  // The progress of the purge on one shard.
   struct Purging {
     shard::StampPlace place;
-    bool all_settled = true;  // before it
+    bool all_settled = true;  // true if all tombstones before `place` are settled
   };
-  // Stamps of tombstones that nothing needs any more are below it.
+  // Returns the stamp below which nothing needs tombstones any more.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
   bool purge_settled(std::uint32_t shard, Clock::time_point until);
-  // Returns whether nothing is left to be done about them.
+  // Returns true if these tombstones need no more work.
   bool purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before);
 
   shard::Shards& shards_;
   const CleanOptions& options_;
   job::Job job_;
   const std::uint64_t token_;                    // of the lock
-  std::vector<char> named_;                      // by shard: this process stands as the holder in its watermark's row
-  std::vector<std::optional<Purging>> purging_;  // by shard: a purge that has not come to its end
-  std::mutex mutex_;                             // guards what follows
+  std::vector<char> named_;                      // by shard: this process is the holder in the row of the watermark
+  std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
+  std::mutex mutex_;                             // guards the members below
   CleanReport report_;
-  std::vector<Clock::time_point> settled_;  // by shard: every change before this was looked at
+  std::vector<Clock::time_point> settled_;  // by shard: every change before this time was checked
 };
 
 }  // namespace looseleaf::clean

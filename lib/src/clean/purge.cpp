@@ -1,4 +1,4 @@
-// Purging tombstones.
+// Purges tombstones.
 #include "clean/purge.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Purging tombstones: the only code that removes entity rows.
+// Purges tombstones. No other code deletes entity rows.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ namespace looseleaf::clean {
 
 struct Tombstones {
   std::vector<Uuid> ids;                  // in the order of their stamps
-  std::optional<shard::StampPlace> next;  // where to look for more; absent if there are no more
+  std::optional<shard::StampPlace> next;  // where the next search starts; absent if there are no more
 };
 
-// Those among the next `entities` of a shard behind a place that have stamps below `before`. Of any kind: to find
-// tombstones each is looked at, and a store has many more entities than it has those.
+// Reads the next `entities` entities of a shard behind a place and returns the tombstones among them whose stamps are
+// below `before`. The limit counts entities of any kind, because the search reads each of them and a store has many
+// more entities than tombstones.
 [[nodiscard]] Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const shard::StampPlace& behind,
                                          base::Stamp before, std::size_t entities);
 
@@ -29,13 +30,13 @@ constexpr std::size_t purge_batch = 200;  // ids
 
 struct Purged {
   std::uint64_t removed = 0;
-  bool all_settled = true;  // false: of some an index row is left
+  bool all_settled = true;  // false: an index row of some tombstone is left
 };
 
-// Removes those of some ids of one shard, purge_batch at most, that are tombstones with stamps below `before` and of
-// which no index row is left, each under its row lock: nobody can put the entity while its rows are looked for, and
-// one that was put and deleted since it was found is not old. If a checkpoint of the job throws, nothing
-// is removed.
+// Deletes some tombstones of one shard; `ids` has at most purge_batch ids. A tombstone is deleted only if its stamp is
+// below `before` and none of its index rows is left. Each one is checked under its row lock. Thus no put can store the
+// entity while its rows are searched, and an entity that was put and deleted again since the search has a recent stamp
+// and is kept. If a checkpoint of the job throws, nothing is deleted.
 Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before);
 
 }  // namespace looseleaf::clean

@@ -1,4 +1,4 @@
-// One run of a long job: how it is stopped, held back and followed, and how it keeps its locks.
+// One run of a long job: it can be stopped, throttled and observed, and it keeps its locks alive.
 #include "job/job.hpp"
 
 #include <utility>
@@ -98,7 +98,7 @@ void Job::check() {
     throw Error(shared_->stopped);
   }
   if (failure_) {
-    std::rethrow_exception(failure_);  // the first failure is what the caller gets to see
+    std::rethrow_exception(failure_);  // the caller sees the first failure
   }
   for (const auto& lock : shared_->locks) {
     lock->keep_alive();

@@ -1,4 +1,4 @@
-// One run of a long job: how it is stopped, held back and followed, and how it keeps its locks.
+// One run of a long job: it can be stopped, throttled and observed, and it keeps its locks alive.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@
 
 namespace looseleaf::job {
 
-// For all threads of one run. A run works through phases ("backfill", "reconcile", ...), and counts in each, for every
-// shard, how far it is. `shards` and `control` outlive it.
+// Thread-safe: all threads of a run share one object. A run has phases ("backfill", "reconcile", ...) and counts its
+// progress in each phase by shard. `shards` and `control` outlive it.
 class Job {
  private:
   struct Shared;
@@ -40,58 +40,59 @@ class Job {
     std::list<std::function<void()>>::iterator place_;
   };
 
-  // `stopped` is thrown by a checkpoint once the caller asks the job to stop. Throws Error(usage) if `throttle` cannot
-  // be applied to this cluster.
+  // A checkpoint throws `stopped` once the caller asks the job to stop. Throws Error(usage) if `throttle` cannot be
+  // applied to this cluster.
   Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view phase, Error stopped);
-  // A part of a job that runs beside the rest of it, with a pace and counts of its own. It stops when the whole does,
-  // and keeps the locks of the whole.
+  // A part of a job that runs in parallel with the rest, with its own pace and counts. It stops together with `whole`
+  // and keeps the locks of `whole` alive.
   Job(Job& whole, const Throttle& throttle, std::string_view phase);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   // Takes the lock of a job and keeps it until the run ends. Throws Error(busy), naming the holder, if another process
-  // has it.
+  // has the lock.
   JobLock& take_lock(const std::string& name, const std::string& table);
-  // As long as the result lives, calls `keep_alive` at every checkpoint; it may throw to end the run.
+  // Calls `keep_alive` at every checkpoint as long as the result lives. `keep_alive` may throw to end the run.
   [[nodiscard]] KeepAlive keep_alive_with(std::function<void()> keep_alive);
 
-  // Begins a phase: nothing of it is done on any shard.
+  // Begins a phase and resets the progress of all shards.
   void begin(std::string_view phase);
-  // About how much a shard has to do in this phase, and what was done of it before this run.
+  // Sets the approximate amount of work of a shard in this phase, and the amount that earlier runs have done.
   void expect(std::uint32_t shard, std::uint64_t estimate, std::uint64_t done = 0);
-  // So much more is done.
+  // Adds `more` to the progress of a shard.
   void advance(std::uint32_t shard, std::uint64_t more);
 
-  // To be called every second or so between chunks of work. Throws if the caller asked the job to stop, if a lock was
-  // lost, or if another shard failed in for_each_shard(); else reports the progress of `shard`.
+  // Call this about every second between chunks of work. Throws if the caller asked the job to stop, if a lock was
+  // lost, or if another shard failed in for_each_shard(). Otherwise reports the progress of `shard`.
   void checkpoint(std::uint32_t shard);
-  // The same for work that belongs to no shard: reports nothing.
+  // A checkpoint for work that belongs to no shard. It reports no progress.
   void checkpoint();
-  // Has the caller asked the job to stop? The next checkpoint throws then.
+  // Returns true if the caller asked the job to stop. The next checkpoint then throws.
   [[nodiscard]] bool stopping() const { return shared_->control.stop.load(); }
 
-  // Returns when `more` entities or rows may be dealt with, and is a checkpoint meanwhile. While the job is held up,
-  // `on_hold` is called before each of these, with the reason; the reason is empty if only the rate is limited.
+  // Returns when the job may process `more` entities or rows, and makes checkpoints while it waits. Before each
+  // checkpoint during a wait, it calls `on_hold` with the reason, which is empty if only the rate limit causes the
+  // wait.
   void pace(std::uint32_t shard, std::uint64_t more,
             const std::function<void(const std::string& reason)>& on_hold = {});
-  // Is the rate limited?
+  // Returns true if the rate is limited.
   [[nodiscard]] bool is_paced() const { return throttling_.paces(); }
-  // How many entities to deal with at once, so that a limited rate leaves others room.
+  // Returns the number of entities to process at once, so that a limited rate leaves room for other work.
   [[nodiscard]] std::size_t limit_chunk(std::size_t chunk) const { return throttling_.limit_chunk(chunk); }
-  // To be held while a chunk is dealt with: with a limited rate one thread at a time does, so that others find a
-  // processor.
+  // Hold the result while processing a chunk. With a limited rate only one thread at a time can hold it, which leaves
+  // processors to other work.
   [[nodiscard]] std::unique_lock<std::mutex> turn() { return throttling_.turn(); }
 
-  // Runs `work` for every shard at once and returns when all have ended. When one fails, the others end at their next
-  // checkpoint, and its error is thrown.
+  // Runs `work` for every shard at once and returns when all have ended. If one fails, the others end at their next
+  // checkpoint, and this function throws the error of the failed one.
   void for_each_shard(const std::function<void(std::uint32_t shard)>& work);
 
  private:
-  // What a part has in common with the whole.
+  // State that a part shares with the whole job.
   struct Shared {
     JobControl& control;
     const Error stopped;
-    std::mutex mutex;  // guards what follows, and calls of on_progress
+    std::mutex mutex;  // guards the members below, and calls of on_progress
     std::vector<std::unique_ptr<JobLock>> locks;
     std::list<std::function<void()>> keep_alive;
   };
@@ -106,7 +107,7 @@ class Job {
   shard::Shards& shards_;
   const std::shared_ptr<Shared> shared_;
   Throttling throttling_;
-  std::string phase_;           // guarded by the shared mutex, as the next two are
+  std::string phase_;           // guarded by the shared mutex, as are the next two members
   std::vector<Count> counts_;   // by shard, in this phase
   std::exception_ptr failure_;  // of a shard in for_each_shard()
 };

@@ -18,8 +18,8 @@ namespace {
 constexpr const char* columns =
     "job, table_name, generation, position, barrier, detail, token, holder, since, heartbeat, done, estimate";
 
-// The client library counts whole seconds, rounded up: a connection made with no more than this left cuts off a
-// statement that waits for a second.
+// The client library counts timeouts in whole seconds, rounded up. A connection that was made with at most this much
+// time left therefore aborts a statement that waits for a second.
 constexpr auto no_time_to_wait = std::chrono::seconds(1);
 constexpr auto short_wait = std::chrono::milliseconds(100);
 
@@ -52,18 +52,18 @@ std::string key(const std::string& job, const std::string& table) {
   return fmt::format("job = {} AND table_name = {}", sql::text_literal(job), sql::text_literal(table));
 }
 
-// Locks are named server-wide and 64 characters long at most.
+// Lock names are server-wide and have at most 64 characters.
 std::string name_of_lock(const shard::Shards& shards, const std::string& job, const std::string& table) {
   return fmt::format("looseleaf.{:016x}",
                      base::fnv1a(shards.cluster().shards.front().database + '\n' + job + '\n' + table));
 }
 
-// The connection that holds a lock.
+// Returns the id of the connection that holds a lock.
 std::optional<std::string> session_with_lock(sql::Connection& connection, const std::string& name) {
   return connection.query(fmt::format("SELECT IS_USED_LOCK('{}')", name)).cell(0, 0);
 }
 
-// The job whose lock is held by whoever writes rows of this one.
+// Returns the job whose lock protects the rows of this job.
 std::string locked_as(const std::string& job) {
   if (job == "create" || job == "drop") {
     return "catalog";
@@ -71,7 +71,8 @@ std::string locked_as(const std::string& job) {
   return job == "purge" ? "clean" : job;
 }
 
-// The row that names who holds the lock of a job: its own, or, for changes of the catalog, the intent.
+// Returns the row that names the holder of a job's lock. It is the job's own row or, for changes of the catalog, the
+// intent.
 std::optional<JobRow> holder_row(sql::Connection& connection, const std::string& job, const std::string& table) {
   for (const JobRow& row : read_jobs(connection)) {
     if (row.table == table && locked_as(row.job) == job) {
@@ -109,7 +110,7 @@ void write_job(sql::Connection& connection, const JobRow& row) {
 }
 
 bool advance_job(sql::Connection& connection, const JobRow& row) {
-  // The row is locked first: an UPDATE that changes nothing affects 0 rows whether or not the token matches.
+  // This locks the row first, because an UPDATE that changes nothing affects 0 rows whether or not the token matches.
   const sql::Result held = connection.query(
       fmt::format("SELECT token FROM looseleaf_progress WHERE {} FOR UPDATE", key(row.job, row.table)));
   if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
@@ -170,8 +171,8 @@ JobLock::JobLock(shard::Shards& shards, std::string job, std::string table)
   acquire();
 }
 
-// A server may notice late that a connection was closed, and would refuse whoever comes next until then. One that
-// answers nobody is not asked.
+// Releases the lock explicitly, because a server may notice late that a connection was closed and would refuse the next
+// process until then. A server that does not answer is not asked.
 JobLock::~JobLock() {
   if (!lease_) {
     return;
@@ -186,8 +187,8 @@ JobLock::~JobLock() {
   }
 }
 
-// Before it another one, which nobody else asks for: whoever holds that is a former session of ours. Its server may
-// take a moment to free one lock after the other.
+// Takes another lock first, which only this object requests. If that lock is taken, the holder is a lost session of
+// this object. A server may need a moment to free one lock after the other.
 bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) const {
   if (!get_named_lock(connection, own_name_, deadline)) {
     end_former_session(connection);
@@ -200,8 +201,8 @@ bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) 
   return get_named_lock(connection, name_, deadline);
 }
 
-// A server that has not noticed that a connection was lost keeps its session, and with it the locks, until the session
-// has been idle for its wait_timeout.
+// Ends a lost session. A server that has not noticed a lost connection keeps its session, and thus the locks, until the
+// session has been idle for its wait_timeout.
 void JobLock::end_former_session(sql::Connection& connection) const {
   const auto former = session_with_lock(connection, own_name_);
   if (!former) {
@@ -212,11 +213,11 @@ void JobLock::end_former_session(sql::Connection& connection) const {
   } catch (const sql::ServerError& error) {
     if (error.retryable()) {
       throw;
-    }  // else it has ended meanwhile, or is waited for
+    }  // otherwise the session has ended already, or the caller waits for its end
   }
 }
 
-// A session that asked for a lock is never given back: it may have it, or get it yet.
+// A session that requested a lock never goes back to the pool, because it may hold the lock or still get it.
 void JobLock::acquire() {
   const base::Deadline deadline = shards_.deadline();
   sql::with_retries(deadline, [&] {
@@ -249,7 +250,7 @@ Error JobLock::held_by_another(sql::Connection& connection) const {
     context.emplace_back("holder", row->holder);
     context.emplace_back("since", row->since + " UTC");
     context.emplace_back("heartbeat", row->heartbeat + " UTC");
-  } else if (session) {  // it has only begun
+  } else if (session) {  // the other process has not written its row yet
     context.emplace_back("connection", *session + " on shard 0's server");
   }
   return {ErrorCode::busy, "another process is running this job", context,
@@ -262,7 +263,7 @@ void JobLock::keep_alive() {
     return;
   }
   asked_ = now;
-  if (!lease_) {  // it could not be taken anew when the connection was lost
+  if (!lease_) {  // an earlier attempt to retake the lock after a lost connection failed
     acquire();
     return;
   }

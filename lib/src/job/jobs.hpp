@@ -1,4 +1,4 @@
-// Long jobs: who holds one, and how far it is on each shard (the table looseleaf_progress).
+// Long jobs: the holder of each job and its progress on each shard (the table looseleaf_progress).
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@
 
 namespace looseleaf::job {
 
-// What a job left on one shard. Only the job's own code gives meaning to position, barrier and detail.
+// The row of a job on one shard. Only the job's own code defines the meaning of position, barrier and detail.
 struct JobRow {
-  std::string job;    // "create", "drop", "backfill", "clean"
+  std::string job;    // "create", "drop", "backfill", "clean" or "purge"
   std::string table;  // an index, or empty
   std::uint64_t generation = 0;
   std::optional<std::uint64_t> position;
@@ -24,7 +24,7 @@ struct JobRow {
   std::string detail;
   std::uint64_t token = 0;
   std::string holder;
-  std::string since, heartbeat;  // as DATETIME(6) prints them, UTC
+  std::string since, heartbeat;  // in UTC, formatted like DATETIME(6)
   std::uint64_t done = 0, estimate = 0;
 };
 
@@ -32,41 +32,43 @@ struct JobRow {
                                              const std::string& table);
 [[nodiscard]] std::vector<JobRow> read_jobs(sql::Connection& connection);
 
-// Writes a row for a new run of the job, in place of any other run's; stamps since and heartbeat.
+// Writes a row for a new run of the job and replaces the row of any other run. Sets `since` and `heartbeat` to the
+// server's time.
 void write_job(sql::Connection& connection, const JobRow& row);
-// Moves a run on. False if the row is no longer held with this token: another run took the job over.
+// Stores the progress of a run. Returns false if the row no longer has this token, because another run took the job
+// over.
 [[nodiscard]] bool advance_job(sql::Connection& connection, const JobRow& row);
-// Says that a run is alive although it does not move on.
+// Updates the heartbeat, which shows that a run is alive although it makes no progress.
 void touch_job(sql::Connection& connection, const JobRow& row);
 void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 
-// Whether a process is at work on the job that such a row is about; asked on a connection to shard 0.
+// Returns true if a process is running the job that such a row describes. `connection` must lead to shard 0.
 [[nodiscard]] bool is_under_way(const shard::Shards& shards, sql::Connection& connection, const std::string& job,
                                 const std::string& table);
 
-// Gets a named lock for the connection's session, for which it waits a second; near the deadline, where a connection
-// may be cut off by then, a tenth of one. False if another session has it.
+// Gets a named lock for the connection's session. Waits for one second or, near the deadline, when the connection's own
+// timeout could abort the wait, for a tenth of a second. Returns false if another session has the lock.
 [[nodiscard]] bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline);
 
-// "host pid 123", for people.
+// Returns "host pid 123", for messages.
 [[nodiscard]] std::string this_process();
 
-// The right to run a job on this cluster: a named lock on shard 0's server, given back at the end, and freed by the
-// server itself once it notices that its holder has died. A holder that was only asleep finds its token replaced in
-// looseleaf_progress when it goes on.
+// The right to run a job on this cluster. It is a named lock on shard 0's server. The destructor releases it, and the
+// server itself frees it once it notices that the holder has died. A holder that was only suspended finds its token
+// replaced in looseleaf_progress when it continues.
 class JobLock {
  public:
-  // Throws Error(busy), naming the holder, if another process has it.
+  // Throws Error(busy), naming the holder, if another process has the lock.
   JobLock(shard::Shards& shards, std::string job, std::string table);
   ~JobLock();
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
 
   [[nodiscard]] std::uint64_t token() const { return token_; }
-  // To be called at least every half minute (asks the server once a second at most); takes the lock anew if the
-  // connection was lost, also where the server has not noticed that. Throws Error(busy) if another process got it
-  // meanwhile.
+  // Call this at least every 30 s; it queries the server at most once a second. It takes the lock again if the
+  // connection was lost, even if the server has not noticed the loss. Throws Error(busy) if another process got the
+  // lock meanwhile.
   void keep_alive();
 
  private:

@@ -1,4 +1,4 @@
-// Rate, load, lag and the file that pauses.
+// Limits a job by its rate, the servers' load, the replicas' lag and a file that pauses it.
 #include "job/throttling.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto look_every = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
-// With a limited rate: what is done at once keeps others from the servers for as long, here two milliseconds or so.
+// With a limited rate, one chunk keeps other work from the servers for its whole duration, which is about two
+// milliseconds here.
 constexpr std::uint64_t chunks_a_second = 400;
 constexpr std::uint64_t smallest_chunk = 50, largest_chunk = 1000;
 constexpr auto most_made_good = std::chrono::milliseconds(500);
@@ -106,7 +107,8 @@ std::string Throttling::late_replica() {
   return {};
 }
 
-// A replica that cannot be asked may be as late as it likes. Whether it may be asked at all is another matter.
+// Explains why a replica counts as late, or returns an empty string. An unreachable replica counts as late, because
+// its lag is unknown. This function throws other errors, for example a missing permission to query the replica.
 std::string Throttling::lateness(std::uint32_t shard, std::size_t n) {
   auto& connection = replicas_[{shard, n}];
   try {

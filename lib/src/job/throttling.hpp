@@ -1,4 +1,4 @@
-// Holding long jobs back while servers or their replicas have enough to do.
+// Throttles long jobs while the servers are busy or their replicas are late.
 #pragma once
 
 #include <chrono>
@@ -15,32 +15,32 @@
 
 namespace looseleaf::job {
 
-// For all threads of one job.
+// Thread-safe: all threads of one job share one object.
 class Throttling {
  public:
-  // Called every 100 ms or so while a job waits, with the reason, which is empty if only max_rate is in the way. Throws
-  // to stop the job.
+  // Called about every 100 ms while a job waits, with the reason, which is empty if only max_rate causes the wait. It
+  // may throw to stop the job.
   using WhileWaiting = std::function<void(const std::string& reason)>;
 
-  // Throws Error(usage) if max_lag is asked for and the cluster file names no replica.
+  // Throws Error(usage) if max_lag is set and the cluster file names no replica.
   Throttling(shard::Shards& shards, const Throttle& limits);
 
-  // Returns when `entities` more may be dealt with. What came late by half a second or less is made good: what comes
-  // after it need not wait until the rate is reached again.
+  // Returns when the job may process `entities` more. A delay of up to half a second is compensated: the following
+  // calls wait less until the job has reached the rate again.
   void wait(std::uint64_t entities, const WhileWaiting& while_waiting);
 
-  // Is there a limit of the rate?
+  // Returns true if the rate is limited.
   [[nodiscard]] bool paces() const { return limits_.max_rate != 0; }
-  // How many entities to deal with at once, so that a limited rate leaves others room.
+  // Returns the number of entities to process at once, so that a limited rate leaves room for other work.
   [[nodiscard]] std::size_t limit_chunk(std::size_t chunk) const;
-  // To be held while a chunk is dealt with: with a limit of the rate one thread at a time does, so that what else goes
-  // on finds a processor.
+  // Hold the result while processing a chunk. With a limited rate only one thread at a time can hold it, which leaves
+  // processors to other work.
   [[nodiscard]] std::unique_lock<std::mutex> turn();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Why nothing may be done now; empty if nothing is in the way. Asks servers once a second at most.
+  // Returns the reason why the job must wait, or an empty string. Queries the servers at most once a second.
   std::string obstacle();
   std::string look();
   std::string busy_server();

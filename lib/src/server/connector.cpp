@@ -1,4 +1,4 @@
-// Opens connections as the cluster file, the option files and the caller say.
+// Opens connections with the settings from the cluster file, the option files and the caller.
 #include "server/connector.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int er_access_denied = 1045;
 
-// A lock wait ends after 2 s; what takes longer than this is a server that hangs.
+// A lock wait ends after 2 s, so a server that takes longer than this hangs.
 constexpr auto longest_index_write = std::chrono::milliseconds(3500);
 constexpr std::chrono::milliseconds shortest_patience = std::chrono::seconds(3);
 
@@ -73,8 +73,8 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
   return std::make_unique<sql::Connection>(connect);
 }
 
-// Half of the timeout, so that time is left to try another connection when a server falls silent. But at least as long
-// as servers wait for locks, because a server that waits for a lock is not silent.
+// Returns half of the timeout, so that time is left to try another connection when a server stops responding. The
+// minimum is the lock wait timeout of the servers, because a server that waits for a lock does not hang.
 std::chrono::milliseconds Connector::longest_statement(Purpose purpose) const {
   const auto half = std::max(options_.timeout / 2, shortest_patience);
   switch (purpose) {

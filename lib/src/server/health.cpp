@@ -1,4 +1,4 @@
-// Whether a shard answers, so that a dead one is waited for once and not by every batch.
+// Tracks whether a shard answers, so that the process waits for a dead shard once and not in every batch.
 #include "server/health.hpp"
 
 #include "base/deadline.hpp"

@@ -1,4 +1,4 @@
-// Whether a shard answers, so that a dead one is waited for once and not by every batch.
+// Tracks whether a shard answers, so that the process waits for a dead shard once and not in every batch.
 #pragma once
 
 #include <chrono>
@@ -9,36 +9,37 @@
 
 namespace looseleaf::server {
 
-// What is known of one shard. A shard is failing from its first failure until it answers. A shard that has been failing
-// for a whole timeout is given up: from then on it is tried once every few seconds, and every other use of it fails at
-// once. Thread-safe.
+// The known state of one shard. A shard is failing from its first failure until it answers. After a shard has been
+// failing for a whole timeout, it is given up: from then on the process tries it once every few seconds, and every
+// other use of it fails immediately. Thread-safe.
 class Health {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `failure` is absent if it was not in connecting.
+  // `failure` is absent if the failure did not happen while connecting.
   void failed(Clock::time_point since, const std::optional<sql::ServerError>& failure = {});
   void answered();
 
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
-  // What is left of the `patience` that the shard is waited with.
+  // Returns the rest of the time, `patience`, for which the process waits for the shard.
   [[nodiscard]] std::chrono::milliseconds time_left(std::chrono::milliseconds patience) const;
 
-  // After an attempt that failed: notes its time, and returns whether the shard is given up.
+  // Call this after a failed attempt. It records the attempt's time and returns true if the shard is to be given up.
   [[nodiscard]] bool attempted(std::chrono::milliseconds timeout);
-  // Gives the shard up, with the error that every use of it gets until it is tried again.
+  // Gives the shard up. Every use of it gets the error `why` until the shard is tried again.
   void give_up(const sql::ServerError& why);
-  // That error; absent if the shard may be tried now.
+  // Returns the error passed to give_up(); absent if the shard may be tried now.
   [[nodiscard]] std::optional<sql::ServerError> refusal() const;
 
-  // Why the shard fails, if nobody was told yet since it began to; from then on somebody was.
+  // Returns the reason why the shard fails if no call has returned it since the failures began. Later calls return
+  // nothing.
   [[nodiscard]] std::optional<sql::ServerError> untold_failure();
 
  private:
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
-  std::optional<sql::ServerError> failure_;   // the last one in connecting
-  std::optional<sql::ServerError> given_up_;  // why
+  std::optional<sql::ServerError> failure_;   // the last failure to connect
+  std::optional<sql::ServerError> given_up_;  // the reason why the shard was given up
   bool told_ = false;
   Clock::time_point tried_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t max_idle = 8;  // connections for each purpose
 
-// Well below the session's wait_timeout of 30 s: the server has not closed it.
+// This is well below the session's wait_timeout of 30 s, so the server has not closed the connection.
 constexpr auto max_idle_time = std::chrono::seconds(20);
 
 }  // namespace
@@ -41,7 +41,7 @@ void Pool::give_back(Purpose purpose, std::unique_ptr<sql::Connection> connectio
 }
 
 void Pool::empty() {
-  decltype(idle_) closed;  // outlives the lock, so that nobody waits while connections are closed
+  decltype(idle_) closed;  // outlives the lock, so that no thread waits while connections are closed
   const std::lock_guard lock(mutex_);
   std::swap(closed, idle_);
   ++generation_;

@@ -1,4 +1,4 @@
-// Connections to the shards of a cluster, on loan.
+// Lends connections to the shards of a cluster.
 #include "server/sessions.hpp"
 
 #include <fmt/format.h>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr int er_bad_db = 1049;
 
-// A failover or a restart may pass in silence; a longer wait is told.
+// A failover or a restart may take this long without a warning; the program reports a longer wait.
 constexpr auto longest_silent_wait = std::chrono::seconds(2);
 
-// As the user gave it: "--timeout (30 s)".
+// Returns the timeout as the user gave it: "--timeout (30 s)".
 std::string name_of(std::chrono::milliseconds timeout) {
   return fmt::format("--timeout ({:.15g} s)", static_cast<double>(timeout.count()) / 1000.0);
 }
@@ -23,7 +23,7 @@ sql::ServerError with_class(sql::ErrorClass error_class, const sql::ServerError&
   return {error_class, error.number(), error.code(), error.what(), error.context(), error.hint()};
 }
 
-// What is thrown when nothing is left of the timeout.
+// Returns the error to throw when the timeout has expired.
 sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds timeout) {
   const std::string advice = error.hint().empty() ? "" : error.hint() + "; ";
   error.with_hint(fmt::format("{}retried until {} expired", advice, name_of(timeout)));

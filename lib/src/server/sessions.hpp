@@ -1,4 +1,5 @@
-// Connections to the shards of a cluster, on loan: pooled, waited for, and given up on shards that are dead.
+// Lends connections to the shards of a cluster: it pools them, waits for shards that do not answer, and gives up on
+// dead shards.
 #pragma once
 
 #include <chrono>
@@ -23,10 +24,10 @@ namespace looseleaf::server {
 
 class Sessions;
 
-// A connection on loan. On destruction it goes back to its pool, unless it is broken or was made for this loan only.
+// A connection on loan. The destructor returns it to its pool, unless it is broken or was opened for this loan only.
 class Lease {
  public:
-  // `pool_generation` is that of the shard's pool before the connection was taken.
+  // `pool_generation` is the generation of the shard's pool before the connection was taken.
   Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, bool keep,
         std::uint64_t pool_generation)
       : owner_(owner),
@@ -42,7 +43,7 @@ class Lease {
   sql::Connection& operator*() const { return *connection_; }
   sql::Connection* operator->() const { return connection_.get(); }
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  // Closes the connection now instead of giving it back.
+  // Closes the connection now instead of returning it to the pool.
   void discard() { connection_.reset(); }
 
  private:
@@ -59,31 +60,33 @@ class Lease {
 // Thread-safe. Outlives its leases.
 class Sessions {
  public:
-  // Called with each new connection before it is lent for the first time, and throws to refuse it.
+  // Called with each new connection before its first loan. It throws to refuse the connection.
   using Check = std::function<void(std::uint32_t shard, sql::Connection& connection)>;
-  // Called when a shard's server has no such database; may throw a better error than the server's.
+  // Called when a shard's server has no such database. It may throw a better error than the server's.
   using OnNoDatabase = std::function<void(std::uint32_t shard)>;
 
   // `cluster`, `options` and `warnings` outlive it.
   Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, Check check,
            OnNoDatabase on_no_database);
 
-  // A checked connection. Retries until the deadline; but once that was in vain, this shard is tried only once, and not
-  // more often than every few seconds, until it answers again. Warns if it waits for long. Throws ServerError (of the
-  // class unreachable then, which nobody retries), or what the check throws.
+  // Returns a checked connection. Retries until the deadline. Once a whole timeout of retries has failed, it tries this
+  // shard only once per call, and at most once every few seconds, until the shard answers again. Prints a warning if it
+  // waits for long. Throws ServerError, or any error that the check throws. For a shard that was given up, the
+  // ServerError has the class unreachable, which no caller retries.
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
-  // The same without retries. `left` is what is left of the time that the operation may take: a server that falls
-  // silent holds it up for not much longer (at least a second, because the client library counts whole ones).
+  // Like connect(), but without retries. `left` is the remaining time of the operation. A server that stops responding
+  // delays the operation for little longer than that, but for at least a second, because the client library counts
+  // whole seconds.
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
-  // Like connect(), but nothing is checked, nothing is pooled, and without `use_database` the database may not exist.
+  // Like connect(), but without checks and without the pool. Without `use_database`, the database need not exist.
   [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
                                                                    bool use_database);
   [[nodiscard]] Connector& connector() { return connector_; }
 
-  // Whether a shard has only failed lately.
+  // Returns true if a shard has failed and has not answered since.
   [[nodiscard]] bool is_failing(std::uint32_t shard) const;
-  // Notes a failure to connect to a shard, by an attempt that began at `since`.
+  // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
 
  private:
@@ -93,13 +96,13 @@ class Sessions {
     Health health;
   };
 
-  // `attempt` gets the time that it may take.
+  // `attempt` receives the time that it may take.
   template <typename Try>
   auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
       -> decltype(attempt(std::chrono::milliseconds()));
   void give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& error);
   void warn_of_wait(std::uint32_t shard);
-  // How long a shard that does not answer is waited for.
+  // Returns how long the process waits for a shard that does not answer.
   [[nodiscard]] std::chrono::milliseconds patience(Purpose purpose) const;
   void connection_broke(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
@@ -114,7 +117,7 @@ class Sessions {
   std::vector<Shard> shards_;
 };
 
-// Runs `work`, adding to any Error that leaves it which shard it is about.
+// Runs `work` and adds the shard to any Error that it throws.
 template <typename Function>
 auto on_shard(const Cluster& cluster, std::uint32_t shard, Function&& work) -> decltype(work()) {
   try {

@@ -1,4 +1,4 @@
-// The catalog table.
+// Reads and changes the catalog table.
 #include "shard/catalog.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The catalog: the index definitions in force on one shard, and their state.
+// The catalog of one shard: the active index definitions and their states.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct CatalogIndex {
   IndexDefinition definition;
   std::uint64_t generation = 0;
   IndexState state = IndexState::building;
-  std::string since;  // as DATETIME(6) prints it, UTC
+  std::string since;  // in UTC, formatted like DATETIME(6)
 
-  // Writers keep its rows up to date.
+  // Returns true if writers keep the index's rows up to date.
   [[nodiscard]] bool maintained() const { return state != IndexState::dropped; }
 };
 
@@ -25,20 +25,20 @@ struct Catalog {
   std::uint64_t epoch = 0;
   std::vector<CatalogIndex> indexes;  // in order of table name
 
-  // Null if there is none.
+  // Returns null if there is no such index.
   [[nodiscard]] const CatalogIndex* find(const std::string& table) const;
 };
 
 // Reads epoch and definitions from one snapshot.
 [[nodiscard]] Catalog load_catalog(sql::Connection& connection);
 
-// Changes of the catalog, to be made with the fence held exclusively; each may be repeated. Every one draws a new
-// epoch, also one that finds itself made: that may not be on disk yet, and a commit that changes nothing would not wait
-// for it.
+// Changes of the catalog. The caller must hold the fence exclusively, and may repeat each change. Every call draws a
+// new epoch, even if the change was already made. The earlier commit may not be on disk yet, and a commit that changes
+// nothing would not wait for it.
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state);
-// Moves an index from one of the states `from` to another; false, and no change, if it is in none of these and not
-// there already, or is of another generation, or absent.
+// Moves an index from one of the states `from` to the state `to`. Returns false, and changes nothing, if the index is
+// in none of these states and not already in `to`, has another generation, or is absent.
 [[nodiscard]] bool set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
                                    const std::vector<IndexState>& from, IndexState to);
 void remove_index(sql::Connection& connection, const std::string& table, std::uint64_t generation);

@@ -16,9 +16,9 @@ class CatalogCache {
  public:
   explicit CatalogCache(std::uint32_t shards) : catalogs_(shards) {}
 
-  // Null if the shard's catalog was never loaded.
+  // Returns null if the shard's catalog was never loaded.
   [[nodiscard]] std::shared_ptr<const Catalog> cached(std::uint32_t shard) const;
-  // Loads it again. `connection` leads to the shard.
+  // Loads the catalog again. `connection` must lead to the shard.
   std::shared_ptr<const Catalog> reload(std::uint32_t shard, sql::Connection& connection);
 
  private:

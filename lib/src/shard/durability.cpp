@@ -1,4 +1,5 @@
-// A commit of something later: the log is written in order. What is inserted is never seen, as it is deleted again.
+// Commits something after the data that must become durable. A server writes its log in order, so both are then on
+// disk. No transaction ever sees the inserted row, because the same transaction deletes it.
 #include "shard/durability.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ CrashDetector::CrashDetector(Shards& shards) {
 }
 
 void CrashDetector::keep_alive() {
-  constexpr auto often_enough = std::chrono::seconds(10);  // for a wait_timeout of 30 s
+  constexpr auto often_enough = std::chrono::seconds(10);  // often enough for a wait_timeout of 30 s
   if (std::chrono::steady_clock::now() - kept_alive_ >= often_enough) {
     kept_alive_ = std::chrono::steady_clock::now();
     lost_ = !on_each([](sql::Connection& session, std::uint32_t) { static_cast<void>(session.query("SELECT 1")); });

@@ -1,4 +1,4 @@
-// Knowing that what was read will not be forgotten.
+// Ensures that no server forgets data that was read from it.
 #pragma once
 
 #include <chrono>
@@ -11,29 +11,29 @@
 
 namespace looseleaf::shard {
 
-// Returns when everything that this session could see before the call is on the server's disk. That does not follow
-// from having seen it, nor from having locked it: a server shows a commit, and lets go of its locks, before its log is
-// written, and if the server dies in between, there was no such commit. Not for use in a transaction. `shard`
-// is the connection's; the step is named after it.
+// Returns when everything that this session could see before the call is on the server's disk. Neither seeing nor
+// locking a row proves that: a server shows a commit and releases its locks before it writes the log. If the server
+// dies in between, the commit never happened. Do not call this in a transaction. `shard` is the connection's shard; it
+// names the step.
 void make_durable(sql::Connection& connection, std::uint32_t shard);
 
-// For whoever reads for a long time from all shards, by whatever connections, and relies on it then. It holds a session
-// on each shard: while that lives, its server has not died.
+// For a caller that reads from all shards for a long time, over any connections, and then relies on the result. It
+// holds a session on each shard: as long as that session lives, its server has not died.
 class CrashDetector {
  public:
-  // Throws as Shards::connect.
+  // Throws the same errors as Shards::connect.
   explicit CrashDetector(Shards& shards);
 
-  // To be called every half minute at least: keeps the sessions alive.
+  // Keeps the sessions alive. Call this at least every 30 s.
   void keep_alive();
-  // Makes durable what could be seen before. False if a server may have died since this object was made, and forgotten
-  // what was read: then it has to be read again.
+  // Makes everything durable that was visible before the call. Returns false if a server may have died since this
+  // object was made and may have forgotten data that was read. The caller must then read it again.
   [[nodiscard]] bool make_durable();
 
  private:
   bool on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work);
 
-  std::vector<Lease> sessions_;  // of each shard
+  std::vector<Lease> sessions_;  // one for each shard
   bool lost_ = false;
   std::chrono::steady_clock::time_point kept_alive_ = std::chrono::steady_clock::now();
 };

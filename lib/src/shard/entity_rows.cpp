@@ -1,4 +1,4 @@
-// Rows of the `entities` table.
+// Reads and writes rows of the `entities` table.
 #include "shard/entity_rows.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace looseleaf::shard {
 namespace {
 
-constexpr std::size_t row_overhead = 512;  // of a row in a statement beyond its body, generously
+constexpr std::size_t row_overhead = 512;  // bytes of a row in a statement beyond its body, a generous estimate
 
 void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
   rows.reserve(rows.size() + result.size());
@@ -30,13 +30,13 @@ void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
   }
 }
 
-// The body's column for reading bodies of at most `max_size` bytes. Every cell costs; so a larger one is told apart by
-// a byte that is no body.
+// Returns the column expression for reading bodies of at most `max_size` bytes. Every additional cell of a result costs
+// time. Therefore no second column marks a larger body; the expression replaces it by a byte that is no valid body.
 std::string small_body_column(std::uint64_t max_size) {
   return fmt::format("IF(LENGTH(body) > {}, '+', body)", max_size);
 }
 
-// Rows of an id, such a column, and perhaps an added_id.
+// Reads rows that consist of an id, such a column and optionally an added_id.
 std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bool with_added_id) {
   std::vector<EntityBody> rows;
   rows.reserve(result.size());
@@ -53,11 +53,12 @@ std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bo
   return rows;
 }
 
-// Ids, absent if the server is read-only, and bodies. Every cell costs. Few ids fill a power of two of places, the last
-// one those that are left, so that these are statements of few shapes.
+// Selects ids, which are absent if the server is read-only, and bodies. Every cell of a result costs time. A statement
+// for few ids has a power of two of placeholders, and the last id fills the rest, so that only few different statements
+// exist.
 sql::Result select_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   constexpr std::size_t few = 4;
-  constexpr std::uint64_t small = 64 << 10;  // a session keeps what a prepared statement has found last
+  constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::string select =
       fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM entities WHERE id IN (",
                   connection.is_writable(), max_size + 1);
@@ -71,7 +72,8 @@ sql::Result select_bodies(sql::Connection& connection, std::span<const Uuid> ids
   return connection.query(statement.add(")"));
 }
 
-// Id, stamp and body of rows in SQL. Rows that are written together mostly have the same stamp.
+// Formats the id, stamp and body of rows as SQL. It caches the stamp's text, because rows that are written together
+// mostly have the same stamp.
 class RowLiterals {
  public:
   void append(std::string& out, const EntityRow& row) {
@@ -110,7 +112,7 @@ std::size_t statement_size(std::size_t body_size) {
 }
 
 std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock) {
-  // ORDER BY keeps MariaDB on the index on id, so that only these rows are locked, and in this order.
+  // ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
   const char* suffix = lock == Lock::none     ? " ORDER BY id"
                        : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
                                               : " ORDER BY id FOR UPDATE";
@@ -159,7 +161,7 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
 }
 
 void update_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
-  // One multi-row statement; every row is there and locked, so the duplicate clause always applies, by primary key.
+  // One multi-row statement. Every row exists and is locked, so the duplicate clause always applies, by primary key.
   MultiRow statement(connection, "INSERT INTO entities (added_id, id, updated, body) VALUES ",
                      " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
   RowLiterals literals;

@@ -31,9 +31,9 @@ Fence read_fence(sql::Connection& connection, const char* lock) {
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
 }
 
-// One try: locks the fence in a transaction of its own, works, commits. (Never two tries in one transaction: with
-// innodb_rollback_on_timeout a lock wait time-out ends it, and the next lock would be gone with its statement.)
-// False if the fence was not free.
+// Makes one attempt: locks the fence in its own transaction, runs `work` and commits. Returns false if the fence was
+// not free. One transaction never contains two attempts: with innodb_rollback_on_timeout, a lock wait timeout ends the
+// transaction, and the next lock would last only for its own statement.
 bool try_exclusive(sql::Connection& connection, std::uint32_t shard, const char* lock,
                    const std::function<void(sql::Connection&, const Fence&)>& work) {
   sql::Transaction transaction(connection);
@@ -52,7 +52,7 @@ bool try_exclusive(sql::Connection& connection, std::uint32_t shard, const char*
   return true;
 }
 
-// A shorter lock wait, for as long as this lives.
+// Shortens the lock wait timeout as long as this object lives.
 class ShortWait {
  public:
   explicit ShortWait(sql::Connection& connection) : connection_(connection) {
@@ -74,8 +74,8 @@ class ShortWait {
   sql::Connection& connection_;
 };
 
-// First without waiting, since a waiting exclusive request holds up every new shared one; then for 1 s at most. False
-// if the fence was not to be had.
+// Tries first without waiting, because a waiting exclusive request blocks every new shared one. Then waits for at most
+// 1 s. Returns false if it could not lock the fence.
 bool work_exclusively(sql::Connection& connection, std::uint32_t shard,
                       const std::function<void(sql::Connection&, const Fence&)>& work) {
   for (int i = 0; i < polite_tries; ++i) {
@@ -113,7 +113,8 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
   const Step step(steps::barrier_take, shard);
   base::Stamp barrier;
   with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const Fence&) {
-    // Beyond what was written while the clock was ahead, too: it would not be below a barrier until time came there.
+    // The barrier must also exceed stamps that were written while the clock was ahead. Otherwise those rows would not
+    // be below any barrier until the clock reached their stamps.
     const auto latest = connection.query("SELECT MAX(updated) + INTERVAL 1 MICROSECOND FROM entities").cell(0, 0);
     connection.execute(
         fmt::format("UPDATE looseleaf_shard SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND{}) "

@@ -1,4 +1,4 @@
-// Whether a database is the shard that the cluster file says it is.
+// Checks that a database is the shard that the cluster file names.
 #include "shard/identity.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
               "check the order, number and addresses of the shards in the cluster file; nothing was read or written");
 }
 
-// The shard's own row; absent if it was never initialised.
+// Returns the shard's own row. It is absent if the shard was never initialised.
 std::optional<sql::Result> read_identity(sql::Connection& connection) {
   try {
     auto found =
@@ -64,8 +64,8 @@ void Identity::check(std::uint32_t shard, sql::Connection& connection, server::C
   }
 }
 
-// At whichever end of the cluster file the superfluous shard stands, the shard at the other end knows how many there
-// are.
+// The superfluous shard may be the first or the last in the cluster file. The shard at the other end knows the right
+// number.
 void Identity::refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const {
   for (const std::uint32_t other : {0U, count() - 1}) {
     std::uint64_t in_store = count();
@@ -75,7 +75,7 @@ void Identity::refuse_uninitialised(std::uint32_t shard, server::Connector& conn
         const auto found = connection->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
         in_store = found.empty() ? in_store : found.unsigned_integer(0, 0);
       }
-    } catch (const sql::ServerError&) {  // that shard cannot tell
+    } catch (const sql::ServerError&) {  // that shard does not know the number
     }
     if (in_store != count()) {
       throw other_shard_count(in_store, count());

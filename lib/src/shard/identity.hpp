@@ -1,4 +1,4 @@
-// Whether a database is the shard that the cluster file says it is.
+// Checks that a database is the shard that the cluster file names.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace looseleaf::shard {
 
-// The error for a cluster file that names more or fewer shards than the store has.
+// Returns the error for a cluster file that names more or fewer shards than the store has.
 [[nodiscard]] Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file);
 
 // Thread-safe. `cluster` outlives it.
@@ -19,11 +19,11 @@ class Identity {
  public:
   explicit Identity(const Cluster& cluster) : cluster_(cluster), cluster_id_(cluster.cluster_id) {}
 
-  // Throws Error(wrong_cluster) unless the connection's database is this shard of this cluster. If the cluster file
-  // names no cluster, the first shard that is checked decides which one is meant.
+  // Throws Error(wrong_cluster) unless the connection's database is this shard of this cluster. If the cluster file has
+  // no cluster id, the first checked shard defines it.
   void check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector);
-  // Throws NotInitialised, or a better explanation for a shard that has none of our tables: one shard too many in the
-  // cluster file is not initialised either, and `init` does not help there.
+  // Throws NotInitialised, or a better explanation, for a shard without Looseleaf's tables. A superfluous shard in the
+  // cluster file is not initialised either, but `init` does not help there.
   [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const;
 
  private:
@@ -31,7 +31,7 @@ class Identity {
 
   const Cluster& cluster_;
   std::mutex mutex_;
-  std::optional<Uuid> cluster_id_;  // the cluster file's, else the first shard's
+  std::optional<Uuid> cluster_id_;  // the cluster file's id, or else that of the first checked shard
 };
 
 }  // namespace looseleaf::shard

@@ -12,23 +12,23 @@
 
 namespace looseleaf::shard {
 
-// One index as every shard's catalog has it now.
+// One index as it is now in every shard's catalog.
 struct IndexEverywhere {
-  std::vector<std::optional<shard::CatalogIndex>> on_shard;  // absent where the catalog has no such index
+  std::vector<std::optional<shard::CatalogIndex>> on_shard;  // absent if that shard's catalog has no such index
 
-  // Of the first catalog that has the index; absent if none has.
+  // Returns the generation in the first catalog that has the index. It is absent if no catalog has the index.
   [[nodiscard]] std::optional<std::uint64_t> generation() const;
   [[nodiscard]] bool in_any_catalog() const { return generation().has_value(); }
 };
 
-// Reads all catalogs anew. Throws if a shard cannot be reached.
+// Reads all catalogs again. Throws if a shard cannot be reached.
 [[nodiscard]] IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table,
                                             const base::Deadline& deadline);
 
-// Names of all indexes in any shard's catalog, sorted.
+// Returns the sorted names of all indexes in any shard's catalog.
 [[nodiscard]] std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline& deadline);
 
-// Error(bad_index, "no such index") with the nearest name in the catalogs as last seen as a hint.
+// Returns Error(bad_index, "no such index"). Its hint is the most similar name in the cached catalogs.
 [[nodiscard]] Error no_such_index(shard::Shards& shards, const std::string& table);
 
 }  // namespace looseleaf::shard

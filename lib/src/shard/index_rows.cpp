@@ -1,4 +1,4 @@
-// Rows of index tables.
+// Reads and writes rows of index tables.
 #include "shard/index_rows.hpp"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ model::Value parse_cell(const Property& property, const std::string& cell) {
       return parse_number<std::int64_t>(cell);
     case PropertyType::real: {
       const double number = parse_number<double>(cell);
-      return number == 0 ? 0.0 : number;  // MySQL prints -0, MariaDB does not
+      return number == 0 ? 0.0 : number;  // MySQL prints -0 and MariaDB does not
     }
     case PropertyType::boolean:
       return parse_number<std::int64_t>(cell) != 0;
@@ -121,7 +121,7 @@ std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition&
 
 void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries) {
-  constexpr std::size_t at_once = 100;  // more make some optimizers give up on ranges and scan
+  constexpr std::size_t at_once = 100;  // larger lists make some optimizers scan the table instead of ranges
   const std::string columns = fmt::format("{}", fmt::join(column_names(definition), ", "));
   const std::string table = sql::quote_identifier(definition.table);
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
@@ -131,7 +131,7 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
       append_entry(rows, entry);
       rows += ')';
     }
-    // By the key on entity_id only rows of entities that the caller has locked are touched.
+    // The key on entity_id ensures that the statement touches only rows of entities that the caller has locked.
     connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,
                                    columns, rows));
   }
@@ -151,7 +151,7 @@ std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const Index
                                         std::size_t limit) {
   std::vector<std::string> columns = column_names(definition);
   columns.insert(columns.begin(), "entity_id");
-  // The first bound lets the server start in the entity_id key at the right place.
+  // With the first bound the server starts at the right place in the entity_id key.
   std::string where = where_in("entity_id", {after ? after->entity_id : range.from, range.until});
   if (after) {
     std::vector<std::string> literals = {id_literal(after->entity_id)};
@@ -173,11 +173,12 @@ std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefi
 std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition, const IdRange& range) {
   const bool mariadb = connection.flavour() == sql::Flavour::mariadb;
   const std::size_t rows_column = mariadb ? 8 : 9;
-  // With FORCE INDEX MySQL would not look how many rows there are.
+  // Without FORCE INDEX, because MySQL would not estimate the number of rows with it.
   const sql::Result plan =
       connection.query(fmt::format("EXPLAIN {}SELECT entity_id FROM {}{}", mariadb ? "" : "FORMAT=TRADITIONAL ",
                                    sql::quote_identifier(definition.table), where_in("entity_id", range)));
-  return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;  // without a plan there are none
+  // If there is no plan, there are no rows.
+  return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;
 }
 
 std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,

@@ -1,4 +1,4 @@
-// Rows of index tables.
+// Reads and writes rows of index tables.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace looseleaf::shard {
 
 inline constexpr std::size_t no_limit = 1'000'000'000'000;
 
-// In the order of the table's primary key.
+// Entries compare in the order of the table's primary key.
 struct IndexEntry {
   model::Row values;
   Uuid entity_id;
@@ -27,30 +27,31 @@ struct IndexEntry {
   bool operator==(const IndexEntry&) const = default;
 };
 
-// The server's name for a value of a property, as SQL.
+// Returns a property's value as an SQL literal.
 [[nodiscard]] std::string value_literal(const model::Value& value);
 void add_value(sql::Statement& statement, const model::Value& value);
-// The quoted column names, in key order, without entity_id.
+// Returns the quoted column names in key order, without entity_id.
 [[nodiscard]] std::vector<std::string> column_names(const IndexDefinition& definition);
-// A value as a query returns it in a column of the property.
+// Parses a cell that a query returned for a column of the property.
 [[nodiscard]] model::Value parse_cell(const Property& property, const std::string& cell);
 
-// Entries from the rows of a SELECT of column_names() and entity_id.
+// Converts the rows of a SELECT of column_names() and entity_id to entries.
 [[nodiscard]] std::vector<IndexEntry> to_entries(const IndexDefinition& definition, const sql::Result& result);
 
-// Inserts what is absent and changes nothing that is there (strict: a value that does not fit is an error, not cut).
-// Returns how many rows were new. Entries should be sorted.
+// Inserts the absent rows and does not change existing ones. Runs in strict mode, so a value that does not fit is an
+// error and is not truncated. Returns the number of new rows. Entries should be sorted.
 std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
                              std::span<const IndexEntry> entries);
-// Deletes exactly these rows; those that are absent are ignored.
+// Deletes exactly these rows and ignores absent ones.
 void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries);
 
-// The rows of at most max_ids entities, in no order; up to `limit` of them.
+// Returns up to `limit` rows of at most max_ids entities, in no order.
 [[nodiscard]] std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
                                                    std::span<const Uuid> ids, std::size_t limit = no_limit);
 
-// Up to `limit` rows of entities in the range, in order of (entity_id, values), from after `after`.
+// Returns up to `limit` rows of the entities in the range, in order of (entity_id, values). Starts after `after` if it
+// is given.
 [[nodiscard]] std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const IndexDefinition& definition,
                                                       const IdRange& range, const std::optional<IndexEntry>& after,
                                                       std::size_t limit);
@@ -59,11 +60,12 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
 [[nodiscard]] std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
                                                   const IdRange& range, std::size_t skip);
 
-// The server's estimate of how many rows of entities in the range there are.
+// Returns the server's estimate of the number of rows of the entities in the range.
 [[nodiscard]] std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition,
                                              const IdRange& range);
 
-// "(a > 1 OR (a = 1 AND (b > 2 …)))" for the columns and values given: what comes after (or before) a key.
+// Returns "(a > 1 OR (a = 1 AND (b > 2 …)))" for the given columns and values. This is the condition for rows after
+// (or before) a key.
 [[nodiscard]] std::string beyond(std::span<const std::string> columns, std::span<const std::string> literals,
                                  const char* comparison);
 

@@ -12,9 +12,9 @@
 namespace looseleaf::shard {
 namespace {
 
-constexpr std::size_t most_rows = 10'000;  // of one index on one shard, held for several entities at once
+constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
-// `expected_rows` gives those of a definition.
+// `expected_rows` returns the expected rows for an index definition.
 template <typename ExpectedRows>
 std::vector<PlacedRow> place(const shard::Catalog& catalog, const Uuid& id, const ExpectedRows& expected_rows,
                              std::uint32_t entity_shard, std::uint32_t shards) {
@@ -90,7 +90,7 @@ std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadlin
 
 std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
                                  const shard::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
-  const bool all_of_several = most == shard::no_limit && ids.size() > 1;  // may be too many to be held
+  const bool all_of_several = most == shard::no_limit && ids.size() > 1;  // these may be too many rows to hold
   std::vector<std::vector<PlacedRow>> found(leases.size());
   std::vector<std::function<void()>> tasks;
   for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {

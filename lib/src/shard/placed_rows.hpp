@@ -17,20 +17,21 @@
 
 namespace looseleaf::shard {
 
-// Rows to be written, by index shard and by the index's place in the catalog.
+// Rows to be written, by index shard and by the index's position in the catalog.
 using RowsByShard = std::map<std::uint32_t, std::map<std::size_t, std::vector<shard::IndexEntry>>>;
 
-// One row where it belongs.
+// One row with the shard and index that it belongs to.
 struct PlacedRow {
   std::uint32_t shard = 0;
-  std::size_t index = 0;  // in the catalog
+  std::size_t index = 0;  // position in the catalog
   shard::IndexEntry entry;
 
   auto operator<=>(const PlacedRow&) const = default;
   bool operator==(const PlacedRow&) const = default;
 };
 
-// The expected rows, sorted, of an entity (null: a tombstone, which calls for none) in all maintained indexes.
+// Returns the sorted expected rows of an entity in all maintained indexes. A null entity is a tombstone, which calls
+// for no rows.
 [[nodiscard]] std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id,
                                                  const nlohmann::json* entity, std::uint32_t entity_shard,
                                                  std::uint32_t shards);
@@ -40,24 +41,25 @@ struct PlacedRow {
 
 void add_row(RowsByShard& rows, const PlacedRow& row);
 
-// What became of rows that were to be inserted.
+// The result of an insertion of rows.
 struct Inserted {
-  std::set<Uuid> blocked;  // entities in whose way another row stands, in a table with UNIQUE (entity_id)
-  bool all_new = true;     // false: some were there, though perhaps not on disk; see shard/durability.hpp
+  std::set<Uuid> blocked;  // entities whose rows conflict with another row in a table with UNIQUE (entity_id)
+  bool all_new = true;     // false: some existed, though perhaps not on disk; see shard/durability.hpp
 };
 
-// Inserts what is absent. The no-op duplicate clause hides what stands in the way: so when fewer rows were new than
-// were sent, looks for it.
+// Inserts the absent rows. The no-op duplicate clause hides conflicting rows, so this function searches for them if
+// fewer rows were new than were sent.
 [[nodiscard]] Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
                                         std::span<const shard::IndexEntry> entries);
 
-// A connection for index rows to every shard.
+// Returns a connection for index rows to every shard.
 [[nodiscard]] std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadline& deadline);
 
-// Thrown by read_rows() for several entities that have more rows than should be held at once; see in_batches().
+// read_rows() throws this if several entities together have more rows than it should hold at once; see in_batches().
 struct TooManyRows {};
 
-// Calls `work` with a few ids at a time, sorted and distinct; again with half of them when they have too many rows.
+// Calls `work` with a few ids at a time, sorted and distinct. If these have too many rows, retries with half of the
+// ids.
 template <typename Work>
 void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
   std::vector<Uuid> sorted(ids.begin(), ids.end());
@@ -74,8 +76,8 @@ void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
   }
 }
 
-// The rows of these entities in every maintained index on every shard, sorted; at most `most` of each index table, or
-// all: then throws TooManyRows if these are several entities.
+// Returns the sorted rows of these entities in every maintained index on every shard. It reads at most `most` rows of
+// each index table. Without that limit, it throws TooManyRows if several entities have too many rows to hold at once.
 [[nodiscard]] std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
                                                const shard::Catalog& catalog, std::span<const Uuid> ids,
                                                std::size_t most = shard::no_limit);

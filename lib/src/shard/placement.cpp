@@ -11,7 +11,7 @@ std::uint32_t shard_of(const Uuid& uuid, std::uint32_t shards) {
     for (std::size_t byte = i; byte < i + 4; ++byte) {
       remainder = remainder << 8 | uuid.bytes[byte];
     }
-    remainder %= shards;  // below 2^32, so that 32 more bits have room
+    remainder %= shards;  // below 2^32, so that another 32 bits fit
   }
   return static_cast<std::uint32_t>(remainder);
 }

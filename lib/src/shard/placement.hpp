@@ -1,4 +1,4 @@
-// Which shard holds what.
+// Determines the shard of each entity and index row.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace looseleaf::shard {
 
-// The UUID as a 128-bit big-endian integer, modulo the number of shards.
+// Returns the UUID as a 128-bit big-endian integer, modulo the number of shards.
 [[nodiscard]] std::uint32_t shard_of(const Uuid& uuid, std::uint32_t shards);
-// The Euclidean remainder: never negative.
+// Returns the Euclidean remainder, which is never negative.
 [[nodiscard]] std::uint32_t shard_of(std::int64_t number, std::uint32_t shards);
-// CRC32 of the UTF-8 bytes, modulo the number of shards.
+// Returns the CRC32 of the UTF-8 bytes, modulo the number of shards.
 [[nodiscard]] std::uint32_t shard_of(std::string_view text, std::uint32_t shards);
-// Of a value whose type can be sharded on: uuid, int or string.
+// Returns the shard of a value of a type that `shard_on` accepts: uuid, int or string.
 [[nodiscard]] std::uint32_t shard_of(const model::Value& value, std::uint32_t shards);
 
-// Where an index row of an entity on `entity_shard` lives: by its `shard_on` value, or beside its entity.
+// Returns the shard of an index row of an entity on `entity_shard`: the shard of its `shard_on` value or, without
+// `shard_on`, the entity's shard.
 [[nodiscard]] std::uint32_t index_shard(const IndexDefinition& definition, const model::Row& row,
                                         std::uint32_t entity_shard, std::uint32_t shards);
 

@@ -1,4 +1,4 @@
-// A digest of index rows that the client and the servers compute alike.
+// A digest of index rows that the client and the servers compute in the same way.
 #include "shard/row_digest.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace looseleaf::shard {
 namespace {
 
-// Appends a value so that its end can be told from what follows.
+// Appends a value in such a way that its end is unambiguous.
 struct AppendValue {
   std::string& text;
 
@@ -27,7 +27,7 @@ struct AppendValue {
   void operator()(bool flag) const { text += flag ? "1," : "0,"; }
 };
 
-// The same in SQL.
+// Returns the SQL expression for the same text.
 std::string value_text(const Property& property) {
   const std::string column = sql::quote_identifier(property.name);
   switch (property.type) {
@@ -62,7 +62,7 @@ RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& def
   for (const Property& property : definition.properties) {
     text += value_text(property) + ", ";
   }
-  // With the binary entity_id in it the text is binary too, so that REVERSE() turns bytes around, not characters.
+  // The binary entity_id makes the whole text binary, so that REVERSE() reverses bytes and not characters.
   const sql::Result result = connection.query(
       fmt::format("SELECT COUNT(*), BIT_XOR(CRC32(CONCAT({0}entity_id)) * CRC32(REVERSE(CONCAT({0}entity_id)))) "
                   "FROM {1} FORCE INDEX (entity_id){2}",

@@ -1,4 +1,5 @@
-// A digest of index rows that the client and the servers compute alike, so that equal tables need not be read twice.
+// A digest of index rows that the client and the servers compute in the same way, so that equal tables need not be read
+// row by row.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace looseleaf::shard {
 
-// How many rows there are, and the XOR of their mixes.
+// The number of rows, and the XOR of their mixes.
 struct RowDigest {
   std::uint64_t rows = 0;
   std::uint64_t mix = 0;
@@ -18,9 +19,10 @@ struct RowDigest {
   bool operator==(const RowDigest&) const = default;
 };
 
-// The mix of a row is CRC32(t) * CRC32(REVERSE(t)), where t holds each value and the entity_id so that no two rows have
-// the same: MySQL 9 has no MD5 or SHA1, and the XOR of plain CRCs, which are linear, stays the same when two rows
-// swap their values. Two different rows have the same CRC forwards and backwards once in 2^64.
+// The mix of a row is CRC32(t) * CRC32(REVERSE(t)). The text t holds each value and the entity_id in such a way that no
+// two rows have the same text. MD5 and SHA1 are not available in MySQL 9. The XOR of plain CRCs, which are linear,
+// stays the same when two rows swap their values. Two different rows have the same CRC forwards and backwards with a
+// probability of 1 in 2^64.
 class RowMixer {
  public:
   [[nodiscard]] std::uint64_t mix(const model::Row& values, const Uuid& entity_id);
@@ -29,10 +31,11 @@ class RowMixer {
   std::string text_, reversed_;
 };
 
-// False if a property is a double: servers print these differently. Such rows have to be read to be digested.
+// Returns false if a property is a double, because servers print doubles differently. The client must read such rows to
+// digest them.
 [[nodiscard]] bool servers_can_digest(const IndexDefinition& definition);
 
-// The digest of the rows in a range, computed by the server over the covering key on entity_id.
+// Returns the digest of the rows in a range. The server computes it from the covering key on entity_id.
 [[nodiscard]] RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& definition,
                                        const IdRange& range);
 

@@ -99,7 +99,7 @@ std::string create_index_table(const IndexDefinition& definition, sql::Flavour f
   }
   sql += "\n) ENGINE=InnoDB";
   if (has_string(definition)) {
-    sql += " ROW_FORMAT=DYNAMIC";  // a server whose default is COMPACT has no room for long keys
+    sql += " ROW_FORMAT=DYNAMIC";  // a server whose default is COMPACT does not allow long keys
   }
   return sql;
 }

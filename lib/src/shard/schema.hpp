@@ -13,19 +13,19 @@ namespace looseleaf::shard {
 
 inline constexpr unsigned format_version = 1;
 
-// The tool's own tables, or what `init` writes there, are not on the shard.
+// Looseleaf's own tables, or the rows that `init` writes there, are missing on the shard.
 class NotInitialised : public Error {
  public:
   NotInitialised();
 };
 
-// CREATE TABLE IF NOT EXISTS for `entities` and the tool's own tables.
+// Returns CREATE TABLE IF NOT EXISTS statements for `entities` and Looseleaf's own tables.
 [[nodiscard]] std::vector<std::string> tool_tables();
 
-// CREATE TABLE of an index table, as --dry-run shows it, without the closing semicolon.
+// Returns CREATE TABLE for an index table, as --dry-run shows it, without the closing semicolon.
 [[nodiscard]] std::string create_index_table(const IndexDefinition& definition, sql::Flavour flavour);
 
-// The comment that ties an index table to its generation, so that no other generation adopts it.
+// Returns the comment that ties an index table to its generation, so that no other generation adopts the table.
 [[nodiscard]] std::string table_comment(std::uint64_t generation);
 
 }  // namespace looseleaf::shard

@@ -1,4 +1,4 @@
-// The shards of one cluster: connections whose identity was checked, and the catalogs as last seen.
+// The shards of one cluster: connections whose identity was checked, and the cached catalogs.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace looseleaf::shard {
 using server::Lease;
 using server::Purpose;
 
-// What an operation on a cluster needs. Thread-safe. Outlives its leases.
+// The shared state of all operations on a cluster. Thread-safe. Outlives its leases.
 class Shards {
  public:
   Shards(Cluster cluster, Options options);
@@ -31,9 +31,9 @@ class Shards {
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
-  // Of an operation that starts now.
+  // Returns the deadline of an operation that starts now.
   [[nodiscard]] base::Deadline deadline() const { return base::Deadline(options_.timeout); }
-  // Context that says which shard an error is about.
+  // Returns context that identifies the shard in an error.
   [[nodiscard]] Error::Context where(std::uint32_t shard) const { return server::shard_context(cluster_, shard); }
 
   [[nodiscard]] server::Sessions& sessions() { return sessions_; }
@@ -45,13 +45,13 @@ class Shards {
     return sessions_.connect(shard, deadline, purpose);
   }
 
-  // Connects to every shard that can be reached and loads its catalog, so that a cluster file that mixes clusters is
-  // refused before anything is written. A shard that is down is no error here. With Known::trust, a shard whose catalog
-  // was loaded before is not asked again.
+  // Connects to every reachable shard and loads its catalog, so that a cluster file that mixes clusters is rejected
+  // before the first write. A shard that is down is not an error here. With Known::trust, it does not query a shard
+  // whose catalog was loaded before.
   enum class Known { check_again, trust };
   void check_identities(Known known = Known::check_again);
 
-  // The catalog of an entity shard as last loaded; loads it if it never was.
+  // Returns the cached catalog of an entity shard; loads it if it was never loaded.
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
 
  private:
@@ -63,16 +63,17 @@ class Shards {
   server::Sessions sessions_;
 };
 
-// Runs `work`, adding to any Error that leaves it which shard it is about.
+// Runs `work` and adds the shard to any Error that it throws.
 template <typename Function>
 auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> decltype(work()) {
   return server::on_shard(shards.cluster(), shard, std::forward<Function>(work));
 }
 
-// Runs `work` for every shard at once and returns when all have ended. Then throws what the first of them threw.
+// Runs `work` for every shard at once and returns when all have ended. Then rethrows the exception of the
+// lowest-numbered shard that failed.
 void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t shard)>& work);
 
-// Runs `work` on a connection to a shard, again after transient errors until the deadline.
+// Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work,
                 Purpose purpose = Purpose::general) -> decltype(work(std::declval<sql::Connection&>())) {

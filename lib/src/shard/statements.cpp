@@ -1,4 +1,4 @@
-// Pieces that the SQL of entity rows and of index rows share.
+// Building blocks for the SQL of entity rows and index rows.
 #include "shard/statements.hpp"
 
 #include <fmt/format.h>

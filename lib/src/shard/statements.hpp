@@ -1,4 +1,4 @@
-// Pieces that the SQL of entity rows and of index rows share.
+// Building blocks for the SQL of entity rows and index rows.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@
 
 namespace looseleaf::shard {
 
-// Ids from `from` to below `until`; absent: from the first, to the last.
+// The ids from `from` up to, but not including, `until`. An absent bound means that the range has no bound on that
+// side.
 struct IdRange {
   std::optional<Uuid> from, until;
 };
-// " WHERE id >= x'..' AND id < x'..'" for that column; empty for all.
+// Returns " WHERE id >= x'..' AND id < x'..'" for that column; empty for a range without bounds.
 [[nodiscard]] std::string where_in(const std::string& column, const IdRange& range);
 
-// More ids in one IN list make MariaDB scan and lock the whole table.
+// With more ids in one IN list, MariaDB scans and locks the whole table.
 inline constexpr std::size_t max_ids = 999;
 
 // Calls `work` with at most max_ids of the ids at a time, in order.
@@ -36,23 +37,24 @@ void in_lists(std::span<const Uuid> ids, const Work& work) {
 [[nodiscard]] std::string id_literal(const Uuid& id);
 void append_id_literal(std::string& out, const Uuid& id);
 [[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
-// Exactly 16 bytes; throws Error(corrupt) otherwise.
+// `bytes` must be exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);
 
-// The first id of a table, in the order of its key on the column `id`, which has the same name, that is greater than
-// the range's first and that at least `skip` rows of the range come before. Absent if there is none in the range.
+// Returns the first id in the range that is greater than the range's first id and that has at least `skip` rows of the
+// range before it. The order is that of the table's key on the column `id`; the key has the same name. The result is
+// absent if the range has no such id.
 [[nodiscard]] std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table,
                                          const std::string& id, const IdRange& range, std::size_t skip);
 
-// The server's estimate of how many rows a table has; 0 if there is no such table.
+// Returns the server's estimate of the number of rows in a table; 0 if there is no such table.
 [[nodiscard]] std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table);
 
-// Sends rows in statements of bounded length: at most 5,000 rows and about 512 KiB, and never beyond the server's
-// max_allowed_packet unless a single row is.
+// Sends rows in statements of bounded length: at most 5,000 rows and about 512 KiB. A statement never exceeds the
+// server's max_allowed_packet unless a single row does.
 class MultiRow {
  public:
   MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix);
-  // `append` adds one row's values, separated by commas, to a string.
+  // `append` appends one row's values, separated by commas, to a string.
   template <typename Append>
   void add(const Append& append) {
     if (rows_ == max_rows) {
@@ -68,14 +70,14 @@ class MultiRow {
       send_all_but_last(before);
     }
   }
-  // Sends what is left. Returns the rows affected by all statements.
+  // Sends the remaining rows. Returns the number of rows that all statements affected.
   std::uint64_t finish();
 
  private:
   static constexpr std::size_t max_rows = 5000;
 
   void send();
-  void send_all_but_last(std::size_t size);  // of the statement without it
+  void send_all_but_last(std::size_t size);  // `size` is the statement's size without the last row
 
   sql::Connection& connection_;
   std::string_view prefix_, suffix_;

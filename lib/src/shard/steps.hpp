@@ -1,4 +1,4 @@
-// The steps of the protocol, by the names that docs/protocol.md, the model in tests/model and the tests use for them.
+// The steps of the protocol. docs/protocol.md, the model in tests/model and the tests use the same names.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr std::string_view
     put_fence = "put.fence",
     put_lock_entities = "put.lock_entities",
     put_write_entities = "put.write_entities",
-    put_insert_index_rows = "put.insert_index_rows",  // of each index on each index shard
-    put_make_durable = "put.make_durable",            // on each index shard
+    put_insert_index_rows = "put.insert_index_rows",  // for each index on each index shard
+    put_make_durable = "put.make_durable",  // on each index shard
     put_commit = "put.commit",
     put_resolve = "put.resolve",
     put_reconcile = "put.reconcile",
@@ -28,7 +28,7 @@ inline constexpr std::string_view
     reconcile_commit = "reconcile.commit",  // on each index shard
     reconcile_end = "reconcile.end",
     sweep_look = "sweep.look",
-    fence_commit = "fence.commit",  // ends whatever was done with the fence held exclusively
+    fence_commit = "fence.commit",  // ends all work done with the fence held exclusively
     durable_commit = "durable.commit",  // in each step that makes something durable
     barrier_take = "barrier.take",
     intent_commit = "intent.commit",  // in create.intent and drop.intent
@@ -38,11 +38,11 @@ inline constexpr std::string_view
     create_publish = "create.publish",
     create_ready = "create.ready",
     create_finish = "create.finish",
-    backfill_claim = "backfill.claim",  // of each index
+    backfill_claim = "backfill.claim",  // for each index
     backfill_read = "backfill.read",
     backfill_fence = "backfill.fence",
-    backfill_insert_index_rows = "backfill.insert_index_rows",  // of each index on each index shard
-    backfill_commit_index_rows = "backfill.commit_index_rows",  // within the former, with a limited rate
+    backfill_insert_index_rows = "backfill.insert_index_rows",  // for each index on each index shard
+    backfill_commit_index_rows = "backfill.commit_index_rows",  // within the previous step, with a limited rate
     backfill_advance = "backfill.advance",
     backfill_commit = "backfill.commit",
     backfill_reconcile = "backfill.reconcile",

@@ -1,4 +1,4 @@
-// Compares an index table with its definition by way of information_schema.
+// Compares an index table with its definition by means of information_schema.
 #include "shard/table_check.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ struct Column {
   std::string name, type, collation;
 };
 
-// As information_schema shows it: MySQL leaves out the display width of BIGINT, so it is cut off.
+// Returns the column type as information_schema shows it. MySQL omits the display width of BIGINT, so the comparison
+// drops it.
 std::string type_of(const Property& property) {
   switch (property.type) {
     case PropertyType::uuid:

@@ -1,4 +1,4 @@
-// Is an index table as its definition declares?
+// Checks an index table against its definition.
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
@@ -9,7 +9,7 @@
 
 namespace looseleaf::shard {
 
-// One sentence for each difference in columns, types, collations and keys; empty if there is none.
+// Returns one sentence for each difference in columns, types, collations and keys; empty if there is none.
 [[nodiscard]] std::vector<std::string> table_differences(sql::Connection& connection,
                                                          const IndexDefinition& definition);
 

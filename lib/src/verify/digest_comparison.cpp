@@ -21,24 +21,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in a range
-constexpr std::size_t paced_rows = 500;                              // the same with a limited rate
-constexpr auto step_time = std::chrono::milliseconds(100);  // to count so many; digesting takes some times that
-constexpr std::size_t entry_chunk = 5000;                   // index rows read at once
-constexpr std::size_t close_batch = 400;                    // entities compared at once, row by row
+constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in one step
+constexpr std::size_t paced_rows = 500;  // rows of one table in one step with a limited rate
+// The target time for counting the rows of one step. Digesting them takes several times as long.
+constexpr auto step_time = std::chrono::milliseconds(100);
+constexpr std::size_t entry_chunk = 5000;  // index rows that one statement reads
+constexpr std::size_t close_batch = 400;   // entities that one batch compares row by row
 constexpr std::size_t ranges_at_once = 4;
 
-// In ascending order and distinct.
+// Sorts the items and drops duplicates.
 template <typename T>
 void make_set(std::vector<T>& items) {
   std::sort(items.begin(), items.end());
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-// What does not agree in one range.
+// The cells of one range in which digests differ.
 struct RangeDifference {
   std::set<std::size_t> cells;
-  std::vector<Uuid> row_ids;  // of rows in these cells
+  std::vector<Uuid> row_ids;  // entity ids of the rows in these cells
 };
 
 class DigestComparison {
@@ -71,7 +72,8 @@ class DigestComparison {
   }
 
  private:
-  // Where the ranges of ids meet: so that none has too many entities of any shard, or rows of any table.
+  // Chooses the bounds between ranges of ids. No range may contain too many entities of any shard or too many rows of
+  // any table.
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
     job_.for_each_shard([&](std::uint32_t shard) {
@@ -100,7 +102,7 @@ class DigestComparison {
   // Adds bounds within a range in which a table has many more rows than there are entities.
   void divide(std::uint32_t shard, const IndexDefinition& definition, const shard::IdRange& range,
               std::vector<Uuid>& bounds) {
-    job_.checkpoint(shard);  // on a large store this takes so long that idle sessions would end
+    job_.checkpoint(shard);  // a large store takes so long here that idle sessions would end
     const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
       return shard::estimate_entries(connection, definition, range);
     });
@@ -112,7 +114,7 @@ class DigestComparison {
     }
   }
 
-  // `rows`: about how many there are.
+  // `rows` is the approximate number of rows in the range.
   template <typename IdAfter>
   void add_bounds(std::uint32_t shard, shard::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
                   const IdAfter& id_after) {
@@ -137,8 +139,8 @@ class DigestComparison {
     }
   }
 
-  // With a limited rate few rows of one table are to be in a range, whose ids are spread over all shards; but a grid
-  // has room for so many ranges only.
+  // With a limited rate, a range should contain only a few rows of each table. The ids of a range are spread over all
+  // shards, so a step counts more rows than one table may have. The space in the grid limits the number of ranges.
   [[nodiscard]] std::size_t paced_step(std::uint64_t rows) const {
     const std::size_t tables = catalog_.indexes.size() * shards_.count();
     const std::size_t room = std::max<std::size_t>(1, DigestGrid::most_cells / std::max<std::size_t>(1, tables));
@@ -186,7 +188,7 @@ class DigestComparison {
     });
   }
 
-  // Some ranges, [from, to), in all index tables.
+  // Compares the ranges [from, to) in all index tables.
   void compare(const DigestGrid& grid, std::size_t from, std::size_t to, const ComparisonVisitor& visitor) {
     std::vector<RangeDifference> differences(to - from);
     job_.for_each_shard([&](std::uint32_t shard) {
@@ -231,7 +233,7 @@ class DigestComparison {
     });
   }
 
-  // Reads the rows of a range and notes which cells differ. Returns how many rows there are.
+  // Reads the rows of a range and notes the cells that differ. Returns the number of rows.
   std::uint64_t compare_cells(const DigestGrid& grid, std::size_t range, std::size_t index, std::uint32_t shard,
                               RangeDifference& difference) {
     const IndexDefinition& definition = catalog_.indexes[index].definition;
@@ -270,7 +272,7 @@ class DigestComparison {
     return count;
   }
 
-  // The ids in cells that differ, of rows and of entities.
+  // Returns the ids of the rows and entities in the cells that differ.
   std::vector<Uuid> ids_in_question(const DigestGrid& grid, std::size_t range, RangeDifference& difference) {
     std::vector<Uuid> ids = std::move(difference.row_ids);
     if (!difference.cells.empty()) {
@@ -342,8 +344,8 @@ class DigestComparison {
 
   shard::Shards& shards_;
   job::Job& job_;
-  const shard::Catalog catalog_;  // of the indexes walked
-  std::mutex mutex_;              // guards what follows, and the visitor while shards are walked at once
+  const shard::Catalog catalog_;  // of the indexes that are compared
+  std::mutex mutex_;  // guards the members below, and calls of the visitor while several shards are read at once
   ComparisonCounts counts_;
 };
 

@@ -1,16 +1,18 @@
-// Compares all entities with all rows of some indexes and names the entities whose rows do not look right. Nothing is
-// locked, so on a live store some of them are merely changing.
+// Compares all entities with all rows of some indexes and reports the entities whose rows seem wrong. The comparison
+// locks nothing, so on a live store some of the reported entities are merely changing.
 //
-// Bodies are read in the order in which they were added, which is the order they are stored in; by id each would cost a
-// look-up of its own, and on a store larger than memory a read from the disk. Expected rows are folded into digests by
-// range of ids (digest_grid.hpp). Then the servers digest the rows of each range; only where these differ are rows
-// read, and only for the entities in cells that differ are both sides read again, together.
+// The comparison reads bodies in insertion order because the server stores them in that order. In id order, each body
+// would need a lookup of its own and, on a store larger than memory, a disk read. The comparison folds the expected
+// rows into digests by range of ids (digest_grid.hpp). Then the servers digest the rows of each range. The comparison
+// reads rows only in ranges whose digests differ, and it reads both sides together again only for the entities in cells
+// that differ.
 //
-// Nothing is passed over. A row has one entity id, thus one range and one cell, and the ranges cover all ids: an id
-// that no entity has is in one too. Say that a row is wrong during the whole comparison: it is absent though its entity
-// calls for it, or is there although no entity does. Then it is on one side of its cell only, at whatever moments the
-// two were read and whatever else changed meanwhile; so the digests differ, the cell is looked at, and there again the
-// row is on one side only. A row that becomes wrong, or right, during the comparison may be named or not.
+// The comparison misses no wrong row. A row has one entity id, so it belongs to one range and one cell. The ranges
+// cover all ids, including the ids that no entity has. Suppose that a row is wrong during the whole comparison: the row
+// is absent although its entity calls for it, or it is present although no entity calls for it. Then the row is on only
+// one side of its cell, no matter when the two sides were read and no matter which other rows changed meanwhile.
+// Therefore the digests differ, the comparison reads the cell again, and again finds the row on one side only. The
+// comparison may or may not report a row that becomes wrong, or right, during the comparison.
 #pragma once
 
 #include <cstdint>
@@ -28,26 +30,28 @@
 
 namespace looseleaf::verify {
 
-// Neither of these is called while the other one runs. Both may throw, which ends the comparison.
+// The comparison never calls one of these functions while the other one runs. Both may throw, which ends the
+// comparison.
 struct ComparisonVisitor {
-  // Entities whose rows differ from what they call for, and ids of rows that seem to have no entity. On
-  // compare_digests()'s thread.
+  // Receives entities whose rows differ from the rows they call for, and ids of rows that seem to have no entity. Runs
+  // on the thread that called compare_digests().
   std::function<void(const std::vector<Uuid>&)> suspects;
-  // unreadable, wrong_id, wrong_shard: seen under the entity's lock. On any thread.
+  // Receives findings of the kinds unreadable, wrong_id and wrong_shard, which were seen under the entity's lock. Runs
+  // on any thread.
   std::function<void(const Finding&)> broken_entity;
 };
 
 struct ComparisonCounts {
   std::uint64_t entities = 0;
   std::uint64_t looked_again = 0;                                       // ids in cells that differed
-  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // per index and shard
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // by index and shard
 };
 
-// A grid for these indexes with nothing in it yet, whose ranges have as many ids as should be dealt with at once.
+// Returns an empty grid for these indexes. Each of its ranges has as many ids as one step should process.
 DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job);
 
-// `scanned`: such a grid of the same indexes, with what all entities call for. Then no bodies are read but those in
-// cells that differ, none is found broken, and no entities are counted.
+// `scanned` is a grid from make_grid() for the same indexes that already contains the rows all entities call for. With
+// it, the comparison reads only the bodies in cells that differ, reports no broken entities and counts no entities.
 ComparisonCounts compare_digests(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
                                  const ComparisonVisitor& visitor, const DigestGrid* scanned = nullptr);
 

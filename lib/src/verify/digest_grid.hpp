@@ -14,26 +14,27 @@
 
 namespace looseleaf::verify {
 
-// The range below bounds[number], or above the last one.
+// Returns the range that ends at bounds[number], or the last range, which has no upper bound.
 [[nodiscard]] inline shard::IdRange range_between(const std::vector<Uuid>& bounds, std::size_t number) {
   return {number == 0 ? std::nullopt : std::optional(bounds[number - 1]),
           number == bounds.size() ? std::nullopt : std::optional(bounds[number])};
 }
 
-// Of the index table of one index on one shard, among those of all indexes on so many shards.
+// Returns the number of the table of one index on one shard, among the tables of all indexes on `shards` shards.
 [[nodiscard]] inline std::size_t table_number(std::size_t index, std::uint32_t shard, std::uint32_t shards) {
   return index * shards + shard;
 }
 
-// A range of ids is what servers digest at once. Its cells, over which ids are spread by a hash, tell afterwards which
-// few of its entities to look at. All of it takes 64 MiB at most.
+// A server digests one range of ids at once. A hash spreads the ids of a range over its cells. The cells that differ
+// show which few entities of the range need another read. A grid uses at most 64 MiB.
 class DigestGrid {
  public:
   static constexpr std::size_t most_cells = std::size_t{4} << 20;
-  static constexpr std::uint64_t many_rows = 500'000;  // of one table in a range: too many to be digested at once
+  // If one table has more rows than this in a range, one statement should not digest the range.
+  static constexpr std::uint64_t many_rows = 500'000;
 
-  // `bounds`: where ranges meet, sorted and distinct; n of them make n + 1 ranges, which cover all ids. `tables` are
-  // numbered from 0.
+  // `bounds` are the bounds between ranges, sorted and distinct: n bounds make n + 1 ranges, which cover all ids.
+  // Tables are numbered from 0 to `tables` - 1.
   DigestGrid(std::vector<Uuid> bounds, std::size_t tables) : bounds_(std::move(bounds)) {
     while (bits_ < most_bits && (ranges() * tables << (bits_ + 1)) <= most_cells) {
       ++bits_;
@@ -49,7 +50,8 @@ class DigestGrid {
   [[nodiscard]] std::size_t range_of(const Uuid& id) const {
     return static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), id) - bounds_.begin());
   }
-  // Within its range. Any part of an id may be a counter or a time, so all of it counts.
+  // Returns the number of the id's cell within its range. Any part of an id may be a counter or a timestamp, so the
+  // hash covers all bytes.
   [[nodiscard]] std::size_t cell_of(const Uuid& id) const {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
     std::uint64_t hash = 0;
@@ -60,10 +62,10 @@ class DigestGrid {
     return bits_ == 0 ? 0 : hash >> (64 - bits_);
   }
 
-  // Of an id, the same in every table.
+  // Returns the position of an id's cell, which is the same in every table.
   [[nodiscard]] std::size_t place_of(const Uuid& id) const { return (range_of(id) << bits_) + cell_of(id); }
 
-  // May be called by several threads at once.
+  // Several threads may call this at once.
   void add(std::size_t table, std::size_t place, std::uint64_t mix) {
     shard::RowDigest& cell = cells_[table * table_cells_ + place];
     std::atomic_ref(cell.rows).fetch_add(1, std::memory_order_relaxed);
@@ -84,7 +86,7 @@ class DigestGrid {
   }
 
  private:
-  static constexpr int most_bits = 11;  // so that a cell has some ten entities, unless there are very many
+  static constexpr int most_bits = 11;  // a cell has about ten entities, unless the store is very large
 
   std::vector<Uuid> bounds_;
   int bits_ = 0;

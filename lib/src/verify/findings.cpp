@@ -1,4 +1,4 @@
-// What a verification finds: counted, sampled, and handed on.
+// Counts and samples the findings of a verification, and passes them to the caller.
 #include "verify/findings.hpp"
 
 namespace looseleaf {

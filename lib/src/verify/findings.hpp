@@ -1,16 +1,16 @@
-// What a verification finds: counted, sampled, and handed on.
+// Counts and samples the findings of a verification, and passes them to the caller.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
 
 namespace looseleaf::verify {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class Findings {
  public:
   Findings(const VerifyOptions& options, VerifyReport& report) : options_(options), report_(report) {}
 
-  // One that stands.
+  // Records a confirmed finding.
   void add(const Finding& finding);
   void add_mended(const Finding& finding);
 

@@ -1,4 +1,4 @@
-// Which indexes can be verified: those that all shards agree about, with tables as declared.
+// Chooses the indexes that can be verified: all shards agree about them, and their tables match the definitions.
 #include "verify/verifiable_indexes.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ class Choice {
       const shard::IndexEverywhere everywhere = look_up_settled(table);
       if (!everywhere.in_any_catalog()) {
         if (options_.tables.empty() || declared(table) != nullptr) {
-          continue;  // dropped a moment ago, or declared in vain
+          continue;  // dropped a moment ago, or declared but in no catalog
         }
         throw shard::no_such_index(shards_, table);
       }
@@ -43,7 +43,7 @@ class Choice {
   }
 
  private:
-  // Each once, in their order.
+  // Returns each table once, in the original order.
   static std::vector<std::string> distinct(const std::vector<std::string>& tables) {
     std::set<std::string> seen;
     std::vector<std::string> once;
@@ -52,7 +52,7 @@ class Choice {
     return once;
   }
 
-  // Null if there is none.
+  // Returns null if the definitions do not include the table.
   [[nodiscard]] const IndexDefinition* declared(const std::string& table) const {
     if (!options_.definitions) {
       return nullptr;
@@ -110,8 +110,8 @@ class Choice {
     }
   }
 
-  // Shards differ for a moment while an index is created, published or dropped: looks again before calling it a
-  // finding.
+  // Shards differ for a moment while an index is created, published or dropped. Therefore this function looks several
+  // times before a difference counts as a finding.
   shard::IndexEverywhere look_up_settled(const std::string& table) {
     constexpr int looks = 10;
     constexpr auto between = std::chrono::milliseconds(300);
@@ -124,7 +124,8 @@ class Choice {
     return everywhere;
   }
 
-  // True if the index is not in force: left out of a verification of all, an error if it was named.
+  // Returns true if the index is not active. A verification of all indexes skips such an index. If the user named it,
+  // this function throws an error.
   bool not_in_force(const std::string& table, const shard::IndexEverywhere& everywhere) {
     bool dropping = false, building = true;
     for (const auto& index : everywhere.on_shard) {
@@ -171,7 +172,7 @@ class Choice {
     return found;
   }
 
-  // True if the index is the same everywhere, so that its rows can be judged; its state may differ.
+  // Returns true if the index is the same on all shards, so that its rows can be compared. Its state may differ.
   bool check_catalogs(const std::string& table, const shard::IndexEverywhere& everywhere) {
     bool comparable = true;
     for (const CatalogDifference& difference : differences(everywhere)) {

@@ -1,4 +1,4 @@
-// Which indexes can be verified: those that all shards agree about, with tables as declared.
+// Chooses the indexes that can be verified: all shards agree about them, and their tables match the definitions.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 
 namespace looseleaf::verify {
 
-// The indexes asked for whose catalogs and tables are in order; what is not in order is a finding, and what is not what
-// options.definitions declare is one too. Throws Error(bad_index) for an index that was named and is unknown or not in
-// force.
+// Returns the requested indexes whose catalogs and tables are in order. Everything else is a finding, including a
+// difference from the declarations in options.definitions. Throws Error(bad_index) for a named index that is unknown or
+// not active.
 [[nodiscard]] std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options,
                                                                   job::Job& job, const AsPart& as_part,
                                                                   Findings& findings);

@@ -1,4 +1,4 @@
-// verify: walks everything, then looks at each suspicion again, under locks.
+// verify compares everything, then rechecks each suspect under locks.
 #include "verify/verify.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@
 namespace looseleaf::verify {
 namespace {
 
-constexpr std::size_t most_suspects = 1000;     // looked at again at once
+constexpr std::size_t most_suspects = 1000;     // suspects that one round rechecks
 constexpr std::size_t most_unsettled = 10'000;  // differences kept in memory
 
-constexpr int most_looks = 5;  // at a row too many of an entity that is written all the time
+constexpr int most_looks = 5;  // limits the looks at a superfluous row of an entity that is written all the time
 
-// A row too many, when it was seen last.
+// A superfluous row, as it was last seen.
 struct Standing {
-  base::Stamp updated;  // its entity's
+  base::Stamp updated;  // its entity's stamp
   int looks = 1;
 };
 
@@ -52,7 +52,7 @@ class Verification {
     return std::move(report_);
   }
 
-  // What cannot be said to be consistent when run() fails.
+  // Names the indexes whose consistency is unknown when run() fails.
   [[nodiscard]] std::string unchecked() const {
     return report_.verified.empty() ? "all indexes" : fmt::format("{}", fmt::join(report_.verified, ", "));
   }
@@ -89,7 +89,8 @@ class Verification {
     }
   }
 
-  // First locked look. Missing rows are findings now; others must stand another look after the grace period.
+  // Looks at the suspects under locks for the first time. A missing row becomes a finding now. Other differences must
+  // still be there at another look after the grace period.
   void look_again() {
     std::set<Uuid> wrong;
     for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
@@ -97,7 +98,8 @@ class Verification {
         wrong.insert(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing) {
           confirmed_.insert(std::move(difference));
-        } else if (difference.kind != FindingKind::unreadable) {  // which the comparison has reported
+        } else if (difference.kind != FindingKind::unreadable) {
+          // The comparison has already reported unreadable entities.
           stand(std::move(difference), 1);
         }
       }
@@ -109,7 +111,7 @@ class Verification {
     }
   }
 
-  // Makes findings of what was seen, or mends it.
+  // Confirms the standing differences, then repairs the confirmed ones or reports them as findings.
   void settle() {
     while (!standing_.empty()) {
       confirm_after_grace();
@@ -123,8 +125,8 @@ class Verification {
     confirmed_.clear();
   }
 
-  // A row that still is too many is a finding, unless its entity was written meanwhile: then that put may have left it
-  // for a moment, as an earlier one did before, and it gets another grace period.
+  // A superfluous row that is still there is a finding, unless its entity was written meanwhile. In that case the later
+  // put may have left the row for a moment, as an earlier put did, so the row gets another grace period.
   void confirm_after_grace() {
     const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
     while (Clock::now() < until) {
@@ -160,8 +162,8 @@ class Verification {
     first_look_ = Clock::now();
   }
 
-  // Differences of these entities in the indexes that are being verified, as seen under their locks; and which of the
-  // entities are unreadable.
+  // Returns the differences of these entities in the verified indexes, as seen under the entities' locks. The result
+  // also names the unreadable entities.
   std::vector<reconcile::Difference> examine(std::uint32_t shard, const std::vector<Uuid>& ids) {
     return apply(shard, ids, reconcile::ReconcileMode::examine);
   }
@@ -200,7 +202,7 @@ class Verification {
     return by_shard;
   }
 
-  // Mends what was confirmed, then looks again: what still differs stays confirmed.
+  // Repairs the confirmed differences, then looks again. Differences that remain stay confirmed.
   void repair() {
     std::set<reconcile::Difference> left;
     for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
@@ -222,7 +224,7 @@ class Verification {
     confirmed_ = std::move(left);
   }
 
-  // The comparison has counted the rows as they were before the repair.
+  // Adjusts the row counts, because the comparison counted the rows as they were before the repair.
   void count_mended_rows() {
     for (auto& [place, count] : report_.counts) {
       for (const auto& [kind, mended] : count.mended) {
@@ -245,17 +247,17 @@ class Verification {
   job::Job& job_;
   const AsPart& as_part_;
   std::vector<shard::CatalogIndex> indexes_;
-  std::set<std::pair<std::string, std::uint64_t>> generations_;  // of these
-  std::set<Uuid> suspects_;                                      // to be looked at under their locks
-  std::map<reconcile::Difference, Standing> standing_;           // may be there for a moment only
-  std::set<reconcile::Difference> confirmed_;                    // but not reported yet
-  Clock::time_point first_look_;                                 // at what stands, the latest
+  std::set<std::pair<std::string, std::uint64_t>> generations_;  // tables and generations of `indexes_`
+  std::set<Uuid> suspects_;                                      // wait for a look under their locks
+  std::map<reconcile::Difference, Standing> standing_;           // may be there only for a moment
+  std::set<reconcile::Difference> confirmed_;                    // not reported yet
+  Clock::time_point first_look_;  // time of the latest first look at a standing difference
   VerifyReport report_;
   Findings findings_{options_, report_};
 };
 
-// An entity of any shard may call for rows on any other: while one is down nothing can be proved, and to say so at once
-// helps more than to wait for it.
+// An entity on any shard may call for rows on any other shard, so nothing can be proved while one is down. An immediate
+// error helps the user more than a wait.
 void require_every_shard(shard::Shards& shards) {
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
     try {

@@ -1,4 +1,4 @@
-// From an entity's text to its body and its expected rows.
+// Turns an entity's text into its body and its expected rows.
 #include "write/encode.hpp"
 
 #include "codec/body.hpp"
@@ -13,8 +13,8 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
     const model::TakenEntity entity = model::take_entity(result.text, result.position);
     result.id = entity.id;
     Write write{entity.id, codec::encode_body(entity.text), std::nullopt};
-    // While the parsed body is at hand. A catalog that is not known yet, or is not the one in force any more, costs the
-    // writer a second parse.
+    // Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns
+    // out to be outdated, the writer must parse the body again.
     const std::uint32_t shard = shard::shard_of(entity.id, shards.count());
     if (const auto catalog = shards.catalogs().cached(shard)) {
       write.expected =

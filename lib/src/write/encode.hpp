@@ -1,4 +1,4 @@
-// An entity's text made ready to be written, before any lock is held.
+// Prepares an entity's text for writing, before any lock is held.
 #pragma once
 
 #include <looseleaf/write.hpp>
@@ -9,8 +9,8 @@
 
 namespace looseleaf::write {
 
-// Parses and compresses `result.text`, which began at `result.position`, and sets `result.id`. Absent if the result is
-// final: the text is no entity, or could not be encoded.
+// Parses and compresses `result.text`, which began at `result.position`, and sets `result.id`. Returns nothing if the
+// result is final: the text is not an entity, or it could not be encoded.
 [[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result);
 
 }  // namespace looseleaf::write

@@ -1,4 +1,4 @@
-// Encoders, one writer for each shard, and a deliverer, around one bounded window of writes in flight.
+// Runs encoders, one writer for each shard, and one delivering thread around one bounded window of writes in flight.
 #include "write/pipeline.hpp"
 
 #include <algorithm>
@@ -11,33 +11,36 @@
 namespace looseleaf::write {
 namespace {
 
-constexpr std::size_t window_writes = 12'000;          // in flight at most
-constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single one is larger
-constexpr std::size_t batch_writes = 2000;             // in a transaction
-constexpr std::size_t batch_bytes = 1024 * 1024;       // of compressed bodies in a transaction, likewise
-constexpr std::size_t row_cost = 160;                  // bytes that an expected index row counts in the window
-constexpr std::size_t batch_rows = 10'000;             // of index rows, likewise
-// With the rows, whose number is known only when a text is encoded: nothing more is encoded while more is in flight.
+constexpr std::size_t window_writes = 12'000;          // at most so many writes are in flight
+constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unless a single text is larger
+constexpr std::size_t batch_writes = 2000;             // in one transaction
+// The compressed bodies in one transaction, unless a single body is larger.
+constexpr std::size_t batch_bytes = 1024 * 1024;
+constexpr std::size_t row_cost = 160;       // bytes of the window that one expected index row uses
+constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, unless a single write has more
+// A limit for text and rows together. The number of rows is known only after a text is encoded, so the encoders stop
+// while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
-constexpr std::size_t encode_at_once = 64;        // texts an encoder takes at a time
-constexpr std::size_t encode_bytes = 128 * 1024;  // of text, likewise; the last of them may go beyond it
+constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
+// The text that an encoder takes at a time. The last text may exceed the limit.
+constexpr std::size_t encode_bytes = 128 * 1024;
 
-// How many writes a shard's writer waits for while more are on their way: commits cost more than rows. Two thirds of
-// its share of the window, so that some shards write while the others gather.
+// A shard's writer waits for this number of writes while more are on their way, because commits cost more than rows. It
+// is two thirds of the shard's share of the window, so that some shards write while the others gather.
 std::size_t worthwhile_batch(std::uint32_t shards) {
   return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / shards));
 }
 
 }  // namespace
 
-// One write from put() or remove() until its result was delivered.
+// One write, from put() or remove() until its result is delivered.
 struct Pipeline::Slot {
   WriteResult result;
-  std::size_t cost = 0;  // bytes that count against the window
+  std::size_t cost = 0;  // bytes that count towards the window
   bool is_put = false;
-  bool encoded = false;        // an encoder is through with it: `write` is complete, or the result is final
-  bool final_already = false;  // the encoder found it malformed, or could not encode it
-  bool done = false;           // the result is final; set only once every stage is through with the slot
+  bool encoded = false;        // the encoder has finished: `write` is complete, or the result is final
+  bool final_already = false;  // the encoder found the text malformed, or could not encode it
+  bool done = false;           // the result is final; set only after every stage has finished with the slot
   Write write;
 };
 
@@ -124,7 +127,7 @@ void Pipeline::end_threads() {
     finished_ = true;
   }
   wake_all();
-  threads_.clear();  // joins
+  threads_.clear();  // joins the threads
 }
 
 void Pipeline::wake_all() {
@@ -251,7 +254,8 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
     return std::tie(a->write.id, a->result.sequence) < std::tie(b->write.id, b->result.sequence);
   });
-  std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();  // begins with this one, a repeated id
+  // The sequence number of a repeated id, which starts the next batch.
+  std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = 1; i < batch.size(); ++i) {
     if (batch[i]->write.id == batch[i - 1]->write.id) {
       next_batch = std::min(next_batch, batch[i]->result.sequence);
@@ -286,12 +290,12 @@ void Pipeline::deliver() {
       return;
     }
     if (window_.empty()) {
-      wake_all();  // nothing is left for anybody
+      wake_all();  // nothing is left for any thread
       return;
     }
     const bool was_crowded = crowded();
     const std::unique_ptr<Slot> slot = std::move(window_.front());
-    // The slot leaves the window only now that every stage is through with it: it was encoded and dispatched.
+    // The slot leaves the window only now, after every stage has finished with it: it was encoded and dispatched.
     window_.pop_front();
     ++first_;
     bytes_ -= slot->cost;

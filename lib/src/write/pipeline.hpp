@@ -1,4 +1,4 @@
-// Many puts and deletes at full speed and in bounded memory.
+// Stores many puts and deletes at full speed and in bounded memory.
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +19,8 @@
 
 namespace looseleaf::write {
 
-// Encoders, one writer for each shard, and a deliverer, around one bounded window of writes in flight. This is what
-// looseleaf::WriteStream promises; `shards` and `writer` outlive it.
+// Runs encoders, one writer for each shard, and one delivering thread around one bounded window of writes in flight.
+// Implements looseleaf::WriteStream; `shards` and `writer` outlive it.
 class Pipeline {
  public:
   Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result);
@@ -36,14 +36,14 @@ class Pipeline {
   struct Slot;
 
   void start_threads();
-  // A thread for one stage. If the stage cannot go on, neither can the stream.
+  // Starts a thread for one stage. If the stage fails, the whole stream fails.
   template <typename Stage>
   void start(Stage stage);
   void end_threads();
   void wake_all();
   void enter(std::unique_ptr<Slot> slot);
-  // Hands every slot that is encoded, and whose predecessors all are, to its shard's writer: so writes of one id keep
-  // their order. Call with the lock held.
+  // Hands every slot that is encoded, and whose predecessors are all encoded, to its shard's writer. Thus the writes of
+  // one id keep their order. Call this with the lock held.
   void dispatch();
 
   // The stages.
@@ -51,15 +51,16 @@ class Pipeline {
   void write(std::uint32_t shard);
   void deliver();
 
-  // As many as a transaction should have; a repeated id starts the next batch.
+  // Takes as many writes as one transaction should have. A repeated id starts the next batch.
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue);
   void store_batch(std::uint32_t shard, const std::vector<Slot*>& batch);
 
-  // Nothing more is on its way to the writers, at the moment or for good.
+  // Returns true if nothing more is on its way to the writers, either at the moment or at the end of the stream.
   [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }
-  // Nothing is left for the encoders.
+  // Returns true if nothing is left for the encoders.
   [[nodiscard]] bool all_taken() const { return next_encode_ == first_ + window_.size(); }
-  // So much is in flight that nothing more is encoded until some of it is stored. Only what was encoded can be.
+  // Returns true if so much is in flight that the encoders must wait until some of it is stored. Only encoded writes
+  // can be stored.
   [[nodiscard]] bool crowded() const;
 
   shard::Shards& shards_;
@@ -67,18 +68,18 @@ class Pipeline {
   const std::function<void(WriteResult)> on_result_;
   const std::size_t worthwhile_;  // writes
 
-  std::mutex mutex_;  // guards everything below, but not what is inside a slot that a stage has taken
+  std::mutex mutex_;  // guards everything below, except the contents of a slot that a stage has taken
   std::condition_variable room_, to_encode_, to_write_, to_deliver_, flushed_;
   std::deque<std::unique_ptr<Slot>> window_;  // in order; the front has sequence number first_
   std::uint64_t first_ = 0;
   std::uint64_t next_encode_ = 0, next_dispatch_ = 0;
   std::size_t bytes_ = 0;
-  std::vector<std::deque<Slot*>> queues_;  // per shard: encoded, waiting for the writer
+  std::vector<std::deque<Slot*>> queues_;  // by shard: encoded, waiting for the writer
   bool finished_ = false;
-  bool delivering_ = false;     // a result, outside the lock
-  std::exception_ptr failure_;  // of a stage
+  bool delivering_ = false;     // true while a result is delivered outside the lock
+  std::exception_ptr failure_;  // the failure of a stage
 
-  std::vector<std::jthread> threads_;  // last: they are joined before the rest goes
+  std::vector<std::jthread> threads_;  // last, so that they are joined before the other members are destroyed
 };
 
 }  // namespace looseleaf::write

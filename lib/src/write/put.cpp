@@ -1,4 +1,5 @@
-// The write protocol: index rows before the commit, the fence around both. Its steps are those of docs/protocol.md.
+// The write protocol: index rows are inserted before the commit, and the fence is held around both. docs/protocol.md
+// describes the steps.
 #include "write/put.hpp"
 
 #include <fmt/format.h>
@@ -28,9 +29,9 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-constexpr std::size_t max_stored_body = 16777215;  // MEDIUMBLOB
-constexpr std::uint64_t max_old_bodies = 1 << 20;  // bytes of stored bodies that are compared with at once
-// How long a put whose fate is decided may still take to tidy up index rows.
+constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
+constexpr std::uint64_t max_old_bodies = 1 << 20;  // bytes of stored bodies that one comparison reads
+// The time that a put may still spend on repairing index rows after its outcome is decided.
 constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000);
 
 // One write on its way through the protocol.
@@ -38,17 +39,17 @@ struct Item {
   const Write* write = nullptr;
   WriteOutcome* outcome = nullptr;
   bool decided = false;                // the outcome is final
-  bool deferred = false;               // waits for an index shard that is down, so that the others need not
-  bool reconcile = false;              // its index rows may hold more than they should
-  std::vector<shard::PlacedRow> rows;  // expected once it is stored
-  std::set<std::uint32_t> new_on;      // shards of those among them that the old body does not call for
-  std::uint64_t added_id = 0;          // of its row; 0: a new one
-  base::Stamp stamp;                   // as it is written
+  bool deferred = false;               // waits for an index shard that is down, while the other items proceed
+  bool reconcile = false;              // the index tables may have superfluous rows of this entity
+  std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
+  std::set<std::uint32_t> new_on;      // shards of the expected rows that the old body does not call for
+  std::uint64_t added_id = 0;          // of the entity's row; 0: a new row
+  base::Stamp stamp;                   // the stamp to be written
 };
 
 using Items = std::vector<Item*>;
 
-// Which rows of an attempt could not be inserted.
+// Names an index shard on which rows of an attempt could not be inserted.
 struct IndexShardFailure {
   std::uint32_t shard;
   sql::ServerError error;
@@ -68,7 +69,7 @@ std::optional<nlohmann::json> read_body(const std::optional<std::string>& body) 
 
 class BatchWriter {
  public:
-  // `last_ids_were_new`: see Writer.
+  // For `last_ids_were_new` see Writer.
   BatchWriter(shard::Shards& shards, std::uint32_t entity_shard, std::atomic<bool>& last_ids_were_new,
               const base::Deadline& deadline)
       : shards_(shards), entity_shard_(entity_shard), last_ids_were_new_(last_ids_were_new), deadline_(deadline) {}
@@ -102,7 +103,7 @@ class BatchWriter {
   }
 
  private:
-  // What can be tried now: first those that need no index shard that was found down.
+  // Returns the items to try now. Items that need no unreachable index shard come first.
   static Items undecided(std::vector<Item>& items) {
     Items now, later;
     for (Item& item : items) {
@@ -116,13 +117,14 @@ class BatchWriter {
   static void fail(const Items& items, const Error& error) {
     for (Item* item : items) {
       if (!item->decided) {
-        item->reconcile = item->reconcile || !item->rows.empty();  // some of its rows may be there
+        item->reconcile = item->reconcile || !item->rows.empty();  // some of its rows may already be inserted
         decide(*item, WriteStatus::failed, error);
       }
     }
   }
 
-  // One transaction. Items that it does not decide are tried again; a ServerError that leaves it has decided nothing.
+  // Runs one transaction. The caller retries items that the transaction does not decide. A ServerError thrown by it has
+  // decided nothing.
   void attempt(const Items& items) {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
     for (Item* item : items) {
@@ -159,7 +161,7 @@ class BatchWriter {
         break;
       case Ending::blocked:
         for (Item* item : written_) {
-          item->reconcile = true;  // its rows may be there although it may yet be refused
+          item->reconcile = true;  // its rows may be inserted although the write may still be rejected
         }
         clear_the_way(blocked_);
         break;
@@ -174,9 +176,9 @@ class BatchWriter {
 
   enum class Ending { committed, in_doubt, blocked, catalog_changed, id_exists, rolled_back };
 
-  // From put.fence to put.commit; leaves in written_ what is written, in blocked_ what stands in the way.
-  // `assume_new_ids`: takes all ids for new ones, which an INSERT proves as well as a look; id_exists if that was
-  // wrong.
+  // Runs the steps from put.fence to put.commit. Leaves the written items in written_, and the items with a conflicting
+  // row in blocked_. With `assume_new_ids`, it treats all ids as new, which an INSERT verifies as reliably as a lookup,
+  // and returns id_exists if that was wrong.
   Ending transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
                   std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
     sql::Transaction transaction(connection);
@@ -242,8 +244,8 @@ class BatchWriter {
     return fitting;
   }
 
-  // A connection for every index shard that is needed, before any lock is held. Items whose shards cannot be reached
-  // are put off, or failed once the deadline has passed.
+  // Connects to every index shard that is needed, before any lock is held. Items whose shards cannot be reached are
+  // deferred, or fail if the deadline has passed.
   Items connect_index_shards(const Items& items, std::map<std::uint32_t, shard::Lease>& leases) {
     std::map<std::uint32_t, sql::ServerError> down;
     for (const Item* item : items) {
@@ -266,7 +268,7 @@ class BatchWriter {
                                        [&](const shard::PlacedRow& row) { return down.contains(row.shard); });
       if (failed == item->rows.end()) {
         reachable.push_back(item);
-      } else if (item->deferred) {  // connect() has waited as long as it makes sense
+      } else if (item->deferred) {  // connect() has already waited as long as it makes sense
         decide(*item, WriteStatus::failed, down.at(failed->shard));
       } else {
         put_off(*item, down.at(failed->shard));
@@ -275,7 +277,7 @@ class BatchWriter {
     return reachable;
   }
 
-  // For an item that needs an index shard which cannot be written.
+  // Defers an item that needs an index shard which cannot be written, or fails it if a retry makes no sense.
   void put_off(Item& item, const sql::ServerError& error) {
     if (!error.retryable() || (item.deferred && deadline_.passed())) {
       decide(item, WriteStatus::failed, error);
@@ -283,7 +285,8 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // put.lock_entities and put.write_entities: locks what is there, decides what needs no write, writes the rest.
+  // put.lock_entities and put.write_entities: locks the existing rows, decides items that need no write, and writes the
+  // others.
   Items write_entities(sql::Connection& connection, const shard::Catalog& catalog, const shard::Fence& fence,
                        const Items& items, bool assume_new_ids) {
     std::map<Uuid, shard::EntityHead> found;
@@ -333,7 +336,8 @@ class BatchWriter {
     return found;
   }
 
-  // Compares with the bodies that are there, read a few at a time: they may be much larger than those written.
+  // Compares the items with the stored bodies. It reads a few bodies at a time, because they may be much larger than
+  // the new ones.
   void check_against_old(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
                          const std::map<Uuid, shard::EntityHead>& found) {
     std::map<Uuid, Item*> by_id;
@@ -361,12 +365,13 @@ class BatchWriter {
     check_read();
   }
 
-  // Decides an item whose immutable property would change, and notes whether its old rows have to go.
+  // Rejects an item that would change an immutable property, and notes whether its old rows must be deleted.
   void check_against(const shard::Catalog& catalog, const shard::EntityRow& old, Item& item) const {
     std::optional<nlohmann::json> before;
     try {
       before = read_body(old.body);
-    } catch (const Error&) {  // unreadable: may be overwritten; which rows it had only the tables know
+      // An unreadable body may be overwritten, but only the index tables show its old rows.
+    } catch (const Error&) {
       item.reconcile = true;
       return;
     }
@@ -394,8 +399,8 @@ class BatchWriter {
     }
   }
 
-  // The first index that does not let an entity become this without being deleted first; null if there is none. A
-  // tombstone counts as an entity without any property.
+  // Returns the first index that forbids this change of an entity unless the entity is deleted first. Returns null if
+  // there is none. A tombstone counts as an entity without any property.
   static const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const nlohmann::json& before,
                                                  const std::optional<std::string>& after_body) {
     std::optional<nlohmann::json> after;
@@ -413,8 +418,9 @@ class BatchWriter {
     return nullptr;
   }
 
-  // put.insert_index_rows. False if rows on some shard could not be inserted (their items are put off): roll back and
-  // start over. blocked_ gets the items of UNIQUE tables in whose way another row stands.
+  // put.insert_index_rows. Returns false if rows on some shard could not be inserted. Their items are then deferred,
+  // and the caller must roll back and start over. blocked_ gets the items of UNIQUE tables that conflict with another
+  // row.
   bool insert_index_rows(const shard::Catalog& catalog, const Items& items,
                          std::map<std::uint32_t, shard::Lease>& leases) {
     blocked_.clear();
@@ -424,8 +430,9 @@ class BatchWriter {
         shard::add_row(rows, row);
       }
     }
-    // Rows that the old bodies call for are there, and on disk, since before those were committed. Others may be there
-    // because a put inserted them that has not heard of it.
+    // The rows that the old bodies call for are already durable, because they were on disk before those bodies were
+    // committed. Other rows may be present but not durable, because another put inserted them and has not yet received
+    // the server's answer.
     std::set<std::uint32_t> new_on;
     for (const Item* item : items) {
       new_on.insert(item->new_on.begin(), item->new_on.end());
@@ -479,7 +486,7 @@ class BatchWriter {
       }
       all_inserted = false;
       if (failure->error.error_class() == sql::ErrorClass::conflict && !deadline_.passed()) {
-        continue;  // the same again, at once for the others too
+        continue;  // a conflict affects no item alone, so all are retried at once
       }
       for (Item* item : items) {
         const bool needs_it = std::any_of(item->rows.begin(), item->rows.end(),
@@ -497,8 +504,8 @@ class BatchWriter {
     return all_inserted;
   }
 
-  // Rows left by crashed puts stand in the way: only reconcile may remove them. What it cannot help fails, and does not
-  // keep the rest of the batch from being stored.
+  // Deletes conflicting rows that crashed puts left, which only reconcile may do. An item that reconcile cannot help
+  // fails, but the rest of the batch is still stored.
   void clear_the_way(const Items& blocked) {
     std::vector<Uuid> ids;
     for (Item* item : blocked) {
@@ -518,7 +525,7 @@ class BatchWriter {
           report.differences.begin(), report.differences.end(), [&](const reconcile::Difference& difference) {
             return difference.kind == FindingKind::unreadable && difference.entry.entity_id == item->write->id;
           });
-      if (unreadable) {  // which of its rows are right cannot be told
+      if (unreadable) {  // an unreadable body does not show which of its rows are right
         decide(*item, WriteStatus::failed,
                Error(ErrorCode::corrupt, "the stored entity with this id cannot be read", context,
                      "delete it first, then put it"));
@@ -529,8 +536,8 @@ class BatchWriter {
     }
   }
 
-  // After a COMMIT whose outcome is unknown: locks the rows on a new connection, which waits until the old session is
-  // gone, and looks. What turns out not to be committed stays undecided.
+  // Runs after a COMMIT whose outcome is unknown. It locks the rows on a new connection, which waits until the old
+  // session is gone, and then reads them. Items that prove not to be committed stay undecided.
   void resolve(const shard::Catalog& catalog, const Items& items) {
     std::vector<Uuid> ids;
     for (Item* item : items) {
@@ -586,8 +593,10 @@ class BatchWriter {
     }
   }
 
-  // A greater stamp: another writer came later, so ours took effect before it. But if that one would have been refused
-  // then, either ours never did, or the entity was deleted in between. If it is deleted now, such a one may have come.
+  // Decides an item whose row has a greater stamp, because another writer came later. Normally this write took effect
+  // before that one. But if the other write would have been rejected after ours, then either ours never took effect, or
+  // the entity was deleted in between. If the entity is deleted now, such a write may have come in between, so the
+  // outcome is unknown.
   static void settle_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
     const IndexDefinition* const forbidding =
         item.write->body ? first_forbidding(catalog, *read_body(item.write->body), row.body) : nullptr;
@@ -601,7 +610,8 @@ class BatchWriter {
     }
   }
 
-  // put.reconcile. Whatever happens here, what was stored stays stored; `clean --full` would do the same later.
+  // put.reconcile. A failure here does not change the outcomes: stored entities stay stored, and `clean --full` would
+  // make the same repairs later.
   void reconcile_touched(const std::vector<Item>& items) {
     std::vector<Uuid> ids;
     for (const Item& item : items) {
@@ -630,7 +640,7 @@ class BatchWriter {
   const std::uint32_t entity_shard_;
   std::atomic<bool>& last_ids_were_new_;
   const base::Deadline& deadline_;
-  Items written_, blocked_;  // of the transaction under way
+  Items written_, blocked_;  // of the current transaction
   std::optional<Error> last_error_;
 };
 
@@ -654,7 +664,7 @@ std::vector<WriteOutcome> Writer::write_batch(std::uint32_t entity_shard, const 
   try {
     BatchWriter(shards_, entity_shard, last_ids_were_new_.at(entity_shard), deadline).run(items);
   } catch (const std::exception& error) {
-    // No memory, or no thread: whether something was committed is not known any more.
+    // Memory or threads ran out, so the outcome of the commit is no longer known.
     outcomes.assign(writes.size(), {WriteStatus::unknown, resource_exhausted(error)});
   }
   return outcomes;
