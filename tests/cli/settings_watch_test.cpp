@@ -1,5 +1,5 @@
-// The control of what watches the shared servers' settings: this case must be found to leave one changed. CTest asks for
-// it by --no-skip and requires the complaint.
+// The control of what watches the shared servers' settings: this case must be found to leave one changed. CTest asks
+// for it by --no-skip and requires the complaint.
 #include <doctest/doctest.h>
 
 #include "tests/support/test_servers.hpp"

@@ -20,8 +20,10 @@ struct SettingsWatch : doctest::IReporter {
     const std::string changes = looseleaf::test::changed_settings_of_shared_servers();
     if (!changes.empty()) {
       settings_were_left = true;
-      std::printf("ERROR: the test case \"%s\" left settings of the shared servers changed; put them back, or use servers"
-                  " of its own:\n%s", name_.c_str(), changes.c_str());
+      std::printf(
+          "ERROR: the test case \"%s\" left settings of the shared servers changed; put them back, or use servers"
+          " of its own:\n%s",
+          name_.c_str(), changes.c_str());
       std::fflush(stdout);
     }
   }
