@@ -87,7 +87,7 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     count_checked(ids.size());
     job_.advance(shard, ids.size());
     shard::in_batches(found, reconcile::reconcile_slice,
-                      [&](std::span<const Uuid> some) { mend(shard, *catalog, some); });
+                      [&](std::span<const Uuid> some) { repair(shard, *catalog, some); });
   });
   write_watermark(shard, "clean", until);
   settle(shard, started);
@@ -115,10 +115,10 @@ void Cleaner::count_checked(std::uint64_t entities) {
 }
 
 // Repairs few ids at a time, so that an interruption in between loses no counts.
-void Cleaner::mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
-  const reconcile::ReconcileReport mended =
+void Cleaner::repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
+  const reconcile::ReconcileReport repaired =
       reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
-  for (const reconcile::Difference& difference : mended.differences) {
+  for (const reconcile::Difference& difference : repaired.differences) {
     if (difference.kind == FindingKind::unreadable) {
       shards_.warnings().give({"an entity cannot be read; its index rows were not checked",
                                {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},

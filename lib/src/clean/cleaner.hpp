@@ -52,7 +52,7 @@ class Cleaner {
   [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
   void clean_changed(std::uint32_t shard);
   void count_checked(std::uint64_t entities);
-  void mend(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
+  void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
   [[nodiscard]] bool is_building(const job::JobRow& backfill);
