@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 
 constexpr const char* lacked_rows = "warning: rows were missing from a ready index and were inserted\n";
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
 #include "tests/support/bad_files.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -32,8 +32,7 @@ cli::ProcessResult looseleaf_with(const std::string& cluster_file, std::vector<s
 
 // Every command that touches entities or indexes refuses the file, and nothing changes.
 void check_refused(const TestCluster& cluster, const std::string& file, const std::vector<std::string>& err) {
-  const std::string definition =
-      cluster.directory().write("by_n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  const std::string definition = cluster.directory().write("by_n.json", by_n);
   const std::vector<std::vector<std::string>> commands = {{"put"},
                                                           {"get", id_of(0), id_of(1)},
                                                           {"delete", id_of(0), id_of(1)},

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
 #include "tests/support/bad_files.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {

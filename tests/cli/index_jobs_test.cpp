@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -85,7 +85,7 @@ TEST_CASE("two rows whose values are swapped are found") {
 
 TEST_CASE("many findings are sampled unless all are asked for, and as JSON each is an object") {
   const TestCluster cluster = initialised(1);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   std::string input;
   for (std::uint64_t i = 0; i < 50; ++i) {
     input += entity(i, fmt::format("\"n\":{}", i));

@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 
 void put_entities(const TestCluster& cluster, std::uint64_t count) {
   std::string input;
@@ -31,7 +29,7 @@ TEST_CASE("create-index with a shard down leaves a store that works, says what i
   const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
   put_entities(cluster, 30);
-  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   cluster.sandbox().kill_server(2);
   check_run(cluster.looseleaf({"create-index", file, "--timeout", "1"}), 3, "",
             {"error: cannot connect to the server\n", "shard: 2\n", "hint: "});
@@ -47,7 +45,7 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised(3);
   put_entities(cluster, 30);
-  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   const auto die_at = [&](const std::string& place) {
     const cli::ProcessResult died = run({"env", "LOOSELEAF_FAILPOINT=" + place + "=kill", looseleaf_program(),
                                          "--cluster", cluster.file(), "create-index", file});
@@ -102,7 +100,7 @@ TEST_CASE("create-index by somebody who may not create tables on one shard is fi
                                    privileges, shard == 0 ? ", CREATE, DROP" : "", cluster.database(shard)));
   }
   const std::string as_maker = cluster_file_of(cluster, "maker");
-  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   const cli::ProcessResult refused = run({"looseleaf", "--cluster", as_maker, "create-index", file});
   check_status(refused, 3, {"error: ", "shard: 1\n", "hint: grant"});
   check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "", {"error: no such index\n"});
@@ -118,9 +116,9 @@ TEST_CASE("create-index by somebody who may not create tables on one shard is fi
 
 TEST_CASE("catalogs that differ are shown, and converge") {
   const TestCluster cluster = initialised(3);
-  create_index(cluster, by_n);
+  create_index(cluster, by_n_sharded);
   put_entities(cluster, 9);
-  const std::string file = cluster.directory().write("by_n.json", by_n);
+  const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   SUBCASE("a shard that lacks the index gets it again, and it is filled anew") {
     cluster.sql(1, "DELETE FROM looseleaf_index; UPDATE looseleaf_shard SET epoch = epoch + 1; DROP TABLE by_n");
     CHECK(holds_in_order(cluster.looseleaf({"verify"}).out, {"catalog_differs by_n shard 1"}));
@@ -147,7 +145,7 @@ TEST_CASE("catalogs that differ are shown, and converge") {
 struct Filling {
   Filling() : cluster(initialised(2)) {
     put_entities(cluster, 400);
-    create_index(cluster, by_n);
+    create_index(cluster, by_n_sharded);
   }
 
   [[nodiscard]] cli::Process backfill_with(const std::string& failpoint) const {

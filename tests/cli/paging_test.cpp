@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -52,7 +52,6 @@ std::vector<std::string> read_pages(const TestCluster& cluster, std::vector<std:
 
 constexpr const char* by_s =
     R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}, {"name": "n", "type": "int"}]})";
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 constexpr const char* by_tag =
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "string", "each": true}]})";
 constexpr const char* by_d =
@@ -61,7 +60,7 @@ constexpr const char* by_d =
 // 40 entities over three shards that share values in many ways.
 TestCluster with_entities() {
   TestCluster cluster = initialised(3);
-  for (const char* definition : {by_s, by_n, by_tag, by_d}) {
+  for (const char* definition : {by_s, by_n_sharded, by_tag, by_d}) {
     create_index(cluster, definition);
   }
   std::string input;
@@ -168,7 +167,7 @@ TEST_CASE("a token is good for its own query only, and nothing else passes for o
 
 TEST_CASE("a filter asks the entity itself, and knows the type of its value") {
   const TestCluster cluster = initialised();
-  create_index(cluster, by_n);
+  create_index(cluster, by_n_sharded);
   put_all(cluster, entity(1, R"("n":1,"v":1)") + entity(2, R"("n":1,"v":"1")") + entity(3, R"("n":1,"v":null)") +
                        entity(4, R"("n":1)") + entity(5, R"("n":1,"v":{"w":"x y"})") + entity(6, R"("n":1,"v":true)"));
   const std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> cases = {
@@ -231,7 +230,7 @@ TEST_CASE("--explain says which shards are asked, by what SQL, and what came of 
 TEST_CASE("a query fails with a shard down, and with --partial says what is missing") {
   const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   std::string input, living;
   for (std::uint64_t i = 0; i < 12; ++i) {
     input += entity(i, fmt::format("\"n\":{}", i)) + "\n";

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -76,7 +76,7 @@ TEST_CASE("a shard that is down from the start is waited for once, however long 
 
 TEST_CASE("an index shard that is down fails the entities that need it and no others") {
   const TestCluster cluster = own_servers(3);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   cluster.sandbox().kill_server(2);
   check_run(cluster.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":0") + entity(3, "\"n\":2") +
                                                              entity(6, "\"n\":1") + entity(1, "\"n\":5") + entity(4)),
@@ -89,7 +89,7 @@ TEST_CASE("an index shard that is down fails the entities that need it and no ot
 
 TEST_CASE("get, delete, query and the jobs say which shard is down") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1"));
   cluster.sandbox().kill_server(1);
   const std::vector<std::string> err = {"looseleaf: error: cannot connect to the server\n", "shard: 1\n", "hint: "};
@@ -117,7 +117,7 @@ TEST_CASE("get, delete, query and the jobs say which shard is down") {
 
 TEST_CASE("whoever waits for a shard is told after two seconds, once, and how long that lasts") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const std::vector<std::vector<std::string>> commands = {
       {"query", "by_n"}, {"init"}, {"put"}, {"drop-index", "by_n", "--yes"}};
@@ -141,7 +141,7 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
 
 TEST_CASE("a wait that is soon over is not worth a word") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   put_all(cluster, entity(1, "\"n\":1"));
   const std::string socket = cluster.socket(1);
   std::filesystem::rename(socket, socket + ".away");
@@ -153,7 +153,7 @@ TEST_CASE("a wait that is soon over is not worth a word") {
 
 TEST_CASE("a query that may be incomplete waits for no shard longer than for a connect") {
   const TestCluster cluster = own_servers(3);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(2, "\"n\":2"));
   cluster.sandbox().kill_server(0);
   cluster.sandbox().kill_server(1);
@@ -183,7 +183,7 @@ class HungServer {
 // Each batch of rows leads to entities on the hung shard: it is not asked for each of them again.
 TEST_CASE("a shard that hangs costs a query that may be incomplete no more than a dead one") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   std::string input, living;
   for (std::uint64_t i = 0; i < 700; ++i) {
     input += entity(i, fmt::format("\"n\":{}", 2 * i)) + "\n";
@@ -200,7 +200,7 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
 
 TEST_CASE("a query that may be incomplete refuses an unknown index without waiting for a shard that is down") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
   check_run(cluster.looseleaf({"query", "by_m", "--partial"}), 2, "",
@@ -212,7 +212,7 @@ TEST_CASE(
     "a shard that is down is not explained as if it had been asked, and only named if something of it is missing") {
   const TestCluster cluster = own_servers();
   create_index(cluster, R"({"table": "all_n", "properties": [{"name": "n", "type": "int"}]})");
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(3, "\"n\":3"));
   cluster.sandbox().kill_server(0);
   const std::vector<std::string> partial = {"--partial", "--timeout", "1"};
@@ -272,7 +272,7 @@ TEST_CASE("get waits for a shard that is down once, however many ids there are")
 
 TEST_CASE("verify does not begin without a shard, and says so within seconds") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
   const cli::ProcessResult result = cluster.looseleaf({"verify"});
@@ -325,7 +325,7 @@ TEST_CASE("a shard that dies during a long put costs its own entities only, and 
 
 TEST_CASE("a server that comes back in time costs nothing") {
   const TestCluster cluster = own_servers();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   constexpr std::uint64_t count = 20'000;
   std::string input, expected;
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/replication.hpp"
 
@@ -18,8 +18,6 @@ namespace looseleaf::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 
 // With an index in state building beside so many entities.
 TestCluster with_new_index(std::uint64_t entities) {

@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 const std::string by_owner =
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "string", "max_length": 20}], "immutable": true})";
 

@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 #include "job/jobs.hpp"
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

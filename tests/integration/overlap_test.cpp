@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "sql/transaction.hpp"
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -25,10 +25,6 @@ constexpr const char* index_owner =
 // Even ids live on shard 0 of two, odd ones on shard 1.
 const std::string even = "00000000000000000000000000000010";
 const std::string odd = "00000000000000000000000000000011";
-
-std::string entity(const std::string& id, const std::string& members) {
-  return R"({"id":")" + id + "\"," + members + "}";
-}
 
 std::string stamp_of(const StoreFixture& fixture, std::uint32_t shard, const std::string& id) {
   return fixture.cluster.sql(shard, "SELECT updated FROM entities WHERE id = x'" + id + "'");

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -227,7 +227,7 @@ TEST_CASE_FIXTURE(Planned, "index rows are read in their order up to the limit, 
 // Up to 99 rows of one value come from the server in no order, and more in order.
 TEST_CASE("entities with one value come in the order of their ids, however many they are, and by pages too") {
   StoreFixture store(2);
-  store.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  store.create_index(by_n);
   for (const int number : {3, 98, 99, 100, 101, 250}) {
     CAPTURE(number);
     std::vector<std::string> entities, ids;

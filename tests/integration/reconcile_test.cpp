@@ -12,7 +12,7 @@
 #include "clean/purge.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_rows.hpp"
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -24,10 +24,6 @@ constexpr const char* index_tags =
 
 const std::string even = "00000000000000000000000000000010";
 const Uuid even_id = *Uuid::parse(even);
-
-std::string entity(const std::string& id, const std::string& members) {
-  return R"({"id":")" + id + "\"," + members + "}";
-}
 
 // One entity of size 8, whose row is on shard 0, with faults planted around it.
 struct Planted : StoreFixture {
@@ -275,7 +271,7 @@ TEST_CASE("one writer goes on through create, backfill, drop and re-creation wit
 TEST_CASE("while an index is dropped on some shards only no query misses what is put" *
           doctest::skip(!base::failpoints_enabled)) {
   StoreFixture fixture;
-  fixture.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  fixture.create_index(by_n_sharded);
   JobControl control;
   fixture.datastore.backfill({}, control);
   Datastore writer = fixture.open();

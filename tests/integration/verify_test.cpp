@@ -15,20 +15,12 @@
 #include "model/json/strict_json.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/row_digest.hpp"
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 #include "verify/digest_comparison.hpp"
 #include "verify/digest_grid.hpp"
 
 namespace looseleaf::test {
 namespace {
-
-Uuid id_of(std::uint64_t number) {
-  return *Uuid::parse(fmt::format("{:032x}", number));
-}
-
-std::string entity(std::uint64_t number, const std::string& members) {
-  return fmt::format("{{\"id\":\"{}\",{}}}", to_string(id_of(number)), members);
-}
 
 shard::RowDigest expected_digest(const IndexDefinition& definition, const std::vector<std::string>& entities) {
   shard::RowDigest digest;
@@ -56,7 +48,6 @@ struct Digested : StoreFixture {
   IndexDefinition definition;
 };
 
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 constexpr const char* by_s = R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 9}]})";
 
 TEST_CASE("client and server digest rows of every type alike that servers can digest") {
@@ -76,8 +67,8 @@ TEST_CASE("client and server digest rows of every type alike that servers can di
   const shard::RowDigest expected = expected_digest(fixture.definition, entities);
   CHECK(expected.rows == 8);
   CHECK(fixture.digest() == expected);
-  CHECK(fixture.digest({id_of(2), id_of(3)}) == expected_digest(fixture.definition, {entities[1]}));
-  CHECK(fixture.digest({std::nullopt, id_of(1)}) == shard::RowDigest{});
+  CHECK(fixture.digest({uuid_of(2), uuid_of(3)}) == expected_digest(fixture.definition, {entities[1]}));
+  CHECK(fixture.digest({std::nullopt, uuid_of(1)}) == shard::RowDigest{});
 }
 
 TEST_CASE("rows whose values run into each other have different digests") {
@@ -86,7 +77,7 @@ TEST_CASE("rows whose values run into each other have different digests") {
   const std::vector<std::pair<const char*, const char*>> rows = {
       {"ab", ""}, {"a", "b"}, {"", "ab"}, {"a1:b", ""}, {"a", "1:b"}};
   for (const auto& [s, t] : rows) {
-    mixes.insert(mixer.mix({std::string(s), std::string(t)}, id_of(1)));
+    mixes.insert(mixer.mix({std::string(s), std::string(t)}, uuid_of(1)));
   }
   CHECK(mixes.size() == rows.size());
 }
@@ -133,12 +124,12 @@ TEST_CASE("a digest of a range reads the key on entity_id and nothing else") {
   const std::string plan = fixture.cluster.sql(
       0, fmt::format("{}SELECT COUNT(*), BIT_XOR(CRC32(CONCAT(n, entity_id))) FROM by_n FORCE INDEX (entity_id) "
                      "WHERE entity_id >= x'{}' AND entity_id < x'{}'",
-                     explain, to_string(id_of(5)), to_string(id_of(500))));
+                     explain, id_of(5), id_of(500)));
   CHECK(plan.find("\trange\t") != std::string::npos);
   CHECK(plan.find("Using index") != std::string::npos);
   shard::Shards shards = fixture.shards();
   const auto lease = shards.connect(0, shards.deadline());
-  const std::uint64_t estimate = shard::estimate_entries(*lease, fixture.definition, {id_of(500), id_of(1500)});
+  const std::uint64_t estimate = shard::estimate_entries(*lease, fixture.definition, {uuid_of(500), uuid_of(1500)});
   CHECK(estimate > 300);
   CHECK(estimate < 3000);
 }
@@ -151,38 +142,38 @@ TEST_CASE("the next bound of a range is an id that enough rows come before, and 
   const auto next = [&](const shard::IdRange& range, std::size_t skip) {
     return shard::entity_id_after(*lease, fixture.definition, range, skip);
   };
-  CHECK(next({}, 4) == id_of(2));
-  CHECK(next({id_of(1), std::nullopt}, 2) == id_of(2));  // not 1, which has more rows than that
-  CHECK(next({id_of(2), std::nullopt}, 1) == id_of(3));
-  CHECK(next({id_of(2), id_of(3)}, 1) == std::nullopt);
-  CHECK(next({id_of(3), std::nullopt}, 1) == std::nullopt);
+  CHECK(next({}, 4) == uuid_of(2));
+  CHECK(next({uuid_of(1), std::nullopt}, 2) == uuid_of(2));  // not 1, which has more rows than that
+  CHECK(next({uuid_of(2), std::nullopt}, 1) == uuid_of(3));
+  CHECK(next({uuid_of(2), uuid_of(3)}, 1) == std::nullopt);
+  CHECK(next({uuid_of(3), std::nullopt}, 1) == std::nullopt);
 }
 
 TEST_CASE("ranges cover every id once, the bounds belong to the ranges that they begin") {
-  const verify::DigestGrid grid({id_of(10), id_of(20)}, 2);
+  const verify::DigestGrid grid({uuid_of(10), uuid_of(20)}, 2);
   CHECK(grid.ranges() == 3);
-  CHECK(grid.range_of(id_of(0)) == 0);
-  CHECK(grid.range_of(id_of(9)) == 0);
-  CHECK(grid.range_of(id_of(10)) == 1);
-  CHECK(grid.range_of(id_of(19)) == 1);
-  CHECK(grid.range_of(id_of(20)) == 2);
+  CHECK(grid.range_of(uuid_of(0)) == 0);
+  CHECK(grid.range_of(uuid_of(9)) == 0);
+  CHECK(grid.range_of(uuid_of(10)) == 1);
+  CHECK(grid.range_of(uuid_of(19)) == 1);
+  CHECK(grid.range_of(uuid_of(20)) == 2);
   CHECK_FALSE(grid.range(0).from);
-  CHECK(grid.range(0).until == id_of(10));
-  CHECK(grid.range(1).from == id_of(10));
-  CHECK(grid.range(2).from == id_of(20));
+  CHECK(grid.range(0).until == uuid_of(10));
+  CHECK(grid.range(1).from == uuid_of(10));
+  CHECK(grid.range(2).from == uuid_of(20));
   CHECK_FALSE(grid.range(2).until);
 }
 
 TEST_CASE("a grid stays small however many ranges and tables there are, and spreads ids that only count up") {
   std::vector<Uuid> bounds;
   for (std::uint64_t i = 1; i < 100'000; ++i) {
-    bounds.push_back(id_of(i));
+    bounds.push_back(uuid_of(i));
   }
   CHECK(verify::DigestGrid(bounds, 20).cells() == 2);
   const verify::DigestGrid grid({}, 1);
   std::set<std::size_t> cells;
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    cells.insert(grid.cell_of(id_of(i)));
+    cells.insert(grid.cell_of(uuid_of(i)));
     cells.insert(grid.cell_of(*Uuid::parse(fmt::format("{:012x}70008000000000000000", i))));
   }
   CHECK(grid.cells() == 2048);
@@ -233,7 +224,7 @@ TEST_CASE(
 
 TEST_CASE("a job's progress counts each shard by itself") {
   StoreFixture fixture(2);
-  fixture.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  fixture.create_index(by_n);
   std::vector<std::string> entities;
   for (std::uint64_t i = 0; i < 40; ++i) {
     entities.push_back(entity(i, "\"n\":1"));
@@ -264,7 +255,7 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   fixture.datastore.put(entities);
   fixture.cluster.sql(0, "DELETE FROM entities WHERE added_id BETWEEN 100 AND 250");
   fixture.cluster.sql(0, "UPDATE entities SET added_id = added_id + 1000000000 WHERE added_id BETWEEN 280 AND 290");
-  fixture.datastore.remove({id_of(0)});
+  fixture.datastore.remove({uuid_of(0)});
   shard::Shards shards = fixture.shards();
   JobControl control;
   job::Job job(shards, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
@@ -274,14 +265,14 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   CHECK(scan.entities() == 150);  // the tombstone too
   CHECK(seen.size() == 149);
   CHECK(std::set<Uuid>(seen.begin(), seen.end()).size() == 149);
-  CHECK(seen.contains(id_of(300)));
+  CHECK(seen.contains(uuid_of(300)));
 }
 
 // An entity with a row too many, which a put that changes nothing that is indexed leaves there.
 struct Superfluous : Digested {
   Superfluous() : Digested(by_n), all(shards()) {
     rewrite();
-    cluster.sql(0, "INSERT INTO by_n VALUES (2, x'" + to_string(id_of(1)) + "')");
+    cluster.sql(0, "INSERT INTO by_n VALUES (2, x'" + id_of(1) + "')");
   }
 
   void rewrite() {

@@ -13,7 +13,7 @@
 
 #include "base/failpoint.hpp"
 #include "job/jobs.hpp"
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

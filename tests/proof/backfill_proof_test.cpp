@@ -7,7 +7,7 @@
 
 #include "backfill/scan_record.hpp"
 #include "base/failpoint.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -22,7 +22,7 @@ TestCluster with_entities() {
     input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
   }
   put_all(cluster, input);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   return cluster;
 }
 

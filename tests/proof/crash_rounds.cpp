@@ -15,6 +15,7 @@
 
 #include "base/failpoint.hpp"
 #include "tests/proof/crash_world.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -182,8 +183,7 @@ std::vector<std::string> missing_after_cut(const std::string& failpoint) {
   Observer observer(cluster);
   Datastore datastore = Datastore::open(Cluster::load(cluster.file()));
   datastore.init();
-  datastore.create_indexes({IndexDefinition::parse(
-      R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})", "test")});
+  datastore.create_indexes({IndexDefinition::parse(by_n_sharded, "test")});
   const auto entity = [](int n) { return fmt::format(R"({{"id":"{}","n":{}}})", crash_id(0), n); };
   datastore.put({entity(1)});
   const auto youngest = observer.youngest_sessions();

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/entities.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -19,8 +21,7 @@ constexpr int longest_round = 400;  // milliseconds more
 constexpr auto after_kill = std::chrono::milliseconds(100);
 
 constexpr const char* ready_indexes[] = {
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})",
-    R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})",
+    by_n_sharded, R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})",
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})",
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})"};
 

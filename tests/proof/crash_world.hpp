@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/proof/crash_load.hpp"
-#include "tests/proof/observed_store.hpp"
+#include "tests/support/observed_store.hpp"
 
 namespace looseleaf::test {
 

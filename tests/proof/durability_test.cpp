@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/failpoint.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -20,7 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 // Both index rows of an entity with n=1, then n=3, are on shard 1; id_of(0) is on shard 0.
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 
 // While it exists, what is started loads the library.
 class Preloaded {
@@ -50,7 +49,7 @@ bool happens(const std::function<bool()>& condition) {
 struct SlowDisks {
   SlowDisks() : cluster(start_servers()) {
     REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-    create_index(cluster, by_n);
+    create_index(cluster, by_n_sharded);
     put_all(cluster, entity(2, "\"n\":2"));
     REQUIRE(cluster.looseleaf({"verify", "--quiet"}).status == 0);  // opens every table
   }

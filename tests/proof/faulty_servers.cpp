@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "config/option_files.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/replication.hpp"
 
 namespace looseleaf::test {
@@ -21,7 +21,7 @@ bool on_mysql() {
 
 Store::Store(TestCluster on) : cluster(std::move(on)) {
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-  create_index(cluster, by_n);
+  create_index(cluster, by_n_sharded);
   const std::string secret = cluster.directory().write("app.cnf", "[client]\nuser=app\npassword=secret\n");
   ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
   std::string shards;

@@ -16,9 +16,6 @@
 
 namespace looseleaf::test {
 
-inline constexpr const char* by_n =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
-
 [[nodiscard]] bool on_mysql();
 
 // An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/store_fixture.hpp"
 #include "tests/proof/history_checker.hpp"
+#include "tests/support/store_fixture.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {

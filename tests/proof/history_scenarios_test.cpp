@@ -12,20 +12,15 @@
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
 #include "tests/proof/history_processes.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-// On shard 0 if the number is even.
-std::string id_of(int number) {
-  return fmt::format("{:032x}", number);
-}
-
 std::string put(int number, const std::string& members) {
-  const std::string id = id_of(number);
-  return fmt::format("put\t{}\t{{\"id\":\"{}\",{}}}\n", id, id, members);
+  return fmt::format("put\t{}\t{}\n", id_of(number), entity(number, members));
 }
 
 std::string remove(int number) {

@@ -8,10 +8,11 @@
 #include <looseleaf/datastore.hpp>
 #include <stdexcept>
 
+#include "tests/support/entities.hpp"
+
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 constexpr const char* by_c = R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})";
 constexpr const char* by_tag =
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";
@@ -24,10 +25,6 @@ constexpr const char* by_u =
 constexpr const char* by_n_other = R"({"table": "by_n", "properties": [{"name": "c", "type": "string"}]})";
 constexpr const char* by_m_other = R"({"table": "by_m", "properties": [{"name": "c", "type": "string"}]})";
 
-std::string id_of(int number) {
-  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
-}
-
 struct Values {
   int n = 0;
   std::string c;
@@ -35,10 +32,11 @@ struct Values {
   std::optional<int> owner;
 };
 
-std::string entity(int number, const Values& values) {
-  return fmt::format(R"({{"id":"{}","n":{},"c":"{}","tags":[{}],"m":{},"u":{}{}}})", id_of(number), values.n, values.c,
-                     fmt::join(values.tags, ","), number % 5, number + 7,
-                     values.owner ? fmt::format(R"(,"owner":{})", *values.owner) : std::string());
+std::string entity(std::uint64_t number, const Values& values) {
+  return test::entity(
+      id_of(number),
+      fmt::format(R"("n":{},"c":"{}","tags":[{}],"m":{},"u":{}{})", values.n, values.c, fmt::join(values.tags, ","),
+                  number % 5, number + 7, values.owner ? fmt::format(R"(,"owner":{})", *values.owner) : std::string()));
 }
 
 std::string before(int number) {
@@ -55,7 +53,7 @@ std::string row(int value, int number) {
 }
 
 void create_indexes(Bench& bench) {
-  bench.datastore().create_indexes({IndexDefinition::parse(by_n, "test"), IndexDefinition::parse(by_c, "test"),
+  bench.datastore().create_indexes({IndexDefinition::parse(by_n_sharded, "test"), IndexDefinition::parse(by_c, "test"),
                                     IndexDefinition::parse(by_tag, "test"), IndexDefinition::parse(by_owner, "test")});
 }
 
@@ -198,7 +196,9 @@ std::vector<Scenario> create_scenarios() {
   Scenario restored = create;
   restored.name = "create-index of what one shard has lost";
   restored.prepare = lose_an_index;
-  restored.command = [](Bench& bench) { return std::vector<std::string>{"create-index", bench.definition("n", by_n)}; };
+  restored.command = [](Bench& bench) {
+    return std::vector<std::string>{"create-index", bench.definition("n", by_n_sharded)};
+  };
   restored.only = {"create.publish", "create.finish"};
   Scenario demoting = restored;
   demoting.name = "create-index of what one shard has lost, and still lacks";

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/proof/observed_store.hpp"
 #include "tests/proof/snapshot.hpp"
+#include "tests/support/observed_store.hpp"
 
 namespace looseleaf::test {
 

@@ -215,7 +215,7 @@ TEST_CASE("a DROP TABLE that arrives late does not take the table of an index th
     fixture.route.heal();
   });
   fixture.datastore.drop_index("by_n");
-  fixture.create_index(by_n);
+  fixture.create_index(by_n_sharded);
   JobControl control;
   fixture.datastore.backfill({.tables = {"by_n"}}, control);
   arrival.join();

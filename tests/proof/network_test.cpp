@@ -277,7 +277,8 @@ class InitTrials {
   // Both indexes on every shard, and ready.
   void complete() const {
     const TestCluster& cluster = fixture_.cluster;
-    for (const auto& [table, definition] : std::map<std::string, std::string>{{"by_n", by_n}, {"by_owner", by_owner}}) {
+    for (const auto& [table, definition] :
+         std::map<std::string, std::string>{{"by_n", by_n_sharded}, {"by_owner", by_owner}}) {
       const std::string file = cluster.directory().write(table + ".json", definition);
       REQUIRE(cluster.looseleaf({"create-index", file, "--backfill"}).status == 0);
     }

@@ -19,25 +19,8 @@ std::uint32_t shard_of(const std::string& id) {
 
 }  // namespace
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  std::istringstream stream{std::string(text)};
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-std::string id_of(std::uint64_t number) {
-  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
-}
-
 std::string entity(const std::string& id, std::int64_t n, std::int64_t owner) {
-  return fmt::format(R"({{"id":"{}","n":{},"owner":{}}})", id, n, owner);
+  return entity(id, fmt::format(R"("n":{},"owner":{})", n, owner));
 }
 
 std::optional<std::string> Truth::body(const std::string& id) {
@@ -108,7 +91,7 @@ std::vector<std::string> Route::command(std::vector<std::string> arguments) cons
 }
 
 NetworkFixture::NetworkFixture() {
-  create_index(by_n);
+  create_index(by_n_sharded);
   create_index(by_owner);
 }
 

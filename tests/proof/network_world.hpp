@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/integration/store_fixture.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/fault_proxy.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 
 // Definitions of indexes whose rows are on the shard of their value.
-inline constexpr const char* by_n =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
 inline constexpr const char* by_owner =
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner",
         "immutable": true})";
@@ -25,11 +24,6 @@ inline constexpr const char* by_owner =
 inline constexpr const char* by_tag =
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";
 
-[[nodiscard]] bool contains(std::string_view text, std::string_view part);
-[[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
-
-// Its shard is number % 2.
-[[nodiscard]] std::string id_of(std::uint64_t number);
 [[nodiscard]] std::string entity(const std::string& id, std::int64_t n, std::int64_t owner);
 
 // What is on the servers, seen past the proxies and by SQL of our own. Locking reads wait for who is still writing.

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "sql/literals.hpp"
-#include "tests/integration/store_fixture.hpp"
 #include "tests/proof/random_ops_reference.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tests/integration/store_fixture.hpp"
 #include "tests/proof/moving_entities.hpp"
 #include "tests/proof/random_ops_reference.hpp"
 #include "tests/proof/random_ops_values.hpp"
 #include "tests/support/proof.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

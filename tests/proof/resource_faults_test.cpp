@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
 #include "tests/proof/faulty_runs.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -28,7 +28,7 @@ std::uint64_t executed_prepared(const TestCluster& cluster) {
 
 TestCluster with_indexes() {
   TestCluster cluster = initialised();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  create_index(cluster, by_n_sharded);
   create_index(cluster, R"({"table": "by_t", "properties": [{"name": "t", "type": "string"}]})");
   return cluster;
 }

@@ -10,8 +10,8 @@
 #include <memory>
 #include <thread>
 
-#include "tests/cli/expectations.hpp"
 #include "tests/proof/faulty_servers.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {

@@ -1,7 +1,7 @@
 // A cluster's tables as they were at one moment, kept beside them on the same servers.
 #pragma once
 
-#include "tests/proof/observed_store.hpp"
+#include "tests/support/observed_store.hpp"
 
 namespace looseleaf::test {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
 #include "tests/proof/faulty_runs.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -40,7 +40,7 @@ cli::ProcessResult shell(const TestCluster& cluster, const std::string& script,
 
 TestCluster with_index() {
   TestCluster cluster = initialised();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   return cluster;
 }
 

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* narrow = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+constexpr const char* narrow = by_n_sharded;
 constexpr const char* wide =
     R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}], "shard_on": "n"})";
 

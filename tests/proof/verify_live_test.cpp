@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "tests/integration/store_fixture.hpp"
 #include "tests/support/proof.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -20,13 +20,9 @@ constexpr std::uint64_t quiet_entities = 3000, busy_entities = 500;
 constexpr int writers = 3;
 
 // Entity `number` is on shard number % 2. The quiet ones are never written again.
-std::string id_of(std::uint64_t number) {
-  return fmt::format("{:032x}", number + 0x1000);
-}
-
-std::string entity(std::uint64_t number, std::uint64_t value) {
-  return fmt::format(R"({{"id":"{}","n":{},"owner":"o{}","tags":["t{}","u{}"]}})", id_of(number), value, number,
-                     value % 7, value % 11);
+std::string entity_of(std::uint64_t number, std::uint64_t value) {
+  return entity(number,
+                fmt::format(R"("n":{},"owner":"o{}","tags":["t{}","u{}"])", value, number, value % 7, value % 11));
 }
 
 class Traffic {
@@ -52,7 +48,7 @@ class Traffic {
       std::vector<std::string> texts;
       std::vector<Uuid> ids;
       for (int i = 0; i < 20; ++i) {
-        texts.push_back(entity(quiet_entities + random() % busy_entities, random() % 5));
+        texts.push_back(entity_of(quiet_entities + random() % busy_entities, random() % 5));
         ids.push_back(*Uuid::parse(id_of(quiet_entities + random() % busy_entities)));
       }
       writes_ += stored(store.put(texts));
@@ -148,13 +144,13 @@ TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fau
   const std::uint64_t seed = run_seed();
   CAPTURE(seed);
   StoreFixture fixture;
-  fixture.create_index(R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
+  fixture.create_index(by_n_sharded);
   fixture.create_index(
       R"({"table": "by_owner", "properties": [{"name": "owner", "type": "string"}], "immutable": true})");
   fixture.create_index(R"({"table": "by_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})");
   std::vector<std::string> quiet;
   for (std::uint64_t number = 0; number < quiet_entities; ++number) {
-    quiet.push_back(entity(number, 1'000'000));
+    quiet.push_back(entity_of(number, 1'000'000));
   }
   fixture.datastore.put(quiet);
   JobControl first;

@@ -12,8 +12,8 @@
 
 #include "base/hex.hpp"
 #include "shard/shards.hpp"
-#include "tests/integration/store_fixture.hpp"
 #include "tests/support/proof.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {

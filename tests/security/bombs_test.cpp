@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -80,7 +80,7 @@ cli::ProcessResult shell(const std::string& script, const std::string& cluster_f
 
 TEST_CASE("bodies that claim or inflate to gigabytes are unreadable, and their neighbours are not") {
   const TestCluster cluster = initialised(1);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   put_all(cluster, entity(1, "\"n\":1"));
   const std::string bomb = endless_stream();
   const std::vector<std::string> bodies = {header(100) + bomb, header((16U << 20U) - 5) + bomb,
@@ -103,7 +103,7 @@ TEST_CASE("bodies that claim or inflate to gigabytes are unreadable, and their n
 
 TEST_CASE("many large bodies that were stored in little room are read a few at a time") {
   const TestCluster cluster = initialised(1);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   constexpr std::uint64_t bodies = 12, size = 16'000'000;
   std::string ids;
   for (std::uint64_t i = 0; i < bodies; ++i) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -86,7 +86,7 @@ void check_no_syntax_error(const cli::ProcessResult& result) {
 TEST_CASE("a value is found by itself and by nothing else, whatever it looks like") {
   const TestCluster cluster = with_canary();
   create_index(cluster, R"({"table": "by_s", "properties": [{"name": "s", "type": "string"}], "shard_on": "s"})");
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   std::string input;
   for (std::size_t i = 0; i < hostile.size(); ++i) {
     input += entity(i, fmt::format("\"n\":1,\"s\":{}", json_string(hostile[i]))) + "\n";
@@ -145,7 +145,7 @@ TEST_CASE("a property's name becomes a column's name, or is refused") {
 
 TEST_CASE("names of tables, ids and page tokens are refused unless they are such") {
   const TestCluster cluster = with_canary();
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+  create_index(cluster, by_n);
   put_all(cluster, entity(1, "\"n\":1"));
   for (const std::string& text : hostile) {
     CAPTURE(text);

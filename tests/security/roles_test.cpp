@@ -11,14 +11,13 @@
 
 #include "config/option_files.hpp"
 #include "sql/connection.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 const std::array<std::string, 4> roles = {"reader", "verifier", "writer", "operator"};
 constexpr const char* denied = "looseleaf: error: the user lacks a privilege\n";
-constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
 constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
 
 std::string replace_all(std::string text, std::string_view from, const std::string& to) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -31,7 +31,7 @@ class WithCanary {
     cluster.server_sql(0, fmt::format("CREATE USER IF NOT EXISTS canary@localhost IDENTIFIED BY '{}'; "
                                       "GRANT ALL ON *.* TO canary@localhost",
                                       canary));
-    create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})");
+    create_index(cluster, by_n);
     put_all(cluster, entity(1, "\"n\":1"));
   }
 

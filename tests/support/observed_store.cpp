@@ -1,5 +1,5 @@
 // Reading the tables, and what the rows should be.
-#include "tests/proof/observed_store.hpp"
+#include "tests/support/observed_store.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // What the tests of the command line share.
-#include "tests/cli/expectations.hpp"
+#include "tests/support/expectations.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -84,14 +84,6 @@ std::size_t times(std::string_view part, std::string_view text) {
     ++count;
   }
   return count;
-}
-
-std::string id_of(std::uint64_t number) {
-  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
-}
-
-std::string entity(std::uint64_t number, std::string_view members) {
-  return fmt::format("{{\"id\":\"{}\"{}{}}}", id_of(number), members.empty() ? "" : ",", members);
 }
 
 void put_all(const TestCluster& cluster, std::string_view lines) {

@@ -1,4 +1,4 @@
-// What the tests of the command line share: an initialised cluster, small definitions, and how a run is judged.
+// An initialised cluster, short ways to fill it, and how the run of a program is judged.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/entities.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
@@ -27,11 +28,6 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
 void wait_until(const std::string& what, const std::function<bool()>& condition);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
-
-// The id whose last digits are `number` in hexadecimal; number % shards is its shard.
-[[nodiscard]] std::string id_of(std::uint64_t number);
-// {"id":"…","MEMBERS…}: one entity as a line, without its line end.
-[[nodiscard]] std::string entity(std::uint64_t number, std::string_view members = {});
 
 // Puts the lines and requires that all are stored.
 void put_all(const TestCluster& cluster, std::string_view lines);

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "shard/shards.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
-
 struct StoreFixture {
   explicit StoreFixture(std::uint32_t shards = 2) : StoreFixture(TestCluster::shared(shards)) {}
   explicit StoreFixture(TestCluster&& on) : cluster(std::move(on)), datastore(open()) { datastore.init(); }

@@ -1,0 +1,35 @@
+// Small entities and index definitions that tests share.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <string>
+#include <string_view>
+
+namespace looseleaf::test {
+
+// The property `n`, an integer. A row is on its entity's shard, or on the shard of its value.
+inline constexpr const char* by_n = R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}]})";
+inline constexpr const char* by_n_sharded =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
+
+// The id whose last digits are `number` in hexadecimal; number % shards is its shard.
+[[nodiscard]] inline std::string id_of(std::uint64_t number) {
+  return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
+}
+
+[[nodiscard]] inline Uuid uuid_of(std::uint64_t number) {
+  return *Uuid::parse(id_of(number));
+}
+
+// {"id":"…",MEMBERS}: one entity on a line, without the line end.
+[[nodiscard]] inline std::string entity(std::string_view id, std::string_view members = {}) {
+  return fmt::format("{{\"id\":\"{}\"{}{}}}", id, members.empty() ? "" : ",", members);
+}
+[[nodiscard]] inline std::string entity(std::uint64_t number, std::string_view members = {}) {
+  return entity(id_of(number), members);
+}
+
+}  // namespace looseleaf::test
