@@ -14,8 +14,9 @@
 #include "base/text.hpp"
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
+#include "model/immutability.hpp"
 #include "model/json/strict_json.hpp"
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/index_rows.hpp"
 #include "tests/fuzz/oracle.hpp"
 #include "tests/fuzz/samples.hpp"
@@ -113,7 +114,7 @@ bool fits(const Property& property, const model::Value& value) {
          (text == nullptr || (base::is_utf8(*text) && base::utf8_length(*text) <= property.max_length));
 }
 
-void check_rows(const IndexDefinition& definition, const json& entity, const model::StoredEntity& stored) {
+void check_rows(const IndexDefinition& definition, const json& entity, const model::ParsedEntity& stored) {
   const std::vector<model::Row> rows = model::expected_rows(definition, entity);
   require(stored.expected_rows(definition) == rows, "the stored text calls for the same rows");
   require(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end(),
@@ -128,36 +129,43 @@ void check_rows(const IndexDefinition& definition, const json& entity, const mod
     }
     require(json::accept(model::to_json(row)), "a row is shown as JSON");
   }
-  require(model::change_allowed(definition, entity, entity), "an entity may be put again as it is");
+  require(model::change_allowed(definition, stored, stored), "an entity may be put again as it is");
 }
 
-bool put_takes(const std::string& text) {
-  try {
-    static_cast<void>(model::take_entity(text));
-    return true;
-  } catch (const Error&) {
-    return false;
+void check_entity(const model::AcceptedEntity& entity, std::string_view given) {
+  json stored = json::parse(given);
+  const bool id_was_made = !stored.contains("id");
+  if (id_was_made) {
+    stored["id"] = to_string(entity.id);
+  }
+  require(json::parse(entity.text) == stored, "the stored text means the same, with its id");
+  require(Uuid::parse(stored["id"].get<std::string>()) == entity.id, "the stored text has the id");
+  require(entity.text.starts_with("{\"id\":\"") || !id_was_made, "an id that was made is the first member");
+  require(given.find(entity.text) != std::string_view::npos || id_was_made, "nothing but an id is added");
+  const model::AcceptedEntity again = model::accept_entity(entity.text);
+  require(again.text == entity.text && again.id == entity.id, "a stored text is stored unchanged when it is put again");
+  const std::string line = model::on_one_line(entity.text);
+  require(line.find_first_of("\r\n") == std::string::npos, "a line has no line break");
+  require(json::parse(line) == stored, "a line means the same");
+  const model::ParsedEntity read(entity.text);
+  require(read.id() == entity.id && entity.parsed.id() == entity.id, "the id is found");
+  for (const IndexDefinition& definition : fuzz::sample_definitions()) {
+    check_rows(definition, stored, read);
+    check_rows(definition, stored, entity.parsed);
   }
 }
 
-void check_entity(const model::ParsedEntity& entity, std::string_view given) {
-  require(entity.json == model::parse_stored(entity.text), "the stored text means the same");
-  require(model::id_of(entity.json) == entity.id, "the stored text holds the id");
-  const model::ParsedEntity again = model::parse_entity(entity.text);
-  require(again.text == entity.text && again.id == entity.id && again.json == entity.json,
-          "a stored text is stored unchanged when it is put again");
-  require(given.find(entity.text) != std::string_view::npos || entity.text.starts_with("{\"id\":\""),
-          "nothing but an id is added");
-  const model::TakenEntity taken = model::take_entity(entity.text);
-  require(taken.text == entity.text && taken.id == entity.id, "put takes the text as it is");
-  const std::string line = model::on_one_line(entity.text);
-  require(line.find_first_of("\r\n") == std::string::npos, "a line has no line break");
-  require(model::parse_stored(line) == entity.json, "a line means the same");
-  const model::StoredEntity stored(entity.text);
-  require(stored.id() == entity.id, "the stored text holds the id for whoever takes members only");
-  for (const IndexDefinition& definition : fuzz::sample_definitions()) {
-    check_rows(definition, entity.json, stored);
-    check_rows(definition, entity.json, taken.members);
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+// Whether the strict parser accepts the text as an entity, whose id need not be one.
+bool is_strict_object(const std::string& text) {
+  try {
+    return model::parse_strict(text).is_object();
+  } catch (const model::JsonFault&) {
+    return false;
   }
 }
 
@@ -167,11 +175,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   check_strict(text);
   try {
-    check_entity(model::parse_entity(text), text);
+    const model::AcceptedEntity entity = model::accept_entity(text);
+    require(is_strict_object(trimmed(text)), "put accepts only what the strict parser does");
+    check_entity(entity, trimmed(text));
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_entity, "an entity is refused as a bad entity");
     fuzz::require_place(error, text);
-    require(!put_takes(text), "put refuses it too");
+    require(!is_strict_object(trimmed(text)) || json::parse(text).contains("id"),
+            "an object is refused only for its id");
   }
   return 0;
 }

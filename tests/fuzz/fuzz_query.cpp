@@ -39,7 +39,7 @@ using fuzz::require;
 struct Input {
   const IndexDefinition* definition = nullptr;
   Query query;
-  std::vector<model::ParsedEntity> entities;
+  std::vector<model::AcceptedEntity> entities;
 };
 
 const std::map<Operator, std::string> operators = {{Operator::equal, "="},          {Operator::less, "<"},
@@ -60,9 +60,9 @@ std::optional<Condition> read_condition(const std::string& text) {
   }
 }
 
-std::optional<model::ParsedEntity> read_entity(const std::string& text) {
+std::optional<model::AcceptedEntity> read_entity(const std::string& text) {
   try {
-    return model::parse_entity(text);
+    return model::accept_entity(text);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -370,10 +370,11 @@ void check_given(const Input& input, const read::QueryPlan& plan, Where& where, 
   }
 }
 
-void check_entity(const Input& input, const read::QueryPlan& plan, Where& where, const model::ParsedEntity& entity) {
+void check_entity(const Input& input, const read::QueryPlan& plan, Where& where, const model::AcceptedEntity& entity) {
   std::size_t given = 0;
-  const std::vector<model::Row> matching = plan.matching_rows(model::StoredEntity(entity.text));
-  for (const model::Row& row : model::expected_rows(*input.definition, entity.json)) {
+  const nlohmann::json members = nlohmann::json::parse(entity.text);
+  const std::vector<model::Row> matching = plan.matching_rows(entity.parsed);
+  for (const model::Row& row : model::expected_rows(*input.definition, members)) {
     const shard::IndexEntry entry{row, entity.id};
     if (plan.match(entry, matching) == read::Match::wanted) {
       ++given;
@@ -381,7 +382,7 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
     }
     check_words(tokens_of(plan.select(1, "@@global.read_only = 0", entry, 10).text()), *input.definition);
   }
-  require(given == (should_match(input, entity.json) ? 1U : 0U), "an entity that matches is given once, others never");
+  require(given == (should_match(input, members) ? 1U : 0U), "an entity that matches is given once, others never");
 }
 
 }  // namespace
@@ -403,7 +404,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_words(tokens, *input->definition);
   check_shape(statement);
   Where where(*input->definition, tokens);
-  for (const model::ParsedEntity& entity : input->entities) {
+  for (const model::AcceptedEntity& entity : input->entities) {
     check_entity(*input, *plan, where, entity);
   }
   return 0;

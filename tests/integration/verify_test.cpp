@@ -261,7 +261,7 @@ TEST_CASE("a scan sees every entity once, whatever gaps there are and however la
   job::Job job(shards, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
   scan::EntityScan scan(shards, 0, job);
   std::multiset<Uuid> seen;
-  scan.run([&](const Uuid& id, const model::StoredEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); });
+  scan.run([&](const Uuid& id, const model::ParsedEntity&) { seen.insert(id); }, [](const Finding&) { CHECK(false); });
   CHECK(scan.entities() == 150);  // the tombstone too
   CHECK(seen.size() == 149);
   CHECK(std::set<Uuid>(seen.begin(), seen.end()).size() == 149);

@@ -24,9 +24,7 @@ WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::s
   result.text = text;
   if (auto write = write::encode_put(shards, result)) {
     const std::uint32_t shard = shard::shard_of(write->id, shards.count());
-    write::WriteOutcome outcome = writer.write_batch(shard, {*std::move(write)}, shards.deadline()).front();
-    result.status = outcome.status;
-    result.error = std::move(outcome.error);
+    writer.write_batch(shard, {*std::move(write)}, shards.deadline());
   }
   if (result.status == WriteStatus::stored) {
     result.text.clear();

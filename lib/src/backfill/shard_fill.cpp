@@ -351,7 +351,7 @@ void ShardFill::check_generations(sql::Connection& connection, const shard::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
+std::optional<model::ParsedEntity> ShardFill::read(shard::EntityBody& entity) {
   if (!entity.body && entity.size > 0) {
     entity.body = scan::read_body(shards_, shard_, entity.id);
   }
@@ -359,7 +359,7 @@ std::optional<model::StoredEntity> ShardFill::read(shard::EntityBody& entity) {
     return std::nullopt;
   }
   try {
-    return model::StoredEntity(codec::decode_body(*entity.body, model::max_body_size));
+    return model::ParsedEntity(codec::decode_body(*entity.body, model::max_body_size));
   } catch (const Error& error) {
     Error::Context context = error.context();
     context.emplace_back("id", to_string(entity.id));

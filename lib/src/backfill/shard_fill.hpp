@@ -18,7 +18,7 @@
 #include "base/stamp.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
@@ -86,7 +86,7 @@ class ShardFill {
                                            const IndexDefinition& definition,
                                            std::span<const shard::IndexEntry> entries) const;
   void check_generations(sql::Connection& connection, const shard::Fence& fence);
-  std::optional<model::StoredEntity> read(shard::EntityBody& entity);
+  std::optional<model::ParsedEntity> read(shard::EntityBody& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
   shard::Shards& shards_;

@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
-#include "model/json/fast_json.hpp"
 #include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view white_space = " \t\r\n";
 
@@ -40,8 +39,19 @@ void check_size(std::size_t size, Position position) {
 // Returns the position of the value of `id`. It is only needed for an error message.
 Position position_of_id(std::string_view text, Position start) {
   JsonPlaces places;
-  const nlohmann::json parsed = parse_strict(text, &places);
+  static_cast<void>(parse_strict(text, &places));
   return position_after(text.substr(0, places.at("/id").value), start);
+}
+
+ParsedEntity parse_or_reject(std::string_view body, Position start) {
+  try {
+    if (auto parsed = ParsedEntity::strict(body)) {
+      return *std::move(parsed);
+    }
+  } catch (const JsonFault& fault) {
+    reject(fault.what(), position_after(body.substr(0, fault.offset), start), fault.detail, hint_for(fault, body));
+  }
+  reject("not a JSON object", start, parse_strict(body).type_name(), hint_for_no_object());
 }
 
 std::string with_id(std::string_view text, const Uuid& id, bool empty) {
@@ -75,65 +85,25 @@ std::string hint_for_size() {
   return fmt::format("shorten the entity to at most {} bytes", max_body_size);
 }
 
-ParsedEntity parse_entity(std::string_view text, Position start) {
+AcceptedEntity accept_entity(std::string_view text, Position start) {
   const std::string_view body = trim(text);
   const Position body_start =
       body.empty() ? start : position_after(text.substr(0, static_cast<std::size_t>(body.data() - text.data())), start);
   check_size(body.size(), body_start);
-  ParsedEntity entity;
-  try {
-    entity.json = parse_strict(body);
-  } catch (const JsonFault& fault) {
-    reject(fault.what(), position_after(body.substr(0, fault.offset), body_start), fault.detail, hint_for(fault, body));
+  ParsedEntity parsed = parse_or_reject(body, body_start);
+  if (!parsed.has_id()) {
+    const Uuid made = Uuid::make_v7();
+    std::string with_made = with_id(body, made, parsed.is_empty());
+    check_size(with_made.size(), body_start);
+    parsed.add_id(made);
+    return {made, std::move(with_made), std::move(parsed)};
   }
-  if (!entity.json.is_object()) {
-    reject("not a JSON object", body_start, entity.json.type_name(), hint_for_no_object());
-  }
-  if (!entity.json.contains("id")) {
-    entity.id = Uuid::make_v7();
-    entity.text = with_id(body, entity.id, entity.json.empty());
-    entity.json["id"] = to_string(entity.id);
-    check_size(entity.text.size(), body_start);
-    return entity;
-  }
-  const std::optional<Uuid> id = id_of(entity.json);
+  const std::optional<Uuid> id = parsed.id();
   if (!id) {
     reject("id is not a UUID", position_of_id(body, body_start), {},
            "write 32 hexadecimal digits as a string, or omit the id to get a new one");
   }
-  entity.id = *id;
-  entity.text = body;
-  return entity;
-}
-
-TakenEntity take_entity(std::string_view text, Position start) {
-  const std::string_view body = trim(text);
-  if (auto members = StoredEntity::if_strict(body)) {
-    if (const auto id = members->id()) {
-      return {*id, std::string(body), *std::move(members)};
-    }
-  }
-  // The id is missing or the text is invalid. The full parser handles both.
-  ParsedEntity parsed = parse_entity(text, start);
-  return {parsed.id, std::move(parsed.text), StoredEntity::of_parsed(std::move(parsed.json))};
-}
-
-nlohmann::json parse_stored(std::string_view text) {
-  auto fast = parse_fast(text);
-  nlohmann::json parsed = fast ? *std::move(fast) : json::parse(text.begin(), text.end(), nullptr, false);
-  if (!parsed.is_object()) {
-    throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
-                "run `looseleaf verify` to find every body that cannot be read");
-  }
-  return parsed;
-}
-
-std::optional<Uuid> id_of(const json& entity) {
-  const auto id = entity.find("id");
-  if (id == entity.end() || !id->is_string()) {
-    return std::nullopt;
-  }
-  return Uuid::parse(id->get_ref<const std::string&>());
+  return {*id, std::string(body), std::move(parsed)};
 }
 
 std::string on_one_line(std::string_view text) {

@@ -74,19 +74,4 @@ bool matches_where(const IndexDefinition& definition, const json& entity) {
   return rules::matches_where(definition, JsonNode(entity));
 }
 
-bool change_allowed(const IndexDefinition& definition, const json& before, const json& after) {
-  if (!definition.immutable || !matches_where(definition, before)) {
-    return true;
-  }
-  bool had_row = true;
-  for (const Property& property : definition.properties) {
-    const std::vector<Value> values = property_values(property, before);
-    if (!values.empty() && property_values(property, after) != values) {
-      return false;
-    }
-    had_row = had_row && !values.empty();
-  }
-  return !had_row || matches_where(definition, after);
-}
-
 }  // namespace looseleaf::model

@@ -22,10 +22,4 @@ namespace looseleaf::model {
 
 [[nodiscard]] bool matches_where(const IndexDefinition& definition, const nlohmann::json& entity);
 
-// True if this definition's `immutable` allows an entity to change from `before` to `after`. Always true if the index
-// is not immutable. A property may be added, but not changed or removed. An entity that `where` excludes may change
-// freely.
-[[nodiscard]] bool change_allowed(const IndexDefinition& definition, const nlohmann::json& before,
-                                  const nlohmann::json& after);
-
 }  // namespace looseleaf::model

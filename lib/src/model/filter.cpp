@@ -49,7 +49,7 @@ Filter::Filter(const std::vector<Condition>& conditions) {
   }
 }
 
-bool Filter::matches(const StoredEntity& entity) const {
+bool Filter::matches(const ParsedEntity& entity) const {
   return std::all_of(any_of_.begin(), any_of_.end(), [&](const auto& property) {
     return std::any_of(property.second.begin(), property.second.end(),
                        [&](const Scalar& value) { return entity.has_value(property.first, value); });

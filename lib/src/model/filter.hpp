@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 
 namespace looseleaf::model {
 
@@ -17,7 +17,7 @@ class Filter {
   explicit Filter(const std::vector<Condition>& conditions);
 
   // True if each named property has one of the values given for it.
-  [[nodiscard]] bool matches(const StoredEntity& entity) const;
+  [[nodiscard]] bool matches(const ParsedEntity& entity) const;
   [[nodiscard]] bool empty() const { return any_of_.empty(); }
 
  private:

@@ -99,7 +99,7 @@ class QueryExecution {
 
    private:
     const QueryExecution& execution_;
-    const model::StoredEntity entity_;
+    const model::ParsedEntity entity_;
     const std::vector<model::Row> matching_;
   };
 

@@ -273,7 +273,7 @@ bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
                      [&](const model::Value& wanted) { return holds(bound.op, value, wanted); });
 }
 
-bool QueryPlan::meets(const model::Row& row, const model::StoredEntity& entity) const {
+bool QueryPlan::meets(const model::Row& row, const model::ParsedEntity& entity) const {
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
     const Property& property = definition_.properties[i];
     const auto meets_all = [&](const model::Value& value) {
@@ -301,7 +301,7 @@ bool QueryPlan::is_point() const {
                      [&, i = std::size_t{0}](const Property&) mutable { return is_fixed(i++); });
 }
 
-std::vector<model::Row> QueryPlan::matching_rows(const model::StoredEntity& entity) const {
+std::vector<model::Row> QueryPlan::matching_rows(const model::ParsedEntity& entity) const {
   std::vector<model::Row> rows = entity.expected_rows(definition_);
   std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
   return rows;

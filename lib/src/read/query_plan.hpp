@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/index_rows.hpp"
 
 namespace looseleaf::read {
@@ -39,7 +39,7 @@ class QueryPlan {
   [[nodiscard]] bool was_ready(const sql::Result& found) const;
 
   // Returns the rows that the entity calls for and whose uncut values meet the conditions, sorted.
-  [[nodiscard]] std::vector<model::Row> matching_rows(const model::StoredEntity& entity) const;
+  [[nodiscard]] std::vector<model::Row> matching_rows(const model::ParsedEntity& entity) const;
   // Compares an index row with its entity's matching rows. If an entity has several, only the first in the order of the
   // query is wanted, so that the entity is given once without a memory of what was given. Never returns `filtered`.
   [[nodiscard]] Match match(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const;
@@ -65,7 +65,7 @@ class QueryPlan {
   // True if all matching rows have the same value of this property.
   [[nodiscard]] bool is_fixed(std::size_t property) const;
   [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
-  [[nodiscard]] bool meets(const model::Row& row, const model::StoredEntity& entity) const;
+  [[nodiscard]] bool meets(const model::Row& row, const model::ParsedEntity& entity) const;
 
   const IndexDefinition& definition_;
   const bool descending_;

@@ -11,7 +11,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
@@ -107,7 +107,7 @@ Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, s
                    const std::vector<shard::EntityRow>& entities) {
   Expectation expectation;
   for (const shard::EntityRow& entity : entities) {
-    std::optional<model::StoredEntity> stored;
+    std::optional<model::ParsedEntity> stored;
     try {
       if (entity.body) {
         stored.emplace(codec::decode_body(*entity.body, model::max_body_size));
@@ -125,7 +125,7 @@ Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, s
 }
 
 Difference difference(FindingKind kind, const shard::Catalog& catalog, const shard::PlacedRow& row) {
-  const shard::CatalogIndex& index = catalog.indexes[row.index];
+  const shard::CatalogIndex& index = catalog.indexes[row.catalog_position];
   return {kind, index.definition.table, index.generation, row.shard, row.entry};
 }
 
@@ -259,9 +259,9 @@ class Reconciliation {
       return FindingKind::misplaced;
     }
     const bool has_another =
-        catalog.indexes[row.index].definition.immutable &&
+        catalog.indexes[row.catalog_position].definition.immutable &&
         std::any_of(expected.rows.begin(), expected.rows.end(), [&](const shard::PlacedRow& other) {
-          return other.index == row.index && other.entry.entity_id == row.entry.entity_id;
+          return other.catalog_position == row.catalog_position && other.entry.entity_id == row.entry.entity_id;
         });
     return has_another ? FindingKind::duplicate : FindingKind::stale;
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "job/job.hpp"
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t small_body = 32 << 10;
 
 // A stored entity. If `problem` is not set, `entity` is its content, or absent for a tombstone.
 struct FoundEntity {
-  std::optional<model::StoredEntity> entity;
+  std::optional<model::ParsedEntity> entity;
   std::optional<Finding> problem;  // unreadable, wrong_id or wrong_shard
 };
 
@@ -33,7 +33,7 @@ struct FoundEntity {
 
 class EntityScan {
  public:
-  using OnEntity = std::function<void(const Uuid&, const model::StoredEntity&)>;
+  using OnEntity = std::function<void(const Uuid&, const model::ParsedEntity&)>;
 
   // The job holds the scan back and counts its entities.
   EntityScan(shard::Shards& shards, std::uint32_t shard, job::Job& job) : shards_(shards), shard_(shard), job_(job) {}

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "base/parallel.hpp"
-#include "model/expected_rows.hpp"
 #include "shard/placement.hpp"
 
 namespace looseleaf::shard {
@@ -14,45 +13,27 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
-// `expected_rows` returns the expected rows for an index definition.
-template <typename ExpectedRows>
-std::vector<PlacedRow> place(const shard::Catalog& catalog, const Uuid& id, const ExpectedRows& expected_rows,
-                             std::uint32_t entity_shard, std::uint32_t shards) {
+}  // namespace
+
+std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::ParsedEntity* entity,
+                                   std::uint32_t entity_shard, std::uint32_t shards) {
   std::vector<PlacedRow> rows;
-  for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
-    const shard::CatalogIndex& entry = catalog.indexes[index];
-    if (!entry.maintained()) {
+  for (std::size_t position = 0; entity != nullptr && position < catalog.indexes.size(); ++position) {
+    const shard::CatalogIndex& index = catalog.indexes[position];
+    if (!index.maintained()) {
       continue;
     }
-    for (model::Row& row : expected_rows(entry.definition)) {
-      const std::uint32_t shard = shard::index_shard(entry.definition, row, entity_shard, shards);
-      rows.push_back({shard, index, {std::move(row), id}});
+    for (model::Row& row : entity->expected_rows(index.definition)) {
+      const std::uint32_t shard = shard::index_shard(index.definition, row, entity_shard, shards);
+      rows.push_back({shard, position, {std::move(row), id}});
     }
   }
   std::sort(rows.begin(), rows.end());
   return rows;
 }
 
-}  // namespace
-
-std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const nlohmann::json* entity,
-                                   std::uint32_t entity_shard, std::uint32_t shards) {
-  const auto expected_rows = [&](const IndexDefinition& definition) {
-    return entity != nullptr ? model::expected_rows(definition, *entity) : std::vector<model::Row>();
-  };
-  return place(catalog, id, expected_rows, entity_shard, shards);
-}
-
-std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::StoredEntity* entity,
-                                   std::uint32_t entity_shard, std::uint32_t shards) {
-  const auto expected_rows = [&](const IndexDefinition& definition) {
-    return entity != nullptr ? entity->expected_rows(definition) : std::vector<model::Row>();
-  };
-  return place(catalog, id, expected_rows, entity_shard, shards);
-}
-
 void add_row(RowsByShard& rows, const PlacedRow& row) {
-  rows[row.shard][row.index].push_back(row.entry);
+  rows[row.shard][row.catalog_position].push_back(row.entry);
 }
 
 Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,

@@ -5,12 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <vector>
 
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/catalog.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/shards.hpp"
@@ -23,7 +22,7 @@ using RowsByShard = std::map<std::uint32_t, std::map<std::size_t, std::vector<sh
 // One row with the shard and index that it belongs to.
 struct PlacedRow {
   std::uint32_t shard = 0;
-  std::size_t index = 0;  // position in the catalog
+  std::size_t catalog_position = 0;
   shard::IndexEntry entry;
 
   auto operator<=>(const PlacedRow&) const = default;
@@ -33,10 +32,7 @@ struct PlacedRow {
 // Returns the sorted expected rows of an entity in all maintained indexes. A null entity is a tombstone, which calls
 // for no rows.
 [[nodiscard]] std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id,
-                                                 const nlohmann::json* entity, std::uint32_t entity_shard,
-                                                 std::uint32_t shards);
-[[nodiscard]] std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id,
-                                                 const model::StoredEntity* entity, std::uint32_t entity_shard,
+                                                 const model::ParsedEntity* entity, std::uint32_t entity_shard,
                                                  std::uint32_t shards);
 
 void add_row(RowsByShard& rows, const PlacedRow& row);

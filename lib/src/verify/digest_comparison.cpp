@@ -169,7 +169,7 @@ class DigestComparison {
       scan::EntityScan scan(shards_, shard, job_);
       shard::RowMixer mixer;
       scan.run(
-          [&](const Uuid& id, const model::StoredEntity& entity) {
+          [&](const Uuid& id, const model::ParsedEntity& entity) {
             const std::size_t place = grid.place_of(id);
             for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
               const IndexDefinition& definition = catalog_.indexes[index].definition;

@@ -10,15 +10,15 @@ namespace looseleaf::write {
 
 std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
   try {
-    const model::TakenEntity entity = model::take_entity(result.text, result.position);
+    const model::AcceptedEntity entity = model::accept_entity(result.text, result.position);
     result.id = entity.id;
-    Write write{entity.id, codec::encode_body(entity.text), std::nullopt};
+    Write write{entity.id, codec::encode_body(entity.text), std::nullopt, &result};
     // Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns
     // out to be outdated, the writer must parse the body again.
     const std::uint32_t shard = shard::shard_of(entity.id, shards.count());
     if (const auto catalog = shards.catalogs().cached(shard)) {
       write.expected =
-          ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, entity.id, &entity.members, shard, shards.count())};
+          ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, entity.id, &entity.parsed, shard, shards.count())};
     }
     return write;
   } catch (const Error& error) {

@@ -77,6 +77,7 @@ void Pipeline::remove(Uuid id, Position position) {
   slot->result.id = id;
   slot->result.position = position;
   slot->write.id = id;
+  slot->write.result = &slot->result;
   enter(std::move(slot));
 }
 
@@ -272,12 +273,7 @@ void Pipeline::store_batch(std::uint32_t shard, const std::vector<Slot*>& batch)
   for (Slot* slot : batch) {
     writes.push_back(std::move(slot->write));
   }
-  const base::Deadline deadline = shards_.deadline();
-  std::vector<WriteOutcome> outcomes = writer_.write_batch(shard, writes, deadline);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    batch[i]->result.status = outcomes[i].status;
-    batch[i]->result.error = std::move(outcomes[i].error);
-  }
+  writer_.write_batch(shard, writes, shards_.deadline());
 }
 
 void Pipeline::deliver() {

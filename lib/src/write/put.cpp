@@ -13,7 +13,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
-#include "model/expected_rows.hpp"
+#include "model/immutability.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
@@ -37,7 +37,6 @@ constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000)
 // One write on its way through the protocol.
 struct Item {
   const Write* write = nullptr;
-  WriteOutcome* outcome = nullptr;
   bool decided = false;                // the outcome is final
   bool deferred = false;               // waits for an index shard that is down, while the other items proceed
   bool reconcile = false;              // the index tables may have superfluous rows of this entity
@@ -57,14 +56,12 @@ struct IndexShardFailure {
 
 void decide(Item& item, WriteStatus status, std::optional<Error> error = {}) {
   item.decided = true;
-  *item.outcome = {status, std::move(error)};
+  item.write->result->status = status;
+  item.write->result->error = std::move(error);
 }
 
-std::optional<nlohmann::json> read_body(const std::optional<std::string>& body) {
-  if (!body) {
-    return std::nullopt;
-  }
-  return model::parse_stored(codec::decode_body(*body, model::max_body_size));
+model::ParsedEntity read_body(const std::string& body) {
+  return model::ParsedEntity(codec::decode_body(body, model::max_body_size));
 }
 
 class BatchWriter {
@@ -144,26 +141,26 @@ class BatchWriter {
     const bool assume_new_ids =
         last_ids_were_new_.load() &&
         std::all_of(batch.begin(), batch.end(), [](const Item* item) { return item->write->body; });
-    Ending ending = transact(*lease, *catalog, batch, index_leases, assume_new_ids);
-    if (ending == Ending::id_exists) {
+    Transacted done = transact(*lease, *catalog, batch, index_leases, assume_new_ids);
+    if (done.ending == Ending::id_exists) {
       last_ids_were_new_ = false;
-      ending = transact(*lease, *catalog, batch, index_leases, false);
+      done = transact(*lease, *catalog, batch, index_leases, false);
     }
-    switch (ending) {
+    switch (done.ending) {
       case Ending::committed:
-        for (Item* item : written_) {
+        for (Item* item : done.written) {
           decide(*item, WriteStatus::stored);
         }
         break;
       case Ending::in_doubt:
         lease.discard();
-        resolve(*catalog, written_);
+        resolve(*catalog, done.written);
         break;
       case Ending::blocked:
-        for (Item* item : written_) {
+        for (Item* item : done.written) {
           item->reconcile = true;  // its rows may be inserted although the write may still be rejected
         }
-        clear_the_way(blocked_);
+        clear_the_way(done.blocked);
         break;
       case Ending::catalog_changed:
         shards_.catalogs().reload(entity_shard_, *lease);
@@ -176,38 +173,48 @@ class BatchWriter {
 
   enum class Ending { committed, in_doubt, blocked, catalog_changed, id_exists, rolled_back };
 
-  // Runs the steps from put.fence to put.commit. Leaves the written items in written_, and the items with a conflicting
-  // row in blocked_. With `assume_new_ids`, it treats all ids as new, which an INSERT verifies as reliably as a lookup,
-  // and returns id_exists if that was wrong.
-  Ending transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
-                  std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
+  struct Transacted {
+    Ending ending;
+    Items written;  // with committed, in_doubt and blocked
+    Items blocked;  // with blocked: those with a conflicting row
+  };
+
+  // Runs the steps from put.fence to put.commit. With `assume_new_ids`, it treats all ids as new, which an INSERT
+  // verifies as reliably as a lookup, and ends with id_exists if that was wrong.
+  Transacted transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
+                      std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
     sql::Transaction transaction(connection);
     const shard::Fence fence = lock_fence(connection);
     if (fence.epoch != catalog.epoch) {
-      return Ending::catalog_changed;
+      return {Ending::catalog_changed, {}, {}};
     }
+    Items written;
     try {
-      written_ = write_entities(connection, catalog, fence, items, assume_new_ids);
+      written = write_entities(connection, catalog, fence, items, assume_new_ids);
     } catch (const sql::ServerError& error) {
       if (assume_new_ids && error.error_class() == sql::ErrorClass::duplicate_key) {
-        return Ending::id_exists;
+        return {Ending::id_exists, {}, {}};
       }
       throw;
     }
-    if (written_.empty() || !insert_index_rows(catalog, written_, index_leases)) {
-      return Ending::rolled_back;
+    if (written.empty()) {
+      return {Ending::rolled_back, {}, {}};
     }
-    if (!blocked_.empty()) {
-      return Ending::blocked;
+    std::optional<Items> blocked = insert_index_rows(catalog, written, index_leases);
+    if (!blocked) {
+      return {Ending::rolled_back, {}, {}};
+    }
+    if (!blocked->empty()) {
+      return {Ending::blocked, std::move(written), *std::move(blocked)};
     }
     try {
       const Step step(steps::put_commit, entity_shard_);
       transaction.commit();
     } catch (const sql::ServerError& error) {
       last_error_ = error;
-      return Ending::in_doubt;
+      return {Ending::in_doubt, std::move(written), {}};
     }
-    return Ending::committed;
+    return {Ending::committed, std::move(written), {}};
   }
 
   [[nodiscard]] shard::Fence lock_fence(sql::Connection& connection) const {
@@ -219,8 +226,11 @@ class BatchWriter {
     if (write.expected && write.expected->epoch == catalog.epoch) {
       return write.expected->rows;
     }
-    const auto json = catalog.indexes.empty() ? std::nullopt : read_body(write.body);
-    return shard::placed_rows(catalog, write.id, json ? &*json : nullptr, entity_shard_, shards_.count());
+    if (!write.body || catalog.indexes.empty()) {
+      return {};
+    }
+    const model::ParsedEntity entity = read_body(*write.body);
+    return shard::placed_rows(catalog, write.id, &entity, entity_shard_, shards_.count());
   }
 
   Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
@@ -367,9 +377,9 @@ class BatchWriter {
 
   // Rejects an item that would change an immutable property, and notes whether its old rows must be deleted.
   void check_against(const shard::Catalog& catalog, const shard::EntityRow& old, Item& item) const {
-    std::optional<nlohmann::json> before;
+    std::optional<model::ParsedEntity> before;
     try {
-      before = read_body(old.body);
+      before.emplace(read_body(*old.body));
       // An unreadable body may be overwritten, but only the index tables show its old rows.
     } catch (const Error&) {
       item.reconcile = true;
@@ -390,7 +400,7 @@ class BatchWriter {
     }
   }
 
-  static void check_immutable(const shard::Catalog& catalog, const nlohmann::json& before, Item& item) {
+  static void check_immutable(const shard::Catalog& catalog, const model::ParsedEntity& before, Item& item) {
     if (const IndexDefinition* index = first_forbidding(catalog, before, *item.write->body)) {
       decide(item, WriteStatus::rejected,
              Error(ErrorCode::refused, "an immutable property would change",
@@ -401,15 +411,15 @@ class BatchWriter {
 
   // Returns the first index that forbids this change of an entity unless the entity is deleted first. Returns null if
   // there is none. A tombstone counts as an entity without any property.
-  static const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const nlohmann::json& before,
+  static const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const model::ParsedEntity& before,
                                                  const std::optional<std::string>& after_body) {
-    std::optional<nlohmann::json> after;
+    std::optional<model::ParsedEntity> after;
     for (const shard::CatalogIndex& index : catalog.indexes) {
       if (!index.maintained() || !index.definition.immutable) {
         continue;
       }
       if (!after) {
-        after = after_body ? read_body(after_body) : std::optional<nlohmann::json>(nlohmann::json::object());
+        after.emplace(after_body ? read_body(*after_body) : model::ParsedEntity("{}"));
       }
       if (!model::change_allowed(index.definition, before, *after)) {
         return &index.definition;
@@ -418,12 +428,10 @@ class BatchWriter {
     return nullptr;
   }
 
-  // put.insert_index_rows. Returns false if rows on some shard could not be inserted. Their items are then deferred,
-  // and the caller must roll back and start over. blocked_ gets the items of UNIQUE tables that conflict with another
-  // row.
-  bool insert_index_rows(const shard::Catalog& catalog, const Items& items,
-                         std::map<std::uint32_t, shard::Lease>& leases) {
-    blocked_.clear();
+  // put.insert_index_rows. Returns the items of UNIQUE tables that conflict with another row. Returns nothing if rows
+  // on some shard could not be inserted. Their items are then deferred, and the caller must roll back and start over.
+  std::optional<Items> insert_index_rows(const shard::Catalog& catalog, const Items& items,
+                                         std::map<std::uint32_t, shard::Lease>& leases) {
     shard::RowsByShard rows;
     for (Item* item : items) {
       for (const shard::PlacedRow& row : item->rows) {
@@ -469,15 +477,20 @@ class BatchWriter {
       });
     }
     base::run_all(tasks);
+    if (!handle_failures(failures, items)) {
+      return std::nullopt;
+    }
+    Items blocked;
     for (Item* item : items) {
       if (std::any_of(in_the_way.begin(), in_the_way.end(),
                       [&](const auto& ids) { return ids.contains(item->write->id); })) {
-        blocked_.push_back(item);
+        blocked.push_back(item);
       }
     }
-    return handle_failures(failures, items);
+    return blocked;
   }
 
+  // Returns false if there is a failure.
   bool handle_failures(const std::vector<std::optional<IndexShardFailure>>& failures, const Items& items) {
     bool all_inserted = true;
     for (const auto& failure : failures) {
@@ -599,7 +612,7 @@ class BatchWriter {
   // outcome is unknown.
   static void settle_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
     const IndexDefinition* const forbidding =
-        item.write->body ? first_forbidding(catalog, *read_body(item.write->body), row.body) : nullptr;
+        item.write->body ? first_forbidding(catalog, read_body(*item.write->body), row.body) : nullptr;
     if (forbidding == nullptr) {
       decide(item, WriteStatus::stored);
     } else {
@@ -640,7 +653,6 @@ class BatchWriter {
   const std::uint32_t entity_shard_;
   std::atomic<bool>& last_ids_were_new_;
   const base::Deadline& deadline_;
-  Items written_, blocked_;  // of the current transaction
   std::optional<Error> last_error_;
 };
 
@@ -653,21 +665,20 @@ Error resource_exhausted(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-std::vector<WriteOutcome> Writer::write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes,
-                                              const base::Deadline& deadline) {
-  std::vector<WriteOutcome> outcomes(writes.size());
+void Writer::write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes, const base::Deadline& deadline) {
   std::vector<Item> items(writes.size());
   for (std::size_t i = 0; i < writes.size(); ++i) {
     items[i].write = &writes[i];
-    items[i].outcome = &outcomes[i];
   }
   try {
     BatchWriter(shards_, entity_shard, last_ids_were_new_.at(entity_shard), deadline).run(items);
   } catch (const std::exception& error) {
     // Memory or threads ran out, so the outcome of the commit is no longer known.
-    outcomes.assign(writes.size(), {WriteStatus::unknown, resource_exhausted(error)});
+    for (const Write& write : writes) {
+      write.result->status = WriteStatus::unknown;
+      write.result->error = resource_exhausted(error);
+    }
   }
-  return outcomes;
 }
 
 }  // namespace looseleaf::write

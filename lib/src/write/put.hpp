@@ -26,11 +26,7 @@ struct Write {
   Uuid id;
   std::optional<std::string> body;       // as stored
   std::optional<ExpectedRows> expected;  // present if the caller had both the parsed body and a catalog
-};
-
-struct WriteOutcome {
-  WriteStatus status = WriteStatus::failed;
-  std::optional<Error> error;  // present with rejected, failed and unknown
+  WriteResult* result = nullptr;         // where the outcome goes
 };
 
 // Writes to the shards of one cluster. Thread-safe; `shards` outlives it.
@@ -38,10 +34,9 @@ class Writer {
  public:
   explicit Writer(shard::Shards& shards) : shards_(shards), last_ids_were_new_(shards.count()) {}
 
-  // Stores one batch. All writes belong to `entity_shard`; their ids are distinct and sorted. Returns one outcome for
-  // each write, in the same order. Never throws for a server's error: the outcomes contain it.
-  std::vector<WriteOutcome> write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes,
-                                        const base::Deadline& deadline);
+  // Stores one batch. All writes belong to `entity_shard`; their ids are distinct and sorted. Sets the status
+  // and the error of each write's result. Never throws for a server's error: the results contain it.
+  void write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes, const base::Deadline& deadline);
 
  private:
   shard::Shards& shards_;

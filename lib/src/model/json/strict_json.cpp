@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "model/json/fast_json.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -291,11 +290,6 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
 nlohmann::json parse_strict(std::string_view text, JsonPlaces* places) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
-  }
-  if (places == nullptr) {
-    if (auto value = parse_fast(text)) {
-      return *std::move(value);
-    }
   }
   const char* reached = text.data();
   TreeBuilder builder(text, &reached, places);

@@ -1,5 +1,5 @@
 // Members taken from a stored text, beside what nlohmann reads in all of it.
-#include "model/stored_entity.hpp"
+#include "model/parsed_entity.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,9 +12,10 @@
 
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
+#include "model/json/strict_json.hpp"
 
 using namespace looseleaf;
-using model::StoredEntity;
+using model::ParsedEntity;
 
 namespace {
 
@@ -37,6 +38,10 @@ const std::vector<IndexDefinition>& definitions() {
              R"([{"name":"a","type":"int"}],"where":{"b.c":true})",
              R"([{"name":"a","type":"int"}],"where":{"b":0.5})",
              R"([{"name":"a","type":"double"}],"where":{"b":-1},"immutable":true)",
+             R"([{"name":"id","type":"uuid"}])",
+             R"([{"name":"id.a","type":"string"}])",
+             R"([{"name":"id","type":"string","each":true}])",
+             R"([{"name":"id","type":"string"},{"name":"a","type":"int","each":true}],"where":{"b.c":true})",
          }) {
       parsed.push_back(IndexDefinition::parse(R"({"table":"t","properties":)" + std::string(text) + "}", "test"));
     }
@@ -45,41 +50,55 @@ const std::vector<IndexDefinition>& definitions() {
   return all;
 }
 
-// Whether put, which takes only members, accepts what parse_entity() does, and takes the same from it.
-void check_taken_alike(const std::string& text) {
-  std::optional<model::ParsedEntity> parsed;
+// Whether put accepts what the strict parser does, and reads the same in it.
+void check_accepted_alike(const std::string& text) {
+  nlohmann::json json;
   try {
-    parsed = model::parse_entity(text);
-  } catch (const Error& error) {
-    CHECK_THROWS_AS(static_cast<void>(model::take_entity(text)), Error);
+    json = model::parse_strict(text);
+  } catch (const model::JsonFault&) {
+    CHECK_THROWS_AS(static_cast<void>(model::accept_entity(text)), Error);
     return;
   }
-  const model::TakenEntity taken = model::take_entity(text);
-  CHECK(taken.text.size() == parsed->text.size());
-  const bool id_was_made = parsed->text.size() > text.size();
-  CHECK((id_was_made || taken.id == parsed->id));
-  CHECK(taken.members.id() == taken.id);
+  const auto own_id = json.find("id");
+  const bool has_id = own_id != json.end();
+  if (has_id && !(own_id->is_string() && Uuid::parse(own_id->get<std::string>()))) {
+    CHECK_THROWS_AS(static_cast<void>(model::accept_entity(text)), Error);
+    return;
+  }
+  const model::AcceptedEntity accepted = model::accept_entity(text);
+  if (!has_id) {
+    json["id"] = to_string(accepted.id);
+  }
+  CHECK(nlohmann::json::parse(accepted.text) == json);
+  CHECK(accepted.id == Uuid::parse(json["id"].get<std::string>()));
+  CHECK(accepted.parsed.id() == accepted.id);
   for (const IndexDefinition& definition : definitions()) {
-    CHECK(taken.members.expected_rows(definition) == model::expected_rows(definition, parsed->json));
+    CHECK(accepted.parsed.expected_rows(definition) == model::expected_rows(definition, json));
   }
 }
 
 // Whether both ways to read this text agree on whether it can be read, on its id and on every row.
 void check_alike(const std::string& text) {
   CAPTURE(text.substr(0, 200));
-  nlohmann::json json;
-  try {
-    json = model::parse_stored(text);
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::corrupt);
-    CHECK_THROWS_AS(StoredEntity{text}, Error);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    try {
+      static_cast<void>(ParsedEntity(text));
+      FAIL_CHECK("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::corrupt);
+    }
     return;
   }
-  check_taken_alike(text);
-  const StoredEntity stored(text);
-  CHECK(stored.id() == model::id_of(json));
+  check_accepted_alike(text);
+  const ParsedEntity stored(text);
+  const auto id = json.find("id");
+  CHECK(stored.has_id() == (id != json.end()));
+  CHECK(stored.id() == (stored.has_id() && id->is_string() ? Uuid::parse(id->get<std::string>()) : std::nullopt));
+  CHECK(stored.is_empty() == json.empty());
   for (const IndexDefinition& definition : definitions()) {
     CHECK(stored.expected_rows(definition) == model::expected_rows(definition, json));
+    CHECK(stored.matches_where(definition) == model::matches_where(definition, json));
     for (const Property& property : definition.properties) {
       CHECK(stored.property_values(property) == model::property_values(property, json));
     }
@@ -175,7 +194,7 @@ TEST_CASE("a stored text gives the rows and the id of the value that nlohmann re
 }
 
 TEST_CASE("of members with the same key the last one counts") {
-  const StoredEntity stored(R"({"a":1,"id":"x","a":{"b":5},"a":2,"b":"x","id":"f48b0440ca0c4d34b0f50123456789ab"})");
+  const ParsedEntity stored(R"({"a":1,"id":"x","a":{"b":5},"a":2,"b":"x","id":"f48b0440ca0c4d34b0f50123456789ab"})");
   CHECK(stored.expected_rows(definitions()[2]) == std::vector<model::Row>{{std::int64_t{2}}});
   CHECK(stored.expected_rows(definitions()[5]).empty());
   CHECK(stored.id() == Uuid::parse("f48b0440ca0c4d34b0f50123456789ab"));
@@ -205,16 +224,16 @@ TEST_CASE("of an entity that is put no key may be there twice, however many ther
     for (int i = 0; i < keys; ++i) {
       members += fmt::format(",\"k{}\":{}", i, i);
     }
-    CHECK_NOTHROW(static_cast<void>(model::take_entity(id + members + "}")));
-    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + members + ",\"id\":1}")), Error);
-    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + ",\"k\":[{\"x\":1" + members + ",\"x\":1}]}")), Error);
-    CHECK_THROWS_AS(static_cast<void>(model::take_entity(id + ",\"k\":{\"\\u0078\":1" + members + ",\"x\":1}}")),
+    CHECK_NOTHROW(static_cast<void>(model::accept_entity(id + members + "}")));
+    CHECK_THROWS_AS(static_cast<void>(model::accept_entity(id + members + ",\"id\":1}")), Error);
+    CHECK_THROWS_AS(static_cast<void>(model::accept_entity(id + ",\"k\":[{\"x\":1" + members + ",\"x\":1}]}")), Error);
+    CHECK_THROWS_AS(static_cast<void>(model::accept_entity(id + ",\"k\":{\"\\u0078\":1" + members + ",\"x\":1}}")),
                     Error);
   }
   CHECK_NOTHROW(
-      static_cast<void>(model::take_entity(id + ",\"k\":" + std::string(127, '[') + std::string(127, ']') + "}")));
+      static_cast<void>(model::accept_entity(id + ",\"k\":" + std::string(127, '[') + std::string(127, ']') + "}")));
   CHECK_THROWS_AS(
-      static_cast<void>(model::take_entity(id + ",\"k\":" + std::string(128, '[') + std::string(128, ']') + "}")),
+      static_cast<void>(model::accept_entity(id + ",\"k\":" + std::string(128, '[') + std::string(128, ']') + "}")),
       Error);
 }
 
@@ -224,7 +243,7 @@ TEST_CASE("what is no JSON object cannot be read") {
                                 "{\"a\":01}", "{\"a\":\"\xC3\"}", R"({"a":"\ud800"})", R"({"a":"\udc00\ud800"})",
                                 "{\"a\":\"\n\"}", "{'a':1}", "{\"a\":1,}"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(StoredEntity{text}, Error);
+    CHECK_THROWS_AS(ParsedEntity{text}, Error);
     check_alike(text);
   }
 }

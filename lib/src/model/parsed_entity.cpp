@@ -1,0 +1,256 @@
+// Parses with simdjson, or with nlohmann if simdjson does not accept the text.
+#include "model/parsed_entity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <looseleaf/error.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/expected_rows.hpp"
+#include "model/json/fast_parser.hpp"
+#include "model/json/strict_json.hpp"
+#include "model/row_rules.hpp"
+
+namespace looseleaf::model {
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+// A JSON value of simdjson, or the id of an entity whose text has none. See row_rules.hpp.
+class ElementNode {
+ public:
+  // `made_id` is a further member of this value, which is an object; empty: there is none.
+  explicit ElementNode(const element& value, std::string_view made_id = {}) : value_(value), made_id_(made_id) {}
+
+  [[nodiscard]] bool is_null() const { return value_ && value_->is_null(); }
+  [[nodiscard]] bool is_object() const { return value_ && value_->is_object(); }
+  [[nodiscard]] bool is_array() const { return value_ && value_->is_array(); }
+
+  // Returns the last member with this key, like nlohmann.
+  [[nodiscard]] std::optional<ElementNode> find(std::string_view key) const {
+    std::optional<ElementNode> found;
+    const simdjson::dom::object members = value_->get_object().value_unsafe();
+    for (auto member = members.begin(); member != members.end(); ++member) {
+      if (member.key_equals(key)) {
+        found.emplace(member.value());
+      }
+    }
+    if (key == "id" && !made_id_.empty()) {
+      found = ElementNode(made_id_);
+    }
+    return found;
+  }
+
+  template <typename Function>
+  void for_each(const Function& function) const {
+    simdjson::dom::array elements;
+    if (value_ && value_->get_array().get(elements) == simdjson::SUCCESS) {
+      for (const element value : elements) {
+        function(ElementNode(value));
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<std::string_view> string() const {
+    if (!value_) {
+      return made_id_;
+    }
+    return value_->is_string() ? std::optional(value_->get_string().value_unsafe()) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<bool> boolean() const {
+    return value_ && value_->is_bool() ? std::optional(value_->get_bool().value_unsafe()) : std::nullopt;
+  }
+  // Integers that do not fit a signed 64-bit integer have a type of their own in simdjson.
+  [[nodiscard]] std::optional<std::int64_t> integer() const {
+    return is(element_type::INT64) ? std::optional(value_->get_int64().value_unsafe()) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<double> fraction() const { return is(element_type::DOUBLE) ? number() : std::nullopt; }
+  [[nodiscard]] std::optional<double> number() const {
+    return value_ && value_->is_number() ? std::optional(value_->get_double().value_unsafe()) : std::nullopt;
+  }
+
+ private:
+  explicit ElementNode(std::string_view made_id) : made_id_(made_id) {}
+
+  [[nodiscard]] bool is(element_type type) const { return value_ && value_->type() == type; }
+
+  std::optional<element> value_;  // absent: the id that was made
+  std::string_view made_id_;
+};
+
+bool has_distinct_keys(const simdjson::dom::object& object) {
+  constexpr std::size_t few = 16;  // so few that comparing all pairs is fast
+  std::array<std::string_view, few> first;
+  std::size_t seen = 0;
+  for (const auto& member : object) {
+    if (seen == few) {
+      std::vector<std::string_view> keys;
+      for (const auto& [key, value] : object) {
+        keys.push_back(key);
+      }
+      std::sort(keys.begin(), keys.end());
+      return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+    }
+    const auto end = first.begin() + static_cast<std::ptrdiff_t>(seen);
+    if (std::find(first.begin(), end, member.key) != end) {
+      return false;
+    }
+    first[seen++] = member.key;
+  }
+  return true;
+}
+
+// True if the value meets the rules of parse_strict() beyond JSON. Only parse_strict() can tell which rule it breaks.
+// `depth` objects and arrays are open around it.
+bool is_strict(const element& value, std::size_t depth) {
+  const auto inside_too = [&](const element& inner) { return is_strict(inner, depth + 1); };
+  switch (value.type()) {
+    case element_type::OBJECT: {
+      const simdjson::dom::object members = value.get_object().value_unsafe();
+      return depth < max_depth && has_distinct_keys(members) &&
+             std::all_of(members.begin(), members.end(), [&](const auto& member) { return inside_too(member.value); });
+    }
+    case element_type::ARRAY: {
+      const simdjson::dom::array elements = value.get_array().value_unsafe();
+      return depth < max_depth && std::all_of(elements.begin(), elements.end(), inside_too);
+    }
+    case element_type::DOUBLE:
+      return std::isfinite(value.get_double().value_unsafe());
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+// simdjson's tree or, where simdjson does not accept the text, nlohmann's.
+class ParsedEntity::Tree {
+ public:
+  explicit Tree(nlohmann::json json) : json_(std::move(json)) {}
+
+  // Returns null if simdjson does not accept the text or the text is not an object.
+  static std::unique_ptr<Tree> fast(std::string_view text) {
+    auto tree = std::make_unique<Tree>(nlohmann::json());
+    tree->parser_.emplace(FastParser::pool());
+    tree->root_ = (*tree->parser_)->parse(text);
+    return tree->root_ && tree->root_->is_object() ? std::move(tree) : nullptr;
+  }
+
+  // Valid only for an object that fast() has made.
+  [[nodiscard]] bool is_strict() const { return model::is_strict(*root_, 0); }
+
+  [[nodiscard]] bool is_empty() const {
+    return root_ ? root_->get_object().value_unsafe().size() == 0 && made_id_.empty() : json_.empty();
+  }
+
+  [[nodiscard]] bool has_id() const { return root_ ? node().find("id").has_value() : json_.contains("id"); }
+
+  [[nodiscard]] std::optional<Uuid> id() const {
+    if (root_) {
+      const auto id = node().find("id");
+      const auto text = id ? id->string() : std::nullopt;
+      return text ? Uuid::parse(*text) : std::nullopt;
+    }
+    const auto id = json_.find("id");
+    return id != json_.end() && id->is_string() ? Uuid::parse(id->get_ref<const std::string&>()) : std::nullopt;
+  }
+
+  void add_id(const Uuid& id) {
+    if (root_) {
+      made_id_ = to_string(id);
+    } else {
+      json_["id"] = to_string(id);
+    }
+  }
+
+  [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const {
+    return root_ ? rules::expected_rows(definition, node()) : model::expected_rows(definition, json_);
+  }
+
+  [[nodiscard]] std::vector<Value> property_values(const Property& property) const {
+    return root_ ? rules::property_values(property, node()) : model::property_values(property, json_);
+  }
+
+  [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const {
+    return root_ ? rules::has_value(node(), path, value) : model::has_value(json_, path, value);
+  }
+
+  [[nodiscard]] bool matches_where(const IndexDefinition& definition) const {
+    return root_ ? rules::matches_where(definition, node()) : model::matches_where(definition, json_);
+  }
+
+ private:
+  [[nodiscard]] ElementNode node() const { return ElementNode(*root_, made_id_); }
+
+  std::optional<base::Pool<FastParser>::Loan> parser_;
+  std::optional<element> root_;  // owned by the parser; absent if it did not accept the text
+  std::string made_id_;          // the id that was added to root_; empty: none
+  nlohmann::json json_;          // set if root_ is absent
+};
+
+ParsedEntity::ParsedEntity(std::string_view stored) : tree_(Tree::fast(stored)) {
+  if (tree_) {
+    return;
+  }
+  auto json = nlohmann::json::parse(stored.begin(), stored.end(), nullptr, false);
+  if (!json.is_object()) {
+    throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
+                "run `looseleaf verify` to find every body that cannot be read");
+  }
+  tree_ = std::make_unique<Tree>(std::move(json));
+}
+
+std::optional<ParsedEntity> ParsedEntity::strict(std::string_view text) {
+  std::unique_ptr<Tree> tree = Tree::fast(text);
+  if (!tree || !tree->is_strict()) {
+    nlohmann::json json = parse_strict(text);
+    if (!json.is_object()) {
+      return std::nullopt;
+    }
+    tree = std::make_unique<Tree>(std::move(json));
+  }
+  return ParsedEntity(std::move(tree));
+}
+
+ParsedEntity::ParsedEntity(std::unique_ptr<Tree> tree) : tree_(std::move(tree)) {}
+ParsedEntity::ParsedEntity(ParsedEntity&&) noexcept = default;
+ParsedEntity& ParsedEntity::operator=(ParsedEntity&&) noexcept = default;
+ParsedEntity::~ParsedEntity() = default;
+
+bool ParsedEntity::is_empty() const {
+  return tree_->is_empty();
+}
+
+bool ParsedEntity::has_id() const {
+  return tree_->has_id();
+}
+
+std::optional<Uuid> ParsedEntity::id() const {
+  return tree_->id();
+}
+
+void ParsedEntity::add_id(const Uuid& id) {
+  tree_->add_id(id);
+}
+
+std::vector<Row> ParsedEntity::expected_rows(const IndexDefinition& definition) const {
+  return tree_->expected_rows(definition);
+}
+
+std::vector<Value> ParsedEntity::property_values(const Property& property) const {
+  return tree_->property_values(property);
+}
+
+bool ParsedEntity::has_value(std::string_view path, const Scalar& value) const {
+  return tree_->has_value(path, value);
+}
+
+bool ParsedEntity::matches_where(const IndexDefinition& definition) const {
+  return tree_->matches_where(definition);
+}
+
+}  // namespace looseleaf::model
