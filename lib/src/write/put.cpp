@@ -669,6 +669,7 @@ void Writer::write_batch(std::uint32_t entity_shard, const std::vector<Write>& w
   std::vector<Item> items(writes.size());
   for (std::size_t i = 0; i < writes.size(); ++i) {
     items[i].write = &writes[i];
+    writes[i].result->status = WriteStatus::failed;  // until it is decided
   }
   try {
     BatchWriter(shards_, entity_shard, last_ids_were_new_.at(entity_shard), deadline).run(items);
