@@ -10,7 +10,7 @@
 #include <limits>
 #include <thread>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 
 namespace looseleaf::test {
 

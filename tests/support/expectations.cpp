@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 
 namespace looseleaf::test {
 namespace {

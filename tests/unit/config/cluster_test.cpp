@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/parsed_files.hpp"
 
 using namespace looseleaf;
@@ -23,28 +23,18 @@ ShardConfig first_shard(const std::string& shard) {
   return parse("{\"shards\":[" + shard + "]}").shards.at(0);
 }
 
-std::string context_of(const Error& error, const std::string& key) {
-  for (const auto& [name, value] : error.context()) {
-    if (name == key) {
-      return value;
-    }
-  }
-  return "-";
-}
-
 // "line:column key: what"
 std::string complaint_about(const std::string& text, std::string* hint = nullptr) {
   try {
     static_cast<void>(parse(text));
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_cluster);
-    CHECK(context_of(error, "file") == "/etc/looseleaf/cluster.json");
+    CHECK(test::context_of(error, "file") == "/etc/looseleaf/cluster.json");
     CHECK(test::is_worded_as_hint(error.hint()));
     if (hint != nullptr) {
       *hint = error.hint();
     }
-    return context_of(error, "line") + ":" + context_of(error, "column") + " " + context_of(error, "key") + ": " +
-           error.what();
+    return test::place_of(error) + " " + test::context_of(error, "key") + ": " + error.what();
   }
   return "accepted";
 }
@@ -225,7 +215,7 @@ TEST_CASE("a file that is not there is named") {
     FAIL_CHECK("read");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_cluster);
-    CHECK(context_of(error, "file") == "/nonexistent/cluster.json");
-    CHECK(context_of(error, "reason") == "No such file or directory");
+    CHECK(test::context_of(error, "file") == "/nonexistent/cluster.json");
+    CHECK(test::context_of(error, "reason") == "No such file or directory");
   }
 }

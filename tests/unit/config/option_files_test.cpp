@@ -11,6 +11,8 @@
 #include <looseleaf/error.hpp>
 #include <string>
 
+#include "tests/support/errors.hpp"
+
 namespace looseleaf::config {
 namespace {
 
@@ -44,15 +46,6 @@ class Files {
   std::string directory_;
 };
 
-std::string context_of(const Error& error, const std::string& key) {
-  for (const auto& [name, value] : error.context()) {
-    if (name == key) {
-      return value;
-    }
-  }
-  return "(absent)";
-}
-
 // The line that is complained about.
 std::string failing_line(const std::string& file) {
   try {
@@ -61,7 +54,7 @@ std::string failing_line(const std::string& file) {
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_cluster);
     CHECK_FALSE(error.hint().empty());
-    return context_of(error, "line");
+    return test::context_of(error, "line");
   }
 }
 
@@ -164,7 +157,7 @@ TEST_CASE("what cannot be understood is refused with its line") {
       {"[client]\n\n=a\n", "3"},
       {"[client]\nssl-mode=perhaps\n", "2"},
       {"!inclde x\n", "1"},
-      {"!include absent.cnf\n", "(absent)"},
+      {"!include absent.cnf\n", "-"},
       {"[client]\n!includedir absent\n", "2"},
       {"!include my.cnf\n", "1"},
   };
@@ -193,7 +186,7 @@ TEST_CASE("a password that others may read is refused, and never shown") {
       FAIL("read");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::bad_cluster);
-      CHECK(context_of(error, "file") == files.path("my.cnf"));
+      CHECK(test::context_of(error, "file") == files.path("my.cnf"));
       CHECK(error.hint().find("chmod") != std::string::npos);
     }
   }
@@ -219,7 +212,7 @@ TEST_CASE("a secret tls key that others may read is refused where tls is used") 
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::bad_cluster);
       CHECK(std::string(error.what()) == "the TLS private key file is accessible to other users");
-      CHECK(context_of(error, "file") == shard.tls.key);
+      CHECK(test::context_of(error, "file") == shard.tls.key);
       CHECK(error.hint() == "run chmod o-rw on the file");
     }
   }

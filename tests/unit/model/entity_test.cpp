@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 
 using namespace looseleaf;
 using model::accept_entity;
@@ -15,15 +15,6 @@ namespace {
 
 constexpr const char* id_digits = "f48b0440ca0c4d34b0f50123456789ab";
 
-std::string context_of(const Error& error, const std::string& key) {
-  for (const auto& [name, value] : error.context()) {
-    if (name == key) {
-      return value;
-    }
-  }
-  return {};
-}
-
 // "line:column what"
 std::string rejection_of(const std::string& text, Position start = {}) {
   try {
@@ -31,7 +22,7 @@ std::string rejection_of(const std::string& text, Position start = {}) {
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_entity);
     CHECK(test::is_worded_as_hint(error.hint()));
-    return context_of(error, "line") + ":" + context_of(error, "column") + " " + error.what();
+    return test::place_of(error) + " " + error.what();
   }
   return "accepted";
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/parsed_files.hpp"
 
 using namespace looseleaf;
@@ -20,28 +20,18 @@ IndexDefinition parse(const std::string& text) {
   return IndexDefinition::parse(text, "index.json");
 }
 
-std::string context_of(const Error& error, const std::string& key) {
-  for (const auto& [name, value] : error.context()) {
-    if (name == key) {
-      return value;
-    }
-  }
-  return "-";
-}
-
 // "line:column key: what"
 std::string complaint_about(const std::string& text, std::string* hint = nullptr) {
   try {
     static_cast<void>(parse(text));
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_definition);
-    CHECK(context_of(error, "file") == "index.json");
+    CHECK(test::context_of(error, "file") == "index.json");
     CHECK(test::is_worded_as_hint(error.hint()));
     if (hint != nullptr) {
       *hint = error.hint();
     }
-    return context_of(error, "line") + ":" + context_of(error, "column") + " " + context_of(error, "key") + ": " +
-           error.what();
+    return test::place_of(error) + " " + test::context_of(error, "key") + ": " + error.what();
   }
   return "accepted";
 }

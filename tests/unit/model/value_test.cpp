@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 
 using namespace looseleaf;
 using model::parse_value;

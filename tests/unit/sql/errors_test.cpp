@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "tests/support/hint_wording.hpp"
+#include "tests/support/errors.hpp"
 
 namespace looseleaf::sql {
 namespace {
@@ -29,15 +29,6 @@ void check(const std::initializer_list<Case>& cases) {
     CAPTURE(c.message);
     CHECK(classify(c.number, c.message, c.flavour) == c.expected);
   }
-}
-
-std::string context_of(const Error& error, const std::string& key) {
-  for (const auto& [name, value] : error.context()) {
-    if (name == key) {
-      return value;
-    }
-  }
-  return "(absent)";
 }
 
 TEST_CASE("conflicts ask for a replay of the transaction") {
@@ -123,9 +114,9 @@ TEST_CASE("a transient error is retryable and unavailable, a permanent one is th
 TEST_CASE("an error names server, code and the server's message") {
   const auto error = make_server_error(1049, "Unknown database 'x'", connecting, "db:3306");
   CHECK(std::string(error.what()) == "the database does not exist");
-  CHECK(context_of(error, "server") == "db:3306");
-  CHECK(context_of(error, "code") == "1049");
-  CHECK(context_of(error, "message") == "Unknown database 'x'");
+  CHECK(test::context_of(error, "server") == "db:3306");
+  CHECK(test::context_of(error, "code") == "1049");
+  CHECK(test::context_of(error, "message") == "Unknown database 'x'");
   CHECK(error.hint().find("looseleaf init") != std::string::npos);
 }
 
@@ -168,13 +159,13 @@ TEST_CASE("a message never repeats a value or a statement") {
       {1406, "Data too long for column 'c' at row 1", "Data too long for column 'c' at row 1"},
   };
   for (const auto& [number, message, expected] : cases) {
-    CHECK(context_of(make_server_error(number, message, mysql, "s"), "message") == expected);
+    CHECK(test::context_of(make_server_error(number, message, mysql, "s"), "message") == expected);
   }
 }
 
 TEST_CASE("control characters of a server's message are escaped") {
   const auto error = make_server_error(1105, "a\x1b[31mb\n", mysql, "s");
-  CHECK(context_of(error, "message") == "a\\x1b[31mb\\x0a");
+  CHECK(test::context_of(error, "message") == "a\\x1b[31mb\\x0a");
 }
 
 }  // namespace
