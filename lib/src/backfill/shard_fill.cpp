@@ -99,7 +99,7 @@ std::uint64_t ShardFill::run(ScanRecord* record) {
     const auto turn = job_.turn();
     const auto start = std::chrono::steady_clock::now();
     auto entities = read_chunk(chunk);
-    for (shard::EntityBody& entity : entities) {
+    for (shard::EntityRow& entity : entities) {
       gather(entity);
       entity.body.reset();
       if (gathered_.bytes >= enough_) {
@@ -146,7 +146,7 @@ bool ShardFill::resumes(std::size_t i) const {
   return rows_[i].generation == targets_[i].generation && rows_[i].position && rows_[i].barrier;
 }
 
-std::vector<shard::EntityBody> ShardFill::read_chunk(std::size_t chunk) {
+std::vector<shard::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
   return shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
     return shard::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk,
@@ -174,7 +174,7 @@ std::uint64_t ShardFill::position() const {
   return highest;
 }
 
-void ShardFill::gather(shard::EntityBody& entity) {
+void ShardFill::gather(shard::EntityRow& entity) {
   const auto stored = read(entity);
   const std::size_t place = record_ != nullptr ? record_->add_entity(entity.id) : 0;
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
@@ -351,8 +351,8 @@ void ShardFill::check_generations(sql::Connection& connection, const shard::Fenc
   epoch_ = fence.epoch;
 }
 
-std::optional<model::ParsedEntity> ShardFill::read(shard::EntityBody& entity) {
-  if (!entity.body && entity.size > 0) {
+std::optional<model::ParsedEntity> ShardFill::read(shard::EntityRow& entity) {
+  if (entity.lacks_body()) {
     entity.body = scan::read_body(shards_, shard_, entity.id);
   }
   if (!entity.body) {

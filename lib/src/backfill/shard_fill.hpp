@@ -63,12 +63,12 @@ class ShardFill {
  private:
   // A cursor is valid only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
-  [[nodiscard]] std::vector<shard::EntityBody> read_chunk(std::size_t chunk);
+  [[nodiscard]] std::vector<shard::EntityRow> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk);
   [[nodiscard]] job::JobRow start_anew(const base::Deadline& deadline);
   // Earlier runs may have left the indexes at different positions. The scan starts at the highest one.
   [[nodiscard]] std::uint64_t position() const;
-  void gather(shard::EntityBody& entity);
+  void gather(shard::EntityRow& entity);
   // Inserts the gathered rows, and moves the cursors once all of them are inserted.
   void store_gathered();
   // The rows that one transaction inserts: on each index shard some rows of some indexes, in order.
@@ -86,7 +86,7 @@ class ShardFill {
                                            const IndexDefinition& definition,
                                            std::span<const shard::IndexEntry> entries) const;
   void check_generations(sql::Connection& connection, const shard::Fence& fence);
-  std::optional<model::ParsedEntity> read(shard::EntityBody& entity);
+  std::optional<model::ParsedEntity> read(shard::EntityRow& entity);
   void adapt(std::chrono::steady_clock::duration took);
 
   shard::Shards& shards_;

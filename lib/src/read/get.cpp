@@ -20,7 +20,7 @@ constexpr std::size_t most_decoded = 1 << 20;    // bytes of decoded texts per s
 
 // The stored body of an entity, and its text once that is decoded.
 struct Found {
-  shard::EntityBody body;
+  shard::EntityRow row;
   std::optional<std::string> text;
 };
 
@@ -28,8 +28,8 @@ using Bodies = std::map<Uuid, Found>;
 
 Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   Bodies bodies;
-  for (shard::EntityBody& body : shard::read_bodies(connection, ids, max_size)) {
-    bodies.emplace(body.id, Found{std::move(body), std::nullopt});
+  for (shard::EntityRow& row : shard::read_bodies(connection, ids, max_size)) {
+    bodies.emplace(row.id, Found{std::move(row), std::nullopt});
   }
   return bodies;
 }
@@ -39,10 +39,10 @@ Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_
 void decode(Bodies& bodies, const GetHooks& hooks) {
   std::size_t room = most_decoded;
   for (auto& [id, found] : bodies) {
-    const std::size_t length = found.body.body ? codec::recorded_length(*found.body.body) : room + 1;
+    const std::size_t length = found.row.body ? codec::recorded_length(*found.row.body) : room + 1;
     if (length <= room) {
       try {
-        found.text = codec::decode_body(*found.body.body, room);
+        found.text = codec::decode_body(*found.row.body, room);
         room -= length;
       } catch (const Error&) {
         continue;
@@ -90,14 +90,14 @@ class Batch {
       return result;
     }
     if (found != bodies_.at(shard).end()) {
-      shard::EntityBody large;
-      const shard::EntityBody* body = &found->second.body;
-      if (!body->body) {
+      std::optional<std::string> large;  // kept no longer than this
+      const std::optional<std::string>* body = &found->second.row.body;
+      if (found->second.row.lacks_body()) {
         tolerate(shard, [&] { large = read_large(shard, id); });
         body = &large;
       }
-      if (body->body) {
-        decode(shard, *body, result);
+      if (*body) {
+        decode(shard, **body, result);
         if (result.entity && hooks_.text) {
           hooks_.text(id, result.entity->json);
         }
@@ -116,15 +116,16 @@ class Batch {
         partial_ ? shard::Purpose::fail_fast : shard::Purpose::general);
   }
 
-  shard::EntityBody read_large(std::uint32_t shard, const Uuid& id) {
+  // Returns nothing if the entity was deleted meanwhile.
+  std::optional<std::string> read_large(std::uint32_t shard, const Uuid& id) {
     Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size);
-    return one.empty() ? shard::EntityBody() : std::move(one.begin()->second.body);  // deleted meanwhile
+    return one.empty() ? std::nullopt : std::move(one.begin()->second.row.body);
   }
 
-  void decode(std::uint32_t shard, const shard::EntityBody& body, GetResult& result) const {
+  void decode(std::uint32_t shard, const std::string& body, GetResult& result) const {
     try {
       shard::on_shard(shards_, shard, [&] {
-        result.entity = Entity{result.id, codec::decode_body(*body.body, model::max_body_size)};
+        result.entity = Entity{result.id, codec::decode_body(body, model::max_body_size)};
       });
     } catch (Error& error) {
       result.error = error.with("id", to_string(result.id));

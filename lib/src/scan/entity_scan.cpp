@@ -79,11 +79,11 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
   }
 }
 
-void EntityScan::judge(std::vector<shard::EntityBody>& rows, const OnEntity& on_entity,
+void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_entity,
                        const std::function<void(const Finding&)>& on_problem) {
   std::vector<Uuid> problems;
-  for (shard::EntityBody& row : rows) {
-    if (!row.body && row.size > 0) {
+  for (shard::EntityRow& row : rows) {
+    if (row.lacks_body()) {
       row.body = read_body(shards_, shard_, row.id);
     }
     const FoundEntity found = judge_entity(shards_.count(), shard_, row.id, row.body);
@@ -100,9 +100,9 @@ void EntityScan::judge(std::vector<shard::EntityBody>& rows, const OnEntity& on_
   }
 }
 
-std::optional<std::vector<shard::EntityBody>> EntityScan::read_chunk(std::size_t chunk) {
+std::optional<std::vector<shard::EntityRow>> EntityScan::read_chunk(std::size_t chunk) {
   return shard::with_shard(shards_, shard_, shards_.deadline(),
-                           [&](sql::Connection& connection) -> std::optional<std::vector<shard::EntityBody>> {
+                           [&](sql::Connection& connection) -> std::optional<std::vector<shard::EntityRow>> {
                              auto rows = shard::read_added(connection, position_, position_ + chunk, small_body);
                              if (rows.empty()) {
                                const auto next = shard::next_added(connection, position_);

@@ -46,8 +46,8 @@ class EntityScan {
 
  private:
   // Reads the entities with the next `chunk` values of added_id; absent at the end.
-  [[nodiscard]] std::optional<std::vector<shard::EntityBody>> read_chunk(std::size_t chunk);
-  void judge(std::vector<shard::EntityBody>& rows, const OnEntity& on_entity,
+  [[nodiscard]] std::optional<std::vector<shard::EntityRow>> read_chunk(std::size_t chunk);
+  void judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_entity,
              const std::function<void(const Finding&)>& on_problem);
   [[nodiscard]] std::vector<Finding> confirm(const std::vector<Uuid>& ids);
 

@@ -19,11 +19,11 @@ constexpr std::size_t row_overhead = 512;  // bytes of a row in a statement beyo
 void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
   rows.reserve(rows.size() + result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    EntityRow row;
-    row.added_id = result.unsigned_integer(i, 0);
-    row.id = require_uuid(result.text(i, 1));
-    row.updated = base::parse_stamp(result.text(i, 2));
-    if (result.cell(i, 3)) {
+    EntityRow row{.id = require_uuid(result.text(i, 1)),
+                  .added_id = result.unsigned_integer(i, 0),
+                  .updated = base::parse_stamp(result.text(i, 2))};
+    if (const auto& body = result.cell(i, 3)) {
+      row.body_size = body->size();
       row.body = result.take(i, 3);
     }
     rows.push_back(std::move(row));
@@ -37,15 +37,15 @@ std::string small_body_column(std::uint64_t max_size) {
 }
 
 // Reads rows that consist of an id, such a column and optionally an added_id.
-std::vector<EntityBody> to_bodies(sql::Result result, std::uint64_t max_size, bool with_added_id) {
-  std::vector<EntityBody> rows;
+std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, bool with_added_id) {
+  std::vector<EntityRow> rows;
   rows.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    EntityBody row{require_uuid(result.text(i, 0)), 0, std::nullopt, with_added_id ? result.unsigned_integer(i, 2) : 0};
+    EntityRow row{.id = require_uuid(result.text(i, 0)), .added_id = with_added_id ? result.unsigned_integer(i, 2) : 0};
     if (const auto& cell = result.cell(i, 1); cell && *cell == "+") {
-      row.size = max_size + 1;
+      row.body_size = max_size + 1;
     } else if (cell) {
-      row.size = cell->size();
+      row.body_size = cell->size();
       row.body = result.take(i, 1);
     }
     rows.push_back(std::move(row));
@@ -124,7 +124,7 @@ std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<cons
   return rows;
 }
 
-std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+std::vector<EntityRow> read_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
   if (ids.empty()) {
     return {};
   }
@@ -136,17 +136,17 @@ std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const
   if (!result.cell(0, 0)) {
     require_writable(connection, "ON");
   }
-  std::vector<EntityBody> bodies;
+  std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (!result.cell(i, 1)) {
       continue;  // a tombstone
     }
-    EntityBody body{require_uuid(result.text(i, 0)), result.text(i, 1).size(), std::nullopt, 0};
-    if (body.size <= max_size) {
-      body.body = result.take(i, 1);
+    EntityRow row{.id = require_uuid(result.text(i, 0)), .body_size = result.text(i, 1).size()};
+    if (*row.body_size <= max_size) {
+      row.body = result.take(i, 1);
     }
-    bodies.push_back(std::move(body));
+    bodies.push_back(std::move(row));
   }
   return bodies;
 }
@@ -174,33 +174,34 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
   statement.finish();
 }
 
-std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids) {
-  std::vector<EntityHead> heads;
+std::vector<EntityRow> lock_entities(sql::Connection& connection, std::span<const Uuid> ids) {
+  std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     const sql::Result result =
         connection.query("SELECT added_id, id, updated, LENGTH(body) FROM entities WHERE id IN (" + id_list(some) +
                          ") ORDER BY id FOR UPDATE");
     for (std::size_t i = 0; i < result.size(); ++i) {
-      heads.push_back({result.unsigned_integer(i, 0), require_uuid(result.text(i, 1)),
-                       base::parse_stamp(result.text(i, 2)), std::nullopt});
+      EntityRow& row = rows.emplace_back(EntityRow{.id = require_uuid(result.text(i, 1)),
+                                                   .added_id = result.unsigned_integer(i, 0),
+                                                   .updated = base::parse_stamp(result.text(i, 2))});
       if (result.cell(i, 3)) {
-        heads.back().body_size = result.unsigned_integer(i, 3);
+        row.body_size = result.unsigned_integer(i, 3);
       }
     }
   });
-  return heads;
+  return rows;
 }
 
-std::vector<EntityBody> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
-                                    std::uint64_t max_size) {
+std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
+                                   std::uint64_t max_size) {
   return to_bodies(connection.query(fmt::format(
                        "SELECT id, {}, added_id FROM entities WHERE added_id < {} ORDER BY added_id DESC LIMIT {}",
                        small_body_column(max_size), added_id, limit)),
                    max_size, true);
 }
 
-std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
-                                   std::uint64_t max_size) {
+std::vector<EntityRow> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+                                  std::uint64_t max_size) {
   return to_bodies(connection.query(fmt::format(
                        "SELECT id, {} FROM entities WHERE added_id > {} AND added_id <= {} ORDER BY added_id",
                        small_body_column(max_size), above, until)),

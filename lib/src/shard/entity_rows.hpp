@@ -14,11 +14,16 @@
 
 namespace looseleaf::shard {
 
+// A row, or the columns of it that were read. The other columns keep their defaults.
 struct EntityRow {
-  std::uint64_t added_id = 0;  // 0: not inserted yet
   Uuid id;
-  base::Stamp updated;
-  std::optional<std::string> body;  // as stored; absent: a tombstone
+  std::uint64_t added_id = 0;  // 0: not inserted yet
+  base::Stamp updated = {};
+  std::optional<std::uint64_t> body_size = {};  // bytes as stored; absent: a tombstone
+  std::optional<std::string> body = {};         // as stored; absent: a tombstone, or the body was not read
+
+  // Whether there is a body that was not read.
+  [[nodiscard]] bool lacks_body() const { return body_size && !body; }
 };
 
 // A position in the order of the key on `updated`: by stamp and, for equal stamps, by row number.
@@ -34,33 +39,18 @@ struct StampPlace {
 
 enum class Lock { none, shared, exclusive };
 
-// Returns the existing rows among sorted ids, in id order. Locking reads lock the rows in that order. More than max_ids
-// ids need several statements.
+// Returns the existing rows among sorted ids, in id order, with all columns. Locking reads lock the rows in that order.
+// More than max_ids ids need several statements.
 [[nodiscard]] std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock);
 
-// An entity row without its body.
-struct EntityHead {
-  std::uint64_t added_id = 0;
-  Uuid id;
-  base::Stamp updated;
-  std::optional<std::uint64_t> body_size;  // bytes as stored; absent: a tombstone
-};
-
-// An entity row without its body if the body is large.
-struct EntityBody {
-  Uuid id;
-  std::uint64_t size = 0;           // bytes as stored; one more than the limit if the body was omitted
-  std::optional<std::string> body;  // as stored
-  std::uint64_t added_id = 0;       // 0 if the caller did not request it
-};
-
-// Returns the entities (no tombstones) among at most max_ids ids, in no order, with the bodies of at most `max_size`
-// bytes. This is a plain read from a server that was not read-only at the time.
-[[nodiscard]] std::vector<EntityBody> read_bodies(sql::Connection& connection, std::span<const Uuid> ids,
-                                                  std::uint64_t max_size);
+// Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids, in no order. A body of more
+// than `max_size` bytes is not read, and its body_size is max_size + 1. This is a plain read from a server that was not
+// read-only at the time.
+[[nodiscard]] std::vector<EntityRow> read_bodies(sql::Connection& connection, std::span<const Uuid> ids,
+                                                 std::uint64_t max_size);
 
 // Like read_entities, but without bodies and with exclusive locks.
-[[nodiscard]] std::vector<EntityHead> lock_entities(sql::Connection& connection, std::span<const Uuid> ids);
+[[nodiscard]] std::vector<EntityRow> lock_entities(sql::Connection& connection, std::span<const Uuid> ids);
 
 // Inserts new ids with plain INSERTs in multi-row statements. Throws ServerError(duplicate_key) if another writer has
 // inserted one of the ids first.
@@ -70,15 +60,14 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
 // existing row.
 void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
 
-// Plain reads of rows with the bodies of at most `max_size` bytes. For a larger body, `size` exceeds that and `body` is
-// absent. A tombstone has size 0 and no body.
+// Plain reads of ids and bodies, tombstones included. They leave out large bodies as read_bodies() does.
 //
-// read_before() returns up to `limit` rows below `added_id`, newest first.
-[[nodiscard]] std::vector<EntityBody> read_before(sql::Connection& connection, std::uint64_t added_id,
-                                                  std::size_t limit, std::uint64_t max_size);
-// Returns the rows whose added_id is in (above, until], in that order.
-[[nodiscard]] std::vector<EntityBody> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+// read_before() returns up to `limit` rows below `added_id`, newest first, with their added_ids.
+[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
                                                  std::uint64_t max_size);
+// Returns the rows whose added_id is in (above, until], in that order.
+[[nodiscard]] std::vector<EntityRow> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+                                                std::uint64_t max_size);
 
 // Returns the smallest added_id above the given one. It is absent if there is none.
 [[nodiscard]] std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above);

@@ -327,8 +327,8 @@ class DigestComparison {
       auto bodies = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
         return shard::read_bodies(connection, by_shard[shard], scan::small_body);
       });
-      for (shard::EntityBody& entity : bodies) {
-        if (!entity.body) {
+      for (shard::EntityRow& entity : bodies) {
+        if (entity.lacks_body()) {
           entity.body = scan::read_body(shards_, shard, entity.id);
         }
         if (const auto found = scan::judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {

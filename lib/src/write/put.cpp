@@ -299,7 +299,7 @@ class BatchWriter {
   // others.
   Items write_entities(sql::Connection& connection, const shard::Catalog& catalog, const shard::Fence& fence,
                        const Items& items, bool assume_new_ids) {
-    std::map<Uuid, shard::EntityHead> found;
+    std::map<Uuid, shard::EntityRow> found;
     if (!assume_new_ids) {
       found = lock_entities(connection, items);
       last_ids_were_new_ = found.empty();
@@ -324,7 +324,8 @@ class BatchWriter {
         item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});
       }
       (item->added_id != 0 ? updates : inserts)
-          .push_back({item->added_id, item->write->id, item->stamp, item->write->body});
+          .push_back(
+              {.id = item->write->id, .added_id = item->added_id, .updated = item->stamp, .body = item->write->body});
       written.push_back(item);
     }
     const Step step(steps::put_write_entities, entity_shard_);
@@ -333,15 +334,15 @@ class BatchWriter {
     return written;
   }
 
-  [[nodiscard]] std::map<Uuid, shard::EntityHead> lock_entities(sql::Connection& connection, const Items& items) const {
+  [[nodiscard]] std::map<Uuid, shard::EntityRow> lock_entities(sql::Connection& connection, const Items& items) const {
     std::vector<Uuid> ids;
     for (const Item* item : items) {
       ids.push_back(item->write->id);
     }
     const Step step(steps::put_lock_entities, entity_shard_);
-    std::map<Uuid, shard::EntityHead> found;
-    for (const shard::EntityHead& head : shard::lock_entities(connection, ids)) {
-      found.emplace(head.id, head);
+    std::map<Uuid, shard::EntityRow> found;
+    for (shard::EntityRow& row : shard::lock_entities(connection, ids)) {
+      found.emplace(row.id, std::move(row));
     }
     return found;
   }
@@ -349,7 +350,7 @@ class BatchWriter {
   // Compares the items with the stored bodies. It reads a few bodies at a time, because they may be much larger than
   // the new ones.
   void check_against_old(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
-                         const std::map<Uuid, shard::EntityHead>& found) {
+                         const std::map<Uuid, shard::EntityRow>& found) {
     std::map<Uuid, Item*> by_id;
     for (Item* item : items) {
       by_id.emplace(item->write->id, item);
@@ -363,10 +364,10 @@ class BatchWriter {
       ids.clear();
       bytes = 0;
     };
-    for (const auto& [id, head] : found) {
-      if (head.body_size) {
+    for (const auto& [id, row] : found) {
+      if (row.body_size) {
         ids.push_back(id);
-        bytes += *head.body_size;
+        bytes += *row.body_size;
       }
       if (bytes > max_old_bodies) {
         check_read();
