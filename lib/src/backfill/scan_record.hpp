@@ -35,7 +35,7 @@ class ScanRecord {
 
   // `present` is the number of entity rows in each range of the grid after the scan had ended and before the list for
   // the last add_changed() was requested. Returns false if the scan missed any of them, or if a rescan is cheaper
-  // because so much changed that most cells would need another look.
+  // because so much changed that most cells would need to be compared again.
   [[nodiscard]] bool can_replace_rescan(std::span<const std::uint64_t> present) const;
 
  private:

@@ -31,7 +31,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       token_(job_.take_lock("clean", "").token()),
       named_(shards.count(), 0),
       purging_(shards.count()),
-      settled_(shards.count(), Clock::now()) {}
+      checked_until_(shards.count(), Clock::now()) {}
 
 void Cleaner::pass() {
   shard::for_each_shard(shards_, [this](std::uint32_t shard) { clean_changed(shard); });
@@ -74,7 +74,7 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     named_[shard] = 1;
     find_lag(shard, from);
   } else if (!has_changed(shard, from)) {  // writes in flight will have stamps above the watermark
-    settle(shard, started);
+    mark_checked(shard, started);
     return;
   }
   const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
@@ -90,12 +90,12 @@ void Cleaner::clean_changed(std::uint32_t shard) {
                       [&](std::span<const Uuid> some) { repair(shard, *catalog, some); });
   });
   write_watermark(shard, "clean", until);
-  settle(shard, started);
+  mark_checked(shard, started);
 }
 
-void Cleaner::settle(std::uint32_t shard, Clock::time_point until) {
+void Cleaner::mark_checked(std::uint32_t shard, Clock::time_point until) {
   const std::lock_guard lock(mutex_);
-  settled_[shard] = until;
+  checked_until_[shard] = until;
 }
 
 // Computes the lag that an earlier cleaner has left.
@@ -106,7 +106,8 @@ void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
   const base::Stamp now = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
     return base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
   });
-  settle(shard, Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
+  mark_checked(shard,
+               Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
 }
 
 void Cleaner::count_checked(std::uint64_t entities) {
@@ -274,8 +275,8 @@ void Cleaner::count_failure(const Error& error) {
 std::vector<std::chrono::seconds> Cleaner::lags() {
   const std::lock_guard lock(mutex_);
   std::vector<std::chrono::seconds> lags;
-  for (const Clock::time_point& settled : settled_) {
-    lags.push_back(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - settled));
+  for (const Clock::time_point& until : checked_until_) {
+    lags.push_back(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - until));
   }
   return lags;
 }

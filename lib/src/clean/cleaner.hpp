@@ -47,7 +47,7 @@ class Cleaner {
   [[nodiscard]] job::JobRow read_watermark(std::uint32_t shard, const std::string& job);
   void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
                        const std::string& holder = job::this_process());
-  void settle(std::uint32_t shard, Clock::time_point until);
+  void mark_checked(std::uint32_t shard, Clock::time_point until);
   void find_lag(std::uint32_t shard, base::Stamp watermark);
   [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
   void clean_changed(std::uint32_t shard);
@@ -75,7 +75,7 @@ class Cleaner {
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
-  std::vector<Clock::time_point> settled_;  // by shard: every change before this time was checked
+  std::vector<Clock::time_point> checked_until_;  // by shard: every change before this time was checked
 };
 
 }  // namespace looseleaf::clean

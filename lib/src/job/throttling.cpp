@@ -11,7 +11,7 @@
 namespace looseleaf::job {
 namespace {
 
-constexpr auto look_every = std::chrono::seconds(1);
+constexpr auto query_every = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
 // With a limited rate, one chunk keeps other work from the servers for its whole duration, which is about two
 // milliseconds here.
@@ -62,14 +62,14 @@ std::unique_lock<std::mutex> Throttling::turn() {
 
 std::string Throttling::obstacle() {
   const std::lock_guard lock(mutex_);
-  if (Clock::now() - looked_ >= look_every) {
-    found_ = look();
-    looked_ = Clock::now();
+  if (Clock::now() - queried_ >= query_every) {
+    found_ = find_obstacle();
+    queried_ = Clock::now();
   }
   return found_;
 }
 
-std::string Throttling::look() {
+std::string Throttling::find_obstacle() {
   std::error_code ignored;
   if (!limits_.pause_file.empty() && std::filesystem::exists(limits_.pause_file, ignored)) {
     return "paused; delete " + limits_.pause_file + " to continue";

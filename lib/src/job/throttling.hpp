@@ -42,7 +42,7 @@ class Throttling {
 
   // Returns the reason why the job must wait, or an empty string. Queries the servers at most once a second.
   std::string obstacle();
-  std::string look();
+  std::string find_obstacle();
   std::string busy_server();
   std::string late_replica();
   std::string lateness(std::uint32_t shard, std::size_t n);
@@ -52,8 +52,8 @@ class Throttling {
   std::mutex turn_;
   std::mutex mutex_;                       // guards everything below
   Clock::time_point next_ = Clock::now();  // when the rate allows the next entity
-  Clock::time_point looked_;
-  std::string found_;  // by the last look
+  Clock::time_point queried_;
+  std::string found_;  // at `queried_`
   std::map<std::pair<std::uint32_t, std::size_t>, std::unique_ptr<sql::Connection>> replicas_;
 };
 

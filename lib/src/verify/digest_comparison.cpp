@@ -199,7 +199,7 @@ class DigestComparison {
       }
     });
     for (std::size_t range = from; range < to; ++range) {
-      look_closely(ids_in_question(grid, range, differences[range - from]), visitor);
+      compare_rows(ids_in_question(grid, range, differences[range - from]), visitor);
     }
   }
 
@@ -290,8 +290,8 @@ class DigestComparison {
   }
 
   // Compares both sides of these entities row by row.
-  void look_closely(const std::vector<Uuid>& ids, const ComparisonVisitor& visitor) {
-    counts_.looked_again += ids.size();
+  void compare_rows(const std::vector<Uuid>& ids, const ComparisonVisitor& visitor) {
+    counts_.compared_by_row += ids.size();
     shard::in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
       job_.checkpoint();
       const base::Deadline deadline = shards_.deadline();

@@ -43,7 +43,7 @@ struct ComparisonVisitor {
 
 struct ComparisonCounts {
   std::uint64_t entities = 0;
-  std::uint64_t looked_again = 0;                                       // ids in cells that differed
+  std::uint64_t compared_by_row = 0;                                    // ids in cells that differed
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // by index and shard
 };
 

@@ -25,7 +25,7 @@ class Choice {
     std::vector<std::string> tables =
         options_.tables.empty() ? shard::all_indexes(shards_, shards_.deadline()) : options_.tables;
     for (const std::string& table : distinct(tables)) {
-      const shard::IndexEverywhere everywhere = look_up_settled(table);
+      const shard::IndexEverywhere everywhere = look_up_stable(table);
       if (!everywhere.in_any_catalog()) {
         if (options_.tables.empty() || declared(table) != nullptr) {
           continue;  // dropped a moment ago, or declared but in no catalog
@@ -110,13 +110,13 @@ class Choice {
     }
   }
 
-  // Shards differ for a moment while an index is created, published or dropped. Therefore this function looks several
+  // Shards differ for a moment while an index is created, published or dropped. Therefore this function reads several
   // times before a difference counts as a finding.
-  shard::IndexEverywhere look_up_settled(const std::string& table) {
-    constexpr int looks = 10;
+  shard::IndexEverywhere look_up_stable(const std::string& table) {
+    constexpr int attempts = 10;
     constexpr auto between = std::chrono::milliseconds(300);
     shard::IndexEverywhere everywhere = shard::look_up_index(shards_, table, shards_.deadline());
-    for (int i = 1; i < looks && !differences(everywhere).empty(); ++i) {
+    for (int i = 1; i < attempts && !differences(everywhere).empty(); ++i) {
       job_.checkpoint();
       std::this_thread::sleep_for(between);
       everywhere = shard::look_up_index(shards_, table, shards_.deadline());

@@ -22,15 +22,15 @@
 namespace looseleaf::verify {
 namespace {
 
-constexpr std::size_t most_suspects = 1000;     // suspects that one round rechecks
-constexpr std::size_t most_unsettled = 10'000;  // differences kept in memory
+constexpr std::size_t most_suspects = 1000;       // suspects that one round rechecks
+constexpr std::size_t most_differences = 10'000;  // differences kept in memory
 
-constexpr int most_looks = 5;  // limits the looks at a superfluous row of an entity that is written all the time
+constexpr int most_checks = 5;  // limits the checks of a superfluous row of an entity that is written all the time
 
 // A superfluous row, as it was last seen.
 struct Standing {
   base::Stamp updated;  // its entity's stamp
-  int looks = 1;
+  int checks = 1;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -47,7 +47,7 @@ class Verification {
       report_.verified.push_back(index.definition.table);
     }
     compare_all();
-    settle();
+    conclude();
     count_mended_rows();
     return std::move(report_);
   }
@@ -63,14 +63,14 @@ class Verification {
     visitor.suspects = [this](const std::vector<Uuid>& ids) {
       suspects_.insert(ids.begin(), ids.end());
       if (suspects_.size() >= most_suspects) {
-        look_again();
+        recheck();
       }
     };
     visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
     const ComparisonCounts counts = compare_or_explain(visitor);
-    look_again();
+    recheck();
     report_.entities = counts.entities;
-    report_.looked_again = counts.looked_again;
+    report_.looked_again = counts.compared_by_row;
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;
     }
@@ -89,9 +89,9 @@ class Verification {
     }
   }
 
-  // Looks at the suspects under locks for the first time. A missing row becomes a finding now. Other differences must
-  // still be there at another look after the grace period.
-  void look_again() {
+  // Checks the suspects under locks for the first time. A missing row becomes a finding now. Other differences must
+  // still be there when they are checked again after the grace period.
+  void recheck() {
     std::set<Uuid> wrong;
     for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
       for (reconcile::Difference& difference : examine(shard, ids)) {
@@ -106,13 +106,13 @@ class Verification {
     }
     report_.in_flight += suspects_.size() - wrong.size();
     suspects_.clear();
-    if (confirmed_.size() + standing_.size() >= most_unsettled) {
-      settle();
+    if (confirmed_.size() + standing_.size() >= most_differences) {
+      conclude();
     }
   }
 
   // Confirms the standing differences, then repairs the confirmed ones or reports them as findings.
-  void settle() {
+  void conclude() {
     while (!standing_.empty()) {
       confirm_after_grace();
     }
@@ -128,7 +128,7 @@ class Verification {
   // A superfluous row that is still there is a finding, unless its entity was written meanwhile. In that case the later
   // put may have left the row for a moment, as an earlier put did, so the row gets another grace period.
   void confirm_after_grace() {
-    const auto until = first_look_ + std::chrono::seconds(options_.grace_seconds);
+    const auto until = first_check_ + std::chrono::seconds(options_.grace_seconds);
     while (Clock::now() < until) {
       job_.checkpoint();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -143,10 +143,10 @@ class Verification {
         }
         gone.erase(difference.entry.entity_id);
         if (difference.kind == FindingKind::missing || stood->second.updated == difference.updated ||
-            stood->second.looks == most_looks) {
+            stood->second.checks == most_checks) {
           confirmed_.insert(std::move(difference));
         } else {
-          stand(std::move(difference), stood->second.looks + 1);
+          stand(std::move(difference), stood->second.checks + 1);
         }
       }
     }
@@ -156,10 +156,10 @@ class Verification {
     report_.in_flight += gone.size();
   }
 
-  void stand(reconcile::Difference difference, int looks) {
+  void stand(reconcile::Difference difference, int checks) {
     const base::Stamp updated = difference.updated;
-    standing_.insert_or_assign(std::move(difference), Standing{updated, looks});
-    first_look_ = Clock::now();
+    standing_.insert_or_assign(std::move(difference), Standing{updated, checks});
+    first_check_ = Clock::now();
   }
 
   // Returns the differences of these entities in the verified indexes, as seen under the entities' locks. The result
@@ -202,7 +202,7 @@ class Verification {
     return by_shard;
   }
 
-  // Repairs the confirmed differences, then looks again. Differences that remain stay confirmed.
+  // Repairs the confirmed differences, then checks again. Differences that remain stay confirmed.
   void repair() {
     std::set<reconcile::Difference> left;
     for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
@@ -251,7 +251,7 @@ class Verification {
   std::set<Uuid> suspects_;                                      // wait for a look under their locks
   std::map<reconcile::Difference, Standing> standing_;           // may be there only for a moment
   std::set<reconcile::Difference> confirmed_;                    // not reported yet
-  Clock::time_point first_look_;  // time of the latest first look at a standing difference
+  Clock::time_point first_check_;  // time of the latest first check of a standing difference
   VerifyReport report_;
   Findings findings_{options_, report_};
 };

@@ -565,7 +565,7 @@ class BatchWriter {
         const Step step(steps::put_resolve, entity_shard_);
         const auto rows = read_locked(*lease, ids);
         shard::make_durable(*lease, entity_shard_);
-        settle(catalog, items, rows);
+        decide_from_rows(catalog, items, rows);
         return;
       } catch (const Error& error) {
         const auto* server = dynamic_cast<const sql::ServerError*>(&error);
@@ -592,7 +592,8 @@ class BatchWriter {
     }
   }
 
-  static void settle(const shard::Catalog& catalog, const Items& items, const std::vector<shard::EntityRow>& rows) {
+  static void decide_from_rows(const shard::Catalog& catalog, const Items& items,
+                               const std::vector<shard::EntityRow>& rows) {
     for (Item* item : items) {
       const auto row =
           std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
@@ -600,7 +601,7 @@ class BatchWriter {
         continue;
       }
       if (row->updated > item->stamp) {
-        settle_overtaken(catalog, *item, *row);
+        decide_overtaken(catalog, *item, *row);
       } else if (row->body == item->write->body) {
         decide(*item, WriteStatus::stored);
       }
@@ -611,7 +612,7 @@ class BatchWriter {
   // before that one. But if the other write would have been rejected after ours, then either ours never took effect, or
   // the entity was deleted in between. If the entity is deleted now, such a write may have come in between, so the
   // outcome is unknown.
-  static void settle_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
+  static void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
     const IndexDefinition* const forbidding =
         item.write->body ? first_forbidding(catalog, read_body(*item.write->body), row.body) : nullptr;
     if (forbidding == nullptr) {
