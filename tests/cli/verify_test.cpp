@@ -106,6 +106,8 @@ TEST_CASE("a table that is not as declared is a finding that says how") {
       {"ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (entity_id, n)",
        "by_n shard 1 its primary key is not (n, entity_id)",
        "ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (n, entity_id)"},
+      {"ALTER TABLE by_n ENGINE=MyISAM", "by_n shard 1 its engine is MyISAM instead of InnoDB",
+       "ALTER TABLE by_n ENGINE=InnoDB"},
       {"RENAME TABLE by_n TO away", "by_n shard 1 the table does not exist", "RENAME TABLE away TO by_n"},
   };
   const TestCluster cluster = with_entities();

@@ -28,10 +28,10 @@ struct Progress {
 
 // Limits that slow a long job down or pause it. Zero or empty means no limit.
 struct Throttle {
-  std::uint64_t max_rate = 0;  // rows read per second, on all shards together
-  std::uint64_t max_load = 0;  // the job waits while a server runs more statements at once (Threads_running)
-  double max_lag = 0;          // the job waits while a replica in the cluster file is more seconds behind
-  std::string pause_file;      // the job waits while this file exists
+  std::uint64_t max_rate = 0;   // rows read per second, on all shards together
+  std::uint64_t max_load = 0;   // the job waits while a server runs more statements at once (Threads_running)
+  double max_lag = 0;           // the job waits while a replica in the cluster file is more seconds behind
+  std::string pause_file = {};  // the job waits while this file exists
 };
 
 // Lets a caller follow and stop a job. A job checks `stop` between chunks. If it is set, the job stores its cursor,

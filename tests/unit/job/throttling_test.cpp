@@ -1,0 +1,99 @@
+// Limits that need no server: the rate and the file that pauses a job.
+#include "job/throttling.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace looseleaf::job {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// Two shards that nothing connects to.
+struct Fixture {
+  shard::Shards shards{Cluster::parse(R"({"shards": ["h1:1/a", "h2:2/b"], "user": "u", "ssl_mode": "disabled"})", "c"),
+                       Options()};
+
+  // How long a job waits before it may process the entities, and the reasons that it hears.
+  Clock::duration wait(Throttling& throttling, std::uint64_t entities) {
+    const auto begin = Clock::now();
+    throttling.wait(entities, [this](const std::string& reason) { reasons.push_back(reason); });
+    return Clock::now() - begin;
+  }
+
+  std::vector<std::string> reasons;
+};
+
+TEST_CASE_FIXTURE(Fixture, "a job without limits never waits, and keeps its chunks") {
+  Throttling throttling(shards, {});
+  CHECK_FALSE(throttling.paces());
+  CHECK(throttling.limit_chunk(1'000'000) == 1'000'000);
+  CHECK(wait(throttling, 1'000'000) + wait(throttling, 1'000'000) < 100ms);
+  CHECK(reasons.empty());
+  const auto one = throttling.turn(), other = throttling.turn();
+  CHECK_FALSE(one.owns_lock());
+  CHECK_FALSE(other.owns_lock());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a job waits until its rate allows the next entities") {
+  Throttling throttling(shards, {.max_rate = 1000});
+  CHECK(throttling.paces());
+  CHECK(wait(throttling, 900) < 100ms);  // half a second of it counts as delay that the job may make up for
+  const auto waited = wait(throttling, 1);
+  CHECK(waited >= 300ms);
+  CHECK(waited < 2s);
+  CHECK_FALSE(reasons.empty());
+  for (const std::string& reason : reasons) {
+    CHECK(reason.empty());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a delay of more than half a second is not made up for") {
+  Throttling throttling(shards, {.max_rate = 100});
+  static_cast<void>(wait(throttling, 1));
+  std::this_thread::sleep_for(1s);
+  CHECK(wait(throttling, 50) + wait(throttling, 50) < 300ms);
+  CHECK(wait(throttling, 1) >= 300ms);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a low rate means small chunks, one at a time") {
+  const std::pair<std::uint64_t, std::size_t> cases[] = {
+      {1, 50}, {20'000, 50}, {40'000, 100}, {400'000, 1000}, {4'000'000, 1000}};
+  for (const auto& [rate, chunk] : cases) {
+    CAPTURE(rate);
+    Throttling throttling(shards, {.max_rate = rate});
+    CHECK(throttling.limit_chunk(100'000) == chunk);
+    CHECK(throttling.limit_chunk(10) == 10);
+    CHECK(throttling.turn().owns_lock());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a job pauses while a file exists, and its caller can stop it") {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("looseleaf-pause-" + std::to_string(::getpid()))).string();
+  std::ofstream(file).put('\n');
+  Throttling throttling(shards, {.pause_file = file});
+  CHECK_THROWS_AS(throttling.wait(1, [](const std::string&) { throw Error(ErrorCode::interrupted, "stop"); }), Error);
+  throttling.wait(1, [&](const std::string& reason) {
+    reasons.push_back(reason);
+    std::filesystem::remove(file);
+  });
+  REQUIRE_FALSE(reasons.empty());
+  CHECK(reasons.front() == "paused; delete " + file + " to continue");
+  CHECK(wait(throttling, 1) < 100ms);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a limit of the lag needs replicas") {
+  CHECK_THROWS_WITH_AS(Throttling(shards, {.max_lag = 1}), "`--max-lag` needs replicas in the cluster file", Error);
+}
+
+}  // namespace
+}  // namespace looseleaf::job
