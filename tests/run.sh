@@ -12,12 +12,11 @@ usage='usage: tests/run.sh [--preset NAME] [--quick | --full] [--rounds N] [argu
 preset=dev
 full=OFF
 target=all
-parallel=2
 arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --preset) preset=${2:?$usage}; shift ;;
-    --quick) target=quick_tests; parallel=3; arguments+=(-LE 'proof|package|bench') ;;
+    --quick) target=quick_tests; arguments+=(-LE 'proof|package|bench') ;;
     --full) full=ON; export LOOSELEAF_FULL=1 ;;
     --rounds) export LOOSELEAF_ROUNDS=${2:?--rounds needs a number}; shift ;;
     *) arguments+=("$1") ;;
@@ -28,5 +27,5 @@ jobs=$(nproc)
 packaging/install-build-deps.sh --tests
 cmake --preset "$preset" -DLOOSELEAF_FULL_TESTS=$full
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
-# Tests that start servers wait for disks and locks more than they compute, but many at once run into time limits.
-ctest --preset "$preset" --parallel "$parallel" "${arguments[@]}"
+# Tests that start servers wait for disks and locks more than they compute.
+ctest --preset "$preset" --parallel $((2 * jobs)) "${arguments[@]}"
