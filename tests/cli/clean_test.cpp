@@ -23,33 +23,23 @@ constexpr const char* lacked_rows = "warning: rows were missing from a ready ind
 TestCluster with_entities(std::uint64_t count) {
   TestCluster cluster = initialised();
   create_index(cluster, by_n);
-  std::string input;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, "\"n\":0") + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(count, "\"n\":0"));
   return cluster;
 }
 
-cli::Process start_with(const std::string& failpoint, const std::string& file, std::vector<std::string> arguments,
-                        std::string_view input = {}) {
-  std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
-                                      file};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return start(std::move(command), input);
-}
-
-// Changes n of an entity and dies once that is committed: the row of the old value stays.
-void put_and_die(const std::string& file, std::uint64_t number, int n) {
-  const cli::ProcessResult put =
-      start_with("put.commit:after=kill", file, {"put"}, entity(number, fmt::format("\"n\":{}", n))).wait();
-  REQUIRE(put.status == 128 + SIGKILL);
+// Changes n of an entity and dies once that is committed: the row of the old value stays. `file` replaces the cluster
+// file.
+void put_and_die(const TestCluster& cluster, std::uint64_t number, int n, const std::string& file = {}) {
+  std::vector<std::string> arguments = {"put"};
+  if (!file.empty()) {
+    arguments.insert(arguments.end(), {"--cluster", file});
+  }
+  cluster.die_at("put.commit:after", arguments, entity(number, fmt::format("\"n\":{}", n)));
 }
 
 cli::Process start_cleaner(const TestCluster& cluster, std::vector<std::string> arguments) {
-  std::vector<std::string> command = {"looseleaf", "--cluster", cluster.file(), "clean", "--follow"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return start(std::move(command));
+  arguments.insert(arguments.begin(), {"clean", "--follow"});
+  return cluster.start(std::move(arguments));
 }
 
 void stop(cli::Process& cleaner) {
@@ -77,7 +67,7 @@ TEST_CASE("clean --follow heals what a put left that died after its commit, with
   cli::Process cleaner = start_cleaner(cluster, {"--output", "json"});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
   for (const std::uint64_t number : {2U, 3U}) {
-    put_and_die(cluster.file(), number, 7);
+    put_and_die(cluster, number, 7);
     const auto died = Clock::now();
     wait_until("the old row is gone", [&] { return rows_of(cluster, "by_n") == 100; });
     CHECK(Clock::now() - died < 5s);
@@ -117,45 +107,51 @@ TEST_CASE("a cleaner that waits for another one can be stopped") {
   check_status(waiting.wait(), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
-TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
-  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
-  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
-  const std::string file = cluster.directory().path() + "/clean.prom";
-  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file, "--timeout", "1"});
-  const auto metrics_say = [&](const std::string& part) {
+// A cleaner with a metrics file, on servers of its own.
+struct Measured {
+  void wait_for_metric(const std::string& part) const {
     wait_until(part, [&] { return contains(read_text(file), part); });
-  };
-  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n");
-  cluster.sandbox().kill_server(1);
-  metrics_say("looseleaf_clean_passes_total{result=\"failure\"} 2\n");
-  metrics_say("looseleaf_clean_errors_total{number=\"20");  // 2002, 2006 or 2013
-  CHECK(!contains(read_text(file), "looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n"));
-  cluster.sandbox().start_server(1);
-  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n");
-  wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
-  CHECK(times("hint: ", cleaner.err()) <= 2);  // lost, then not to be reached
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143,
-               {"error: ", "shard: 1\n", "clean works again\n", "interrupted; run the same command to resume"});
+  }
+  void wait_until_works_again() const {
+    wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
+  }
+  cli::ProcessResult check_works_again(const std::string& shard) {
+    wait_until_works_again();
+    cleaner.signal(SIGTERM);
+    const cli::ProcessResult result = cleaner.wait();
+    check_status(result, 143, {"error: ", shard, "clean works again\n", "interrupted; run the same command to resume"});
+    return result;
+  }
+
+  TestCluster cluster = initialised_alone();
+  std::string file = cluster.directory().path() + "/clean.prom";
+  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file, "--timeout", "1"});
+};
+
+TEST_CASE("clean --follow outlives a server, says so once, and counts it") {
+  Measured test;
+  const std::string no_lag = "looseleaf_clean_watermark_lag_seconds{shard=\"1\"} 0\n";
+  test.wait_for_metric(no_lag);
+  test.cluster.sandbox().kill_server(1);
+  test.wait_for_metric("looseleaf_clean_passes_total{result=\"failure\"} 2\n");
+  test.wait_for_metric("looseleaf_clean_errors_total{number=\"20");  // 2002, 2006 or 2013
+  CHECK(!contains(read_text(test.file), no_lag));
+  test.cluster.sandbox().start_server(1);
+  test.wait_for_metric(no_lag);
+  const cli::ProcessResult result = test.check_works_again("shard: 1\n");
+  CHECK(times("hint: ", result.err) <= 2);  // lost, then not to be reached
 }
 
 TEST_CASE("clean --follow outlives the server that has its lock, and takes the lock anew") {
-  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
-  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
-  const std::string file = cluster.directory().path() + "/clean.prom";
-  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file, "--timeout", "1"});
-  const auto metrics_say = [&](const std::string& part) {
-    wait_until(part, [&] { return contains(read_text(file), part); });
-  };
-  metrics_say("looseleaf_clean_watermark_lag_seconds{shard=\"0\"} 0\n");
-  cluster.sandbox().kill_server(0);
-  metrics_say("looseleaf_clean_passes_total{result=\"failure\"} 4\n");  // it tries to take the lock again and again
-  cluster.sandbox().start_server(0);
-  wait_until("it says so", [&] { return contains(cleaner.err(), "clean works again\n"); });
-  check_run(cluster.looseleaf({"clean"}), 3, "", {"error: another process is running this job\n"});
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143,
-               {"error: ", "shard: 0\n", "clean works again\n", "interrupted; run the same command to resume"});
+  Measured test;
+  test.wait_for_metric("looseleaf_clean_watermark_lag_seconds{shard=\"0\"} 0\n");
+  test.cluster.sandbox().kill_server(0);
+  // It tries to take the lock again and again.
+  test.wait_for_metric("looseleaf_clean_passes_total{result=\"failure\"} 4\n");
+  test.cluster.sandbox().start_server(0);
+  test.wait_until_works_again();
+  check_run(test.cluster.looseleaf({"clean"}), 3, "", {"error: another process is running this job\n"});
+  static_cast<void>(test.check_works_again("shard: 0\n"));
 }
 
 TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
@@ -192,8 +188,7 @@ TEST_CASE("a sweep that fails beside passes that succeed is reported once, and w
 }
 
 TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
-  const TestCluster cluster({.shards = 2, .servers = 0, .extra_args = {}});
-  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  const TestCluster cluster = initialised_alone();
   cli::Process cleaner = start_cleaner(cluster, {"--timeout", "1"});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
   cluster.sandbox().kill_server(1);
@@ -265,11 +260,9 @@ TEST_CASE("clean --follow --full sweeps at intervals what a put left that died b
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = with_entities(10);
   cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet"});
-  const cli::ProcessResult put =
-      start_with("put.commit:before=kill", cluster.file(), {"put"}, entity(100, "\"n\":1")).wait();
-  REQUIRE(put.status == 128 + SIGKILL);
+  cluster.die_at("put.commit:before", {"put"}, entity(100, "\"n\":1"));
   REQUIRE(rows_of(cluster, "by_n") == 11);
-  put_and_die(cluster.file(), 2, 7);
+  put_and_die(cluster, 2, 7);
   const auto died = Clock::now();
   wait_until("a pass comes between", [&] { return contains(cluster.sql(0, "SELECT COUNT(*) FROM by_n"), "6\n"); });
   CHECK(Clock::now() - died < 5s);
@@ -320,8 +313,7 @@ TEST_CASE("a purge looks at no more entities a second than it may, and at none w
   age(cluster);
   const std::string pause = cluster.directory().write("pause", "");
   const auto started = Clock::now();
-  cli::Process job =
-      start({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--pause-file", pause});
+  cli::Process job = cluster.start({"clean", "--max-rate", "1000", "--pause-file", pause});
   wait_until("it cleans",
              [&] { return cluster.sql(0, "SELECT holder FROM looseleaf_progress WHERE job = 'clean'") != "\n"; });
   std::this_thread::sleep_for(500ms);
@@ -338,8 +330,7 @@ TEST_CASE("what was put and deleted again while a purge waited is not purged" *
   put_all(cluster, entity(0) + entity(1));
   REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1)}).status == 0);
   age(cluster);
-  cli::Process job = start_with("purge.fence:before#1=stop", cluster.file(), {"clean", "--timeout", "60"});
-  REQUIRE(wait_until_stopped(job));
+  cli::Process job = cluster.stop_at("purge.fence:before#1", {"clean", "--timeout", "60"});
   put_all(cluster, entity(0) + entity(1));
   REQUIRE(cluster.looseleaf({"delete", id_of(0)}).status == 0);
   job.signal(SIGCONT);
@@ -354,13 +345,9 @@ TEST_CASE("what was put and deleted again while a purge waited is not purged" *
 TEST_CASE("a purge ends at a signal, and goes on from there") {
   constexpr std::uint64_t tombstones = 3000;
   const TestCluster cluster = with_entities(tombstones);
-  std::string ids;
-  for (std::uint64_t i = 0; i < tombstones; ++i) {
-    ids += id_of(i) + "\n";
-  }
-  REQUIRE(cluster.looseleaf({"delete", "-"}, ids).status == 0);
+  REQUIRE(cluster.looseleaf({"delete", "-"}, id_lines(tombstones)).status == 0);
   age(cluster);
-  cli::Process job = start({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "400"});
+  cli::Process job = cluster.start({"clean", "--max-rate", "400"});
   wait_until("something is purged", [&] { return count(cluster, "body IS NULL") < tombstones; });
   job.signal(SIGTERM);
   const auto purged = [](const cli::ProcessResult& result, std::uint64_t number) {
@@ -380,12 +367,12 @@ TEST_CASE("a purge ends at a signal, and goes on from there") {
 TEST_CASE("the watermark waits for a transaction that is in flight" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = with_entities(10);
   check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
-  cli::Process put = start_with("put.commit:before=stop,put.commit:after=kill", cluster.file(), {"put"},
-                                entity(2, "\"n\":7"));  // with its stamp, uncommitted
+  // With its stamp, uncommitted.
+  cli::Process put = cluster.start({"put"}, entity(2, "\"n\":7"), "put.commit:before=stop,put.commit:after=kill");
   wait_until("the put has its new row", [&] { return rows_of(cluster, "by_n") == 11; });
   std::this_thread::sleep_for(200ms);
   put_all(cluster, entity(3, "\"n\":0"));
-  cli::Process clean = start({"looseleaf", "--cluster", cluster.file(), "clean"});
+  cli::Process clean = cluster.start({"clean"});
   CHECK(cluster.await_lock_wait(0));
   put.signal(SIGCONT);
   static_cast<void>(put.wait());
@@ -415,11 +402,11 @@ class Clocks {
   Clocks& operator=(const Clocks&) = delete;
   ~Clocks() { set_back(); }
 
-  [[nodiscard]] const std::string& file() const { return file_; }
   // What is connected from now on sees this instead of the time.
   void set(const std::string& hours) const { everywhere("SET timestamp = UNIX_TIMESTAMP() + 3600 * " + hours); }
   void set_back() const { everywhere({}); }
   [[nodiscard]] cli::ProcessResult clean() const { return run({"looseleaf", "--cluster", file_, "clean"}); }
+  void put_and_die(std::uint64_t number, int n) const { looseleaf::test::put_and_die(cluster_, number, n, file_); }
 
  private:
   void everywhere(const std::string& statement) const {
@@ -437,12 +424,12 @@ TEST_CASE("nothing is passed over when a clock steps back" * doctest::skip(!base
   const Clocks clocks(cluster);
   check_status(clocks.clean(), 0, {"checked 10 entities"});
   clocks.set("-5");
-  put_and_die(clocks.file(), 2, 7);
-  put_and_die(clocks.file(), 3, 7);
+  clocks.put_and_die(2, 7);
+  clocks.put_and_die(3, 7);
   check_status(clocks.clean(), 0, {"checked 2 entities, deleted 2 index rows"});
   check_status(clocks.clean(), 0, {"checked 0 entities"});
   clocks.set_back();
-  put_and_die(clocks.file(), 4, 7);
+  clocks.put_and_die(4, 7);
   check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
   CHECK(rows_of(cluster, "by_n") == 10);
 }
@@ -453,7 +440,7 @@ TEST_CASE("nothing is passed over, or put off, when a clock jumps ahead and is c
   const Clocks clocks(cluster);
   check_status(clocks.clean(), 0, {"checked 10 entities"});
   clocks.set("50");
-  put_and_die(clocks.file(), 2, 7);
+  clocks.put_and_die(2, 7);
   SUBCASE("with a clean meanwhile") {
     check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
   }
@@ -462,8 +449,8 @@ TEST_CASE("nothing is passed over, or put off, when a clock jumps ahead and is c
     check_status(clocks.clean(), 0, {"checked 1 entity, deleted 1 index row"});
   }
   clocks.set_back();
-  put_and_die(clocks.file(), 2, 8);
-  put_and_die(clocks.file(), 4, 8);
+  clocks.put_and_die(2, 8);
+  clocks.put_and_die(4, 8);
   check_status(clocks.clean(), 0, {"checked 2 entities, deleted 2 index rows"});
   check_status(clocks.clean(), 0, {"checked 0 entities"});
   CHECK(rows_of(cluster, "by_n") == 10);

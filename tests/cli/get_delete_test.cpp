@@ -12,11 +12,7 @@ namespace {
 
 TestCluster with_entities(std::uint64_t count) {
   TestCluster cluster = initialised();
-  std::string input;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, fmt::format("\"a\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(count, "\"a\":{}"));
   return cluster;
 }
 
@@ -120,10 +116,7 @@ TEST_CASE("as JSON a summary comes last") {
 
 TEST_CASE("get ends quietly when its output is no longer wanted") {
   const TestCluster cluster = with_entities(5'000);
-  std::string ids;
-  for (std::uint64_t i = 0; i < 5'000; ++i) {
-    ids += id_of(i) + "\n";
-  }
+  const std::string ids = id_lines(5'000);
   const cli::ProcessResult result = run(
       {"sh", "-c", R"({ "$LOOSELEAF_BIN" --cluster "$0" get -; echo "status $?" >&2; } | head -n 1)", cluster.file()},
       ids);

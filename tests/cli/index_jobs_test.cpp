@@ -17,11 +17,7 @@ TestCluster with_indexes() {
   TestCluster cluster = initialised(2);
   create_index(cluster, R"({"table": "local_n", "properties": [{"name": "n", "type": "int"}]})");
   create_index(cluster, R"({"table": "shard_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
-  std::string input;
-  for (std::uint64_t i = 0; i < entities; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(entities, "\"n\":{}"));
   return cluster;
 }
 
@@ -86,11 +82,7 @@ TEST_CASE("two rows whose values are swapped are found") {
 TEST_CASE("many findings are sampled unless all are asked for, and as JSON each is an object") {
   const TestCluster cluster = initialised(1);
   create_index(cluster, by_n);
-  std::string input;
-  for (std::uint64_t i = 0; i < 50; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i));
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(50, "\"n\":{}"));
   cluster.sql(0, "DELETE FROM by_n");
   const cli::ProcessResult sampled = cluster.looseleaf({"verify", "--grace", "0"});
   check_status(sampled, 1, {"50 findings\n"});

@@ -18,16 +18,11 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 void put_entities(const TestCluster& cluster, std::uint64_t count) {
-  std::string input;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(count, "\"n\":{}"));
 }
 
 TEST_CASE("create-index with a shard down leaves a store that works, says what is missing, and is finished later") {
-  const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  const TestCluster cluster = initialised_alone(3);
   put_entities(cluster, 30);
   const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   cluster.sandbox().kill_server(2);
@@ -46,12 +41,7 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
   const TestCluster cluster = initialised(3);
   put_entities(cluster, 30);
   const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
-  const auto die_at = [&](const std::string& place) {
-    const cli::ProcessResult died = run({"env", "LOOSELEAF_FAILPOINT=" + place + "=kill", looseleaf_program(),
-                                         "--cluster", cluster.file(), "create-index", file});
-    REQUIRE(died.status == 128 + SIGKILL);
-  };
-  die_at("create.table:after@0");
+  cluster.die_at("create.table:after@0", {"create-index", file});
   check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
             "-- shard 0: by_n, table exists, will be registered as `building`\n"
             "-- shards 1, 2\n"
@@ -63,7 +53,7 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
             ") ENGINE=InnoDB;\n"
             "-- by_n: will be registered as `building`\n");
   CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"create", "by_n"}));
-  die_at("create.publish:after@1");
+  cluster.die_at("create.publish:after@1", {"create-index", file});
   check_run(cluster.looseleaf({"create-index", "--dry-run", file}), 0,
             "-- shards 0, 1: by_n, active, state building\n"
             "-- shard 2: by_n, table exists, will be registered as `building`\n");
@@ -149,8 +139,7 @@ struct Filling {
   }
 
   [[nodiscard]] cli::Process backfill_with(const std::string& failpoint) const {
-    return start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster", cluster.file(),
-                  "backfill", "by_n"});
+    return cluster.start({"backfill", "by_n"}, {}, failpoint);
   }
 
   TestCluster cluster;

@@ -17,11 +17,7 @@ std::string example(const std::string& name) {
 
 TestCluster with_entities(std::uint64_t count, std::uint32_t shards = 2) {
   TestCluster cluster = initialised(shards);
-  std::string input;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(count, "\"n\":{}"));
   return cluster;
 }
 

@@ -228,8 +228,7 @@ TEST_CASE("--explain says which shards are asked, by what SQL, and what came of 
 }
 
 TEST_CASE("a query fails with a shard down, and with --partial says what is missing") {
-  const TestCluster cluster({.shards = 3, .servers = 0, .extra_args = {}});
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  const TestCluster cluster = initialised_alone(3);
   create_index(cluster, by_n);
   std::string input, living;
   for (std::uint64_t i = 0; i < 12; ++i) {

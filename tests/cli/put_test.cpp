@@ -137,7 +137,7 @@ TEST_CASE("a FIFO is opened when its turn comes") {
   const std::string fifo = cluster.directory().path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   const std::string good = cluster.directory().write("good.jsonl", entity(1));
-  cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put", good, fifo});
+  cli::Process put = cluster.start({"put", good, fifo});
   wait_until("the first file is stored", [&] { return put.out() == id_of(1) + "\n"; });
   std::ofstream(fifo) << entity(2);
   check_run(put.wait(), 0, id_of(1) + "\n" + id_of(2) + "\n");
@@ -265,10 +265,7 @@ TEST_CASE("as JSON every entity has a status line and a summary comes last") {
 }
 
 TEST_CASE("storing goes on when nobody takes the ids any more, which is reported once") {
-  std::string input;
-  for (std::uint64_t i = 0; i < 20'000; ++i) {
-    input += entity(i) + "\n";
-  }
+  const std::string input = entity_lines(20'000);
   for (const std::string command :
        {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
         R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |

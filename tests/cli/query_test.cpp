@@ -175,16 +175,10 @@ TEST_CASE("rows of one entity that stand next to each other cost no statement ea
   const TestCluster cluster = initialised(1);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "at", "type": "int"},
                                                          {"name": "tags", "type": "int", "each": true}]})");
-  std::string input, ids;
-  for (std::uint64_t i = 0; i < 500; ++i) {
-    input += entity(i, fmt::format("\"at\":{},\"tags\":[1,2,3]", i));
-    ids += id_of(i) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(500, R"("at":{},"tags":[1,2,3])"));
   // 1,500 rows: 100, 200, 400 and 800 at a time.
-  check_run(run({"env", "LOOSELEAF_FAILPOINT=query.read_entities:before#5=kill", looseleaf_program(), "--cluster",
-                 cluster.file(), "query", "i", "at>=0", "--ids"}),
-            0, ids);
+  check_run(cluster.start({"query", "i", "at>=0", "--ids"}, {}, "query.read_entities:before#5=kill").wait(), 0,
+            id_lines(500));
 }
 
 TEST_CASE("an entity with many outdated rows is read once a batch") {
@@ -234,10 +228,8 @@ TEST_CASE("a query that passes over repeated rows for long ends at a signal" *
   std::vector<int> tags(5000);
   std::iota(tags.begin(), tags.end(), 0);
   put_all(cluster, entity(1, fmt::format("\"tags\":[{}]", fmt::join(tags, ","))));
-  const std::string failpoint = "query.read_index_rows:before#3=stop,query.read_index_rows:before#4=kill";
-  cli::Process query = start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
-                              cluster.file(), "query", "i", "tags>=0", "--ids"});
-  REQUIRE(wait_until_stopped(query));
+  cli::Process query = cluster.stop_at("query.read_index_rows:before#4=kill,query.read_index_rows:before#3",
+                                       {"query", "i", "tags>=0", "--ids"});
   query.signal(SIGTERM);
   query.signal(SIGCONT);
   check_run(query.wait(), 128 + SIGTERM, id_of(1) + "\n");
@@ -246,15 +238,9 @@ TEST_CASE("a query that passes over repeated rows for long ends at a signal" *
 TEST_CASE("a query that finds nothing for long ends at a signal" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised(1);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "a", "type": "int"}]})");
-  std::string input;
-  for (std::uint64_t i = 0; i < 2000; ++i) {
-    input += entity(i, "\"a\":1");
-  }
-  put_all(cluster, input);
-  const std::string failpoint = "query.read_entities:before#1=stop,query.read_entities:before#3=kill";
-  cli::Process query = start({"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster",
-                              cluster.file(), "query", "i", "a=1", "--where", "b=1"});
-  REQUIRE(wait_until_stopped(query));
+  put_all(cluster, entity_lines(2000, "\"a\":1"));
+  cli::Process query = cluster.stop_at("query.read_entities:before#3=kill,query.read_entities:before#1",
+                                       {"query", "i", "a=1", "--where", "b=1"});
   query.signal(SIGTERM);
   query.signal(SIGCONT);
   check_run(query.wait(), 128 + SIGTERM, "");

@@ -16,13 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A cluster that is initialised on servers of its own.
-TestCluster own_servers(std::uint32_t shards = 2) {
-  TestCluster cluster({.shards = shards, .servers = 0, .extra_args = {}});
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-  return cluster;
-}
-
 // Every id that was printed is in the store, and they are in input order. Input was entities 0, 1, 2, …
 void check_printed_is_stored(const TestCluster& cluster, const std::string& printed) {
   const std::vector<std::string> ids = lines_of(printed);
@@ -46,7 +39,7 @@ void wait_for_output(const cli::Process& process, std::size_t bytes) {
 }
 
 TEST_CASE("with a shard down entities of the living shards are stored and the rest is reported and kept") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   cluster.sandbox().kill_server(1);
   const std::string rejects = cluster.directory().path() + "/rejects";
   check_run(
@@ -61,12 +54,9 @@ TEST_CASE("with a shard down entities of the living shards are stored and the re
 }
 
 TEST_CASE("a shard that is down from the start is waited for once, however long the input is") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   cluster.sandbox().kill_server(1);
-  std::string input;
-  for (std::uint64_t i = 0; i < 40'000; ++i) {
-    input += entity(i) + "\n";
-  }
+  const std::string input = entity_lines(40'000);
   const auto begin = std::chrono::steady_clock::now();
   const cli::ProcessResult result = cluster.looseleaf({"put", "--quiet", "--timeout", "3"}, input);
   CHECK(std::chrono::steady_clock::now() - begin < 12s);
@@ -75,7 +65,7 @@ TEST_CASE("a shard that is down from the start is waited for once, however long 
 }
 
 TEST_CASE("an index shard that is down fails the entities that need it and no others") {
-  const TestCluster cluster = own_servers(3);
+  const TestCluster cluster = initialised_alone(3);
   create_index(cluster, by_n_sharded);
   cluster.sandbox().kill_server(2);
   check_run(cluster.looseleaf({"put", "--timeout", "2"}, entity(0, "\"n\":0") + entity(3, "\"n\":2") +
@@ -88,7 +78,7 @@ TEST_CASE("an index shard that is down fails the entities that need it and no ot
 }
 
 TEST_CASE("get, delete, query and the jobs say which shard is down") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n_sharded);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1"));
   cluster.sandbox().kill_server(1);
@@ -116,7 +106,7 @@ TEST_CASE("get, delete, query and the jobs say which shard is down") {
 }
 
 TEST_CASE("whoever waits for a shard is told after two seconds, once, and how long that lasts") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const std::vector<std::vector<std::string>> commands = {
@@ -140,19 +130,19 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
 }
 
 TEST_CASE("a wait that is soon over is not worth a word") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);
   put_all(cluster, entity(1, "\"n\":1"));
   const std::string socket = cluster.socket(1);
   std::filesystem::rename(socket, socket + ".away");
-  cli::Process query = start({"looseleaf", "--cluster", cluster.file(), "query", "by_n", "--ids"});
+  cli::Process query = cluster.start({"query", "by_n", "--ids"});
   std::this_thread::sleep_for(300ms);
   std::filesystem::rename(socket + ".away", socket);
   check_run(query.wait(), 0, id_of(1) + "\n");
 }
 
 TEST_CASE("a query that may be incomplete waits for no shard longer than for a connect") {
-  const TestCluster cluster = own_servers(3);
+  const TestCluster cluster = initialised_alone(3);
   create_index(cluster, by_n);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(2, "\"n\":2"));
   cluster.sandbox().kill_server(0);
@@ -182,7 +172,7 @@ class HungServer {
 
 // Each batch of rows leads to entities on the hung shard: it is not asked for each of them again.
 TEST_CASE("a shard that hangs costs a query that may be incomplete no more than a dead one") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n_sharded);
   std::string input, living;
   for (std::uint64_t i = 0; i < 700; ++i) {
@@ -199,7 +189,7 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
 }
 
 TEST_CASE("a query that may be incomplete refuses an unknown index without waiting for a shard that is down") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
@@ -210,7 +200,7 @@ TEST_CASE("a query that may be incomplete refuses an unknown index without waiti
 
 TEST_CASE(
     "a shard that is down is not explained as if it had been asked, and only named if something of it is missing") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, R"({"table": "all_n", "properties": [{"name": "n", "type": "int"}]})");
   create_index(cluster, by_n_sharded);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(3, "\"n\":3"));
@@ -231,7 +221,7 @@ TEST_CASE(
 }
 
 TEST_CASE("get with a shard down answers what it can, and says how much it could not look up and why") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   put_all(cluster, entity(0) + entity(2));
   cluster.sandbox().kill_server(1);
   const std::vector<std::string> ids = {id_of(1), id_of(2), id_of(3), id_of(4), id_of(0), id_of(5)};
@@ -258,7 +248,7 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
 }
 
 TEST_CASE("get waits for a shard that is down once, however many ids there are") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   cluster.sandbox().kill_server(1);
   std::string ids;
   for (std::uint64_t i = 0; i < 5000; ++i) {
@@ -271,7 +261,7 @@ TEST_CASE("get waits for a shard that is down once, however many ids there are")
 }
 
 TEST_CASE("verify does not begin without a shard, and says so within seconds") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);
   cluster.sandbox().kill_server(1);
   const auto begin = std::chrono::steady_clock::now();
@@ -284,7 +274,7 @@ TEST_CASE("verify does not begin without a shard, and says so within seconds") {
 }
 
 TEST_CASE("status shows a shard that is down") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   cluster.sandbox().kill_server(0);
   const cli::ProcessResult text = cluster.looseleaf({"status", "--timeout", "1"});
   check_status(text, 3, {"error: cannot connect to the server\n", "shard: 0\n", "hint: "});
@@ -300,15 +290,11 @@ TEST_CASE("status shows a shard that is down") {
 }
 
 TEST_CASE("a shard that dies during a long put costs its own entities only, and what was printed is stored") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   constexpr std::uint64_t count = 60'000;
-  std::string input;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
+  const std::string input = entity_lines(count, "\"n\":{}");
   const std::string rejects = cluster.directory().path() + "/rejects";
-  cli::Process put =
-      start({"looseleaf", "--cluster", cluster.file(), "put", "--timeout", "2", "--rejects", rejects}, input);
+  cli::Process put = cluster.start({"put", "--timeout", "2", "--rejects", rejects}, input);
   wait_for_output(put, 33 * 1'000);
   cluster.sandbox().kill_server(1);
   const cli::ProcessResult result = put.wait();
@@ -324,35 +310,28 @@ TEST_CASE("a shard that dies during a long put costs its own entities only, and 
 }
 
 TEST_CASE("a server that comes back in time costs nothing") {
-  const TestCluster cluster = own_servers();
+  const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n_sharded);
   constexpr std::uint64_t count = 20'000;
-  std::string input, expected;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i / 2)) + "\n";
-    expected += id_of(i) + "\n";
-  }
-  cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put"}, input);
+  const std::string input = entity_lines(count, "\"n\":{}");
+  cli::Process put = cluster.start({"put"}, input);
   wait_for_output(put, 33 * 500);
   cluster.sandbox().kill_server(1);
   cluster.sandbox().start_server(1);
   const cli::ProcessResult result = put.wait();
   INFO(result.err);
   CHECK(result.status == 0);
-  const bool all_in_order = result.out == expected;
+  const bool all_in_order = result.out == id_lines(count);
   CHECK(all_in_order);
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"20,000 entities verified: consistent\n"});
 }
 
 TEST_CASE("put that is interrupted stores what it began and says how it ended") {
-  const TestCluster cluster = own_servers();
-  std::string input;
-  for (std::uint64_t i = 0; i < 100'000; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
+  const TestCluster cluster = initialised_alone();
+  const std::string input = entity_lines(100'000, "\"n\":{}");
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);
-    cli::Process put = start({"looseleaf", "--cluster", cluster.file(), "put"}, input);
+    cli::Process put = cluster.start({"put"}, input);
     wait_for_output(put, 33 * 500);
     put.signal(signal);
     const cli::ProcessResult result = put.wait();

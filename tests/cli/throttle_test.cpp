@@ -22,25 +22,15 @@ using Clock = std::chrono::steady_clock;
 // With an index in state building beside so many entities.
 TestCluster with_new_index(std::uint64_t entities) {
   TestCluster cluster = initialised();
-  std::string input;
-  for (std::uint64_t i = 0; i < entities; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(entities, "\"n\":{}"));
   create_index(cluster, by_n);
   return cluster;
-}
-
-std::vector<std::string> with_cluster(const TestCluster& cluster, std::vector<std::string> arguments) {
-  std::vector<std::string> command = {"looseleaf", "--cluster", cluster.file()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
 }
 
 TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile, and goes on when the file is gone") {
   const TestCluster cluster = with_new_index(300);
   const std::string pause = cluster.directory().write("pause", "");
-  cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
+  cli::Process job = cluster.start({"backfill", "--pause-file", pause, "--output", "json"});
   wait_until("an event says why", [&] { return contains(job.out(), "paused; delete " + pause); });
   CHECK(rows_of(cluster, "by_n") == 0);
   const std::string heartbeat = "SELECT heartbeat FROM looseleaf_progress WHERE job = 'backfill'";
@@ -63,7 +53,7 @@ TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile,
 TEST_CASE("a signal ends a job that is paused") {
   const TestCluster cluster = with_new_index(10);
   const std::string pause = cluster.directory().write("pause", "");
-  cli::Process job = start(with_cluster(cluster, {"backfill", "--pause-file", pause, "--output", "json"}));
+  cli::Process job = cluster.start({"backfill", "--pause-file", pause, "--output", "json"});
   wait_until("it is paused", [&] { return contains(job.out(), "paused"); });
   job.signal(SIGTERM);
   check_status(job.wait(), 143, {"interrupted; run the same command to resume\n"});
@@ -124,7 +114,7 @@ TEST_CASE("a backfill waits while a server is busy") {
     const std::string status = cluster.server_sql(cluster.server_of(1), "SHOW GLOBAL STATUS LIKE 'Threads_running'");
     return std::stoi(status.substr(status.find('\t') + 1)) > 6;
   });
-  cli::Process job = start(with_cluster(cluster, {"backfill", "--max-load", "5", "--output", "json"}));
+  cli::Process job = cluster.start({"backfill", "--max-load", "5", "--output", "json"});
   wait_until("an event says why", [&] { return contains(job.out(), "statements (limit 5)"); });
   CHECK(rows_of(cluster, "by_n") == 0);
   for (std::thread& thread : busy) {

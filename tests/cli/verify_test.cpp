@@ -22,11 +22,7 @@ TestCluster with_entities() {
   TestCluster cluster = initialised(2);
   create_index(cluster, by_n);
   create_index(cluster, by_owner);
-  std::string input;
-  for (std::uint64_t i = 0; i < entities; ++i) {
-    input += entity(i, fmt::format(R"("n":{},"owner":"o{}")", i, i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(entities, R"("n":{0},"owner":"o{0}")"));
   return cluster;
 }
 

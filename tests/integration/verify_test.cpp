@@ -180,24 +180,6 @@ TEST_CASE("a grid stays small however many ranges and tables there are, and spre
   CHECK(cells.size() > 900);
 }
 
-TEST_CASE("a limited rate is kept over half a second: what comes late is made good, but no more than that") {
-  StoreFixture fixture(1);
-  shard::Shards shards = fixture.shards();
-  Throttle limits;
-  limits.max_rate = 1000;
-  job::Throttling throttling(shards, limits);
-  const auto wait_for = [&](std::uint64_t entities) {
-    const auto start = std::chrono::steady_clock::now();
-    for (std::uint64_t i = 0; i < entities / 50; ++i) {
-      throttling.wait(50, [](const std::string&) {});
-    }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  std::this_thread::sleep_for(std::chrono::seconds(2));
-  CHECK(wait_for(500) < 0.3);
-  CHECK(wait_for(1000) > 0.9);
-}
-
 TEST_CASE(
     "a job with a limited rate divides the ids so that servers digest 500 rows at once, however low the rate is, and "
     "is "

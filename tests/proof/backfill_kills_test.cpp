@@ -47,12 +47,18 @@ struct KilledBackfill : StoreFixture {
     return sum;
   }
 
-  [[nodiscard]] cli::Process start_backfill(const std::string& failpoint = "",
-                                            const std::vector<std::string>& options = {}) const {
-    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program()};
-    command.insert(command.end(), {"--cluster", cluster.file(), "backfill", "killed", "--quiet"});
-    command.insert(command.end(), options.begin(), options.end());
-    return start(command);
+  // Runs `backfill killed OPTION…` until it kills itself at the failpoint, or to its end.
+  void die_at(const std::string& failpoint, const std::vector<std::string>& options = {}) const {
+    cluster.die_at(failpoint, backfill(options));
+  }
+  void finish(const std::vector<std::string>& options = {}) const {
+    const cli::ProcessResult result = cluster.looseleaf(backfill(options));
+    REQUIRE_MESSAGE(result.status == 0, result.err);
+  }
+  [[nodiscard]] static std::vector<std::string> backfill(const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"backfill", "killed", "--quiet"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
   }
 
   std::vector<std::string> rows(const std::string& table) const {
@@ -100,16 +106,11 @@ void kill_on_its_way(const KilledBackfill& test, int kills) {
   for (int i = 0; i < kills; ++i) {
     CAPTURE(i);
     const int commits = i == 10 || i == 30 ? 4 : 1;
-    const cli::ProcessResult result = test.start_backfill(fmt::format("backfill.commit:after#{}=kill", commits)).wait();
-    REQUIRE_MESSAGE(result.status == 128 + SIGKILL, result.err);
+    test.die_at(fmt::format("backfill.commit:after#{}", commits));
   }
 }
 
 void check(std::uint32_t shards, std::uint64_t entities, int kills) {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
   KilledBackfill test(shards);
   constexpr std::uint64_t parts = 50;  // those that change are spread over all
   for (std::uint64_t part = 0; part < parts; ++part) {
@@ -127,8 +128,7 @@ void check(std::uint32_t shards, std::uint64_t entities, int kills) {
     const std::uint64_t done = test.done();
     CHECK(done > 0);
     CHECK(done < entities);  // so the last run had something to resume, and something to do
-    const cli::ProcessResult last = test.start_backfill().wait();
-    REQUIRE_MESSAGE(last.status == 0, last.err);
+    test.finish();
   }
   CHECK(test.findings().empty());
   test.create_index(undisturbed);
@@ -140,91 +140,76 @@ void check(std::uint32_t shards, std::uint64_t entities, int kills) {
   CHECK(test.findings().empty());
 }
 
-TEST_CASE("a backfill that was killed fifty times on its way makes the index that one in one go makes") {
+TEST_CASE("a backfill that was killed fifty times on its way makes the index that one in one go makes" *
+          doctest::skip(!base::failpoints_enabled)) {
   check(2, 300'000, 50);
 }
 
-TEST_CASE("the same with eight shards on two servers") {
+TEST_CASE("the same with eight shards on two servers" * doctest::skip(!base::failpoints_enabled)) {
   check(8, 80'000, 10);
 }
 
-TEST_CASE("the cursor moves only when all rows are in that were gathered together") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
+TEST_CASE("the cursor moves only when all rows are in that were gathered together" *
+          doctest::skip(!base::failpoints_enabled)) {
   KilledBackfill test(1);
   std::vector<int> numbers(25'000);  // more than two transactions insert
   std::iota(numbers.begin(), numbers.end(), 0);
   REQUIRE(put_one(test.datastore, fmt::format("{{\"n\":[{}]}}", fmt::join(numbers, ","))) == WriteStatus::stored);
   CHECK(test.cluster.sql(0, "SELECT LENGTH(body) > 32768 FROM entities") == "1\n");  // read by itself, not in a chunk
   test.create_index(R"({"table": "killed", "properties": [{"name": "n", "type": "int", "each": true}]})");
-  REQUIRE(test.start_backfill("backfill.commit:before#2=kill").wait().status == 128 + SIGKILL);
+  test.die_at("backfill.commit:before#2");
   CHECK(test.done() == 0);
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "20000\n");
-  const cli::ProcessResult last = test.start_backfill().wait();
-  REQUIRE_MESSAGE(last.status == 0, last.err);
+  test.finish();
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "25000\n");
   CHECK(test.findings().empty());
 }
 
-TEST_CASE("a backfill with a limit that dies between its inserts on one server and the next has moved no cursor") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
+TEST_CASE("a backfill with a limit that dies between its inserts on one server and the next has moved no cursor" *
+          doctest::skip(!base::failpoints_enabled)) {
   KilledBackfill test(2);
   test.fill(2000);
   test.create_index(killed);
   const std::vector<std::string> limit{"--max-rate", "100000"};
-  REQUIRE(test.start_backfill("backfill.insert_index_rows:before@1=kill", limit).wait().status == 128 + SIGKILL);
+  test.die_at("backfill.insert_index_rows:before@1", limit);
   CHECK(test.done() == 0);
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) > 0 FROM killed") == "1\n");
   CHECK(test.cluster.sql(1, "SELECT COUNT(*) FROM killed") == "0\n");
-  const cli::ProcessResult last = test.start_backfill("", limit).wait();
-  REQUIRE_MESSAGE(last.status == 0, last.err);
+  test.finish(limit);
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "1000\n");
   CHECK(test.cluster.sql(1, "SELECT COUNT(*) FROM killed") == "1000\n");
   CHECK(test.findings().empty());
 }
 
-TEST_CASE("a backfill with a limit that dies between its inserts for one index and the next has moved no cursor") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
+TEST_CASE("a backfill with a limit that dies between its inserts for one index and the next has moved no cursor" *
+          doctest::skip(!base::failpoints_enabled)) {
   KilledBackfill test(2);
   test.fill(2000);
   test.create_index(killed);
   test.create_index(undisturbed);
   const std::vector<std::string> both{"undisturbed", "--max-rate", "100000"};
-  REQUIRE(test.start_backfill("backfill.insert_index_rows:before@0#2=kill", both).wait().status == 128 + SIGKILL);
+  test.die_at("backfill.insert_index_rows:before@0#2", both);
   CHECK(test.done() == 0);
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) > 0 FROM killed") == "1\n");
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM undisturbed") == "0\n");
-  const cli::ProcessResult last = test.start_backfill("", both).wait();
-  REQUIRE_MESSAGE(last.status == 0, last.err);
+  test.finish(both);
   CHECK(test.rows("killed") == test.rows("undisturbed"));
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "1000\n");
   CHECK(test.findings().empty());
 }
 
-TEST_CASE("what changed while a backfill that died was at its work is looked at again by the one that goes on") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
+TEST_CASE("what changed while a backfill that died was at its work is looked at again by the one that goes on" *
+          doctest::skip(!base::failpoints_enabled)) {
   KilledBackfill test(1);
   Writer::write(test.datastore, {0}, 5);
   test.create_index(killed);
-  cli::Process process = test.start_backfill("backfill.fence:before#1=stop,backfill.commit:after#1=kill");
-  REQUIRE(wait_until_stopped(process));
+  cli::Process process =
+      test.cluster.stop_at("backfill.commit:after#1=kill,backfill.fence:before#1", test.backfill({}));
   Writer::write(test.datastore, {0}, 6);  // it has been read already
   process.signal(SIGCONT);
   REQUIRE(process.wait().status == 128 + SIGKILL);
   REQUIRE(test.cluster.sql(0, "SELECT n FROM killed ORDER BY n") == "5\n6\n");
-  const cli::ProcessResult last = test.start_backfill().wait();
-  REQUIRE_MESSAGE(last.status == 0, last.err);
+  test.finish();
   CHECK(test.cluster.sql(0, "SELECT n FROM killed") == "6\n");
   CHECK(test.findings().empty());
 }

@@ -17,11 +17,7 @@ constexpr std::uint64_t entities = 100;
 // Entities 0 to 99, which have their numbers as n, and an index that is building.
 TestCluster with_entities() {
   TestCluster cluster = initialised(1);
-  std::string input;
-  for (std::uint64_t i = 0; i < entities; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(entities, "\"n\":{}"));
   create_index(cluster, by_n_sharded);
   return cluster;
 }
@@ -29,10 +25,7 @@ TestCluster with_entities() {
 // A backfill that has scanned them all, and stands still.
 struct StoppedBackfill {
   StoppedBackfill()
-      : cluster(with_entities()),
-        backfill(start({"env", "LOOSELEAF_FAILPOINT=backfill.commit:after=stop", looseleaf_program(), "--cluster",
-                        cluster.file(), "backfill", "by_n"})) {
-    REQUIRE(wait_until_stopped(backfill));
+      : cluster(with_entities()), backfill(cluster.stop_at("backfill.commit:after", {"backfill", "by_n"})) {
     REQUIRE(cluster.sql(0, "SELECT COUNT(*) FROM by_n") == "100\n");
   }
 

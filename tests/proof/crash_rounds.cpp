@@ -187,9 +187,7 @@ std::vector<std::string> missing_after_cut(const std::string& failpoint) {
   const auto entity = [](int n) { return fmt::format(R"({{"id":"{}","n":{}}})", crash_id(0), n); };
   datastore.put({entity(1)});
   const auto youngest = observer.youngest_sessions();
-  cli::Process first = start({"env", "LOOSELEAF_FAILPOINT=reconcile.change_index_rows:before#1=stop" + failpoint,
-                              looseleaf_program(), "--cluster", cluster.file(), "put"},
-                             entity(3));
+  cli::Process first = cluster.start({"put"}, entity(3), "reconcile.change_index_rows:before#1=stop" + failpoint);
   REQUIRE(wait_until_stopped(first));
   observer.cut_sessions(0, youngest[0]);
   const cli::ProcessResult second = cluster.looseleaf({"put"}, entity(1));

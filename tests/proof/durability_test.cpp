@@ -69,14 +69,6 @@ struct SlowDisks {
     cluster.sandbox().start_server(shard);
   }
 
-  // With a step left out, if one is named.
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
-                                   const std::string& failpoint = {}) const {
-    arguments.insert(arguments.begin(),
-                     {"env", "LOOSELEAF_FAILPOINT=" + failpoint, looseleaf_program(), "--cluster", cluster.file()});
-    return looseleaf::test::start(std::move(arguments), input);
-  }
-
   [[nodiscard]] std::string body() const {
     return cluster.sql(0, "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id_of(0) + "'");
   }
@@ -102,7 +94,7 @@ TEST_CASE("a commit in doubt that others can see already is not acknowledged bef
   const SlowDisks servers;
   put_all(servers.cluster, entity(0, "\"n\":1"));
   servers.stall(0);
-  cli::Process put = servers.start({"put", "--timeout", "2"}, entity(0, "\"n\":3"));
+  cli::Process put = servers.cluster.start({"put", "--timeout", "2"}, entity(0, "\"n\":3"));
   CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
   check_run(put.wait(), 3, "", {"looseleaf: error: outcome of the commit is unknown\n"});
   servers.crash(0);
@@ -120,10 +112,11 @@ bool repair_beside_hanging_commit(const std::string& failpoint) {
   const SlowDisks servers;
   put_all(servers.cluster, entity(0, "\"n\":1"));
   servers.stall(0);
-  cli::Process put = servers.start({"put"}, entity(0, "\"n\":3"));
+  cli::Process put = servers.cluster.start({"put"}, entity(0, "\"n\":3"));
   CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
   const cli::ProcessResult repair =
-      servers.start({"verify", "--repair", "--grace", "0", "--timeout", time_for(failpoint)}, {}, failpoint).wait();
+      servers.cluster.start({"verify", "--repair", "--grace", "0", "--timeout", time_for(failpoint)}, {}, failpoint)
+          .wait();
   CHECK_MESSAGE(repair.status == (failpoint.empty() ? 3 : 0), repair.err);
   CHECK(put.out().empty());
   put.signal(SIGKILL);
@@ -145,12 +138,12 @@ TEST_CASE("control: without reconcile.make_durable it is" * doctest::skip(!base:
 bool put_behind_hanging_insert(const std::string& failpoint) {
   const SlowDisks servers;
   servers.stall(1);
-  cli::Process first = servers.start({"put"}, entity(0, "\"n\":1"));
+  cli::Process first = servers.cluster.start({"put"}, entity(0, "\"n\":1"));
   CHECK(happens([&] { return servers.has_row(1); }));
   first.signal(SIGKILL);
   CHECK(first.wait().status == 128 + SIGKILL);
   const cli::ProcessResult second =
-      servers.start({"put", "--timeout", time_for(failpoint)}, entity(0, "\"n\":1"), failpoint).wait();
+      servers.cluster.start({"put", "--timeout", time_for(failpoint)}, entity(0, "\"n\":1"), failpoint).wait();
   servers.crash(1);
   CHECK_MESSAGE(second.status == (failpoint.empty() ? 3 : 0), second.err);
   return servers.lacks_row();
@@ -171,13 +164,13 @@ bool backfill_beside_hanging_commit(const std::string& failpoint) {
   const auto row_is_there = [&] { return servers.cluster.sql(0, "SELECT m FROM by_m") == "2\n"; };
   put_all(servers.cluster, entity(1, "\"m\":2"));
   create_index(servers.cluster, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
-  cli::Process backfill = servers.start({"backfill", "by_m", "--timeout", failpoint.empty() ? "4" : "60"}, {},
-                                        "backfill.prove:before=stop" + failpoint);
+  cli::Process backfill = servers.cluster.start({"backfill", "by_m", "--timeout", failpoint.empty() ? "4" : "60"}, {},
+                                                "backfill.prove:before=stop" + failpoint);
   REQUIRE(happens(row_is_there));
   REQUIRE(wait_until_stopped(backfill));
   servers.cluster.sql(0, "DELETE FROM by_m");  // as if the scan had read a body that was forgotten since
   servers.stall(1);
-  cli::Process put = servers.start({"put"}, entity(1, "\"other\":1"));
+  cli::Process put = servers.cluster.start({"put"}, entity(1, "\"other\":1"));
   REQUIRE(happens([&] {
     return servers.cluster.sql(1, "SELECT UNCOMPRESS(body) FROM entities") == entity(1, "\"other\":1") + "\n";
   }));
@@ -216,10 +209,10 @@ TEST_CASE("an index is not ready because of a scan that saw what is forgotten" *
   const SlowDisks servers;
   put_all(servers.cluster, entity(1, "\"m\":2"));
   create_index(servers.cluster, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
-  cli::Process backfill = servers.start({"backfill", "by_m"}, {}, "backfill.read:before@1#1=stop");
+  cli::Process backfill = servers.cluster.start({"backfill", "by_m"}, {}, "backfill.read:before@1#1=stop");
   REQUIRE(wait_until_stopped(backfill));
   servers.stall(1);
-  cli::Process put = servers.start({"put"}, entity(1, "\"m\":4"));
+  cli::Process put = servers.cluster.start({"put"}, entity(1, "\"m\":4"));
   REQUIRE(happens([&] {
     return servers.cluster.sql(1, "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id_of(1) + "'") ==
            entity(1, "\"m\":4") + "\n";
@@ -245,7 +238,7 @@ TEST_CASE("no shard's writers stop maintaining an index because of another shard
     return servers.cluster.sql(shard, "SELECT state FROM looseleaf_index WHERE table_name = 'by_n'");
   };
   cli::Process drop =
-      servers.start({"drop-index", "by_n", "--yes", "--timeout", "8"}, {}, "drop.stop_queries:before@1=stop");
+      servers.cluster.start({"drop-index", "by_n", "--yes", "--timeout", "8"}, {}, "drop.stop_queries:before@1=stop");
   REQUIRE(wait_until_stopped(drop));
   servers.stall(1);
   drop.signal(SIGCONT);
@@ -261,8 +254,8 @@ TEST_CASE("no empty shard joins because of another shard's state that is not on 
   const SlowDisks servers;
   const TestCluster& cluster = servers.cluster;
   cluster.server_sql(cluster.server_of(0), "DROP DATABASE " + cluster.database(0));
-  cli::Process init =
-      servers.start({"init", "--accept-empty-shard", "0", "--timeout", "8"}, {}, "fence.commit:before@1#1=stop");
+  cli::Process init = servers.cluster.start({"init", "--accept-empty-shard", "0", "--timeout", "8"}, {},
+                                            "fence.commit:before@1#1=stop");
   REQUIRE(wait_until_stopped(init));
   servers.stall(1);
   init.signal(SIGCONT);

@@ -98,14 +98,7 @@ void leave_work_for_clean(Bench& bench) {
 void begin_backfill(Bench& bench) {
   fill(bench);
   bench.looseleaf({"create-index", bench.definition("m", by_m), bench.definition("u", by_u)});
-  const auto interrupted = run([&] {
-    auto command = bench.command({"backfill"});
-    command.insert(command.begin(), {"env", "LOOSELEAF_FAILPOINT=backfill.prove:before=kill"});
-    return command;
-  }());
-  if (interrupted.status != 128 + 9) {
-    throw std::runtime_error("the backfill was not interrupted: " + interrupted.err);
-  }
+  bench.cluster().die_at("backfill.prove:before", {"backfill"});
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
     bench.sql(shard, "UPDATE looseleaf_progress SET position = 1000 WHERE job = 'backfill'");
     bench.sql(shard, "DELETE FROM by_m");

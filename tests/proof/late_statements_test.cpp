@@ -197,8 +197,7 @@ TEST_CASE("a commit of reconcile that arrives late does not remove a row that be
   fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "COMMIT", {Kind::stall, 60s}));
   check_acknowledged(fixture.start({"put", "--timeout", "20"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
   REQUIRE(fixture.route.proxy(1).struck() == "COMMIT");
-  cli::Process right_again =
-      looseleaf::test::start({"looseleaf", "--cluster", fixture.cluster.file(), "put"}, entity(fixture.id, 1, 1));
+  cli::Process right_again = fixture.cluster.start({"put"}, entity(fixture.id, 1, 1));
   CHECK(fixture.cluster.await_lock_wait(1));  // for the row that is being deleted
   CHECK(right_again.out().empty());
   fixture.route.heal();

@@ -26,14 +26,6 @@ std::string entities(std::uint64_t count, std::uint64_t added) {
   return text;
 }
 
-std::string ids(std::uint64_t count) {
-  std::string text;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    text += id_of(i) + "\n";
-  }
-  return text;
-}
-
 // It succeeded and printed this. What took more than two seconds may have been warned of.
 void check_went_well(const cli::ProcessResult& result, std::string_view out) {
   CHECK_MESSAGE(result.status == 0, result.err);
@@ -106,9 +98,9 @@ void check_unimpressed_by(const Store& store, const std::function<int(const cli:
       std::this_thread::sleep_for(60ms);
     }
     CHECK(done > 0);
-    check_went_well(put.wait(), ids(count));
+    check_went_well(put.wait(), id_lines(count));
   }
-  store.check_all_is_well(ids(count));
+  store.check_all_is_well(id_lines(count));
   CHECK(lines_of(store.looseleaf({"query", "by_n", "--ids"}).out).size() == count);
 }
 
@@ -183,7 +175,7 @@ TEST_CASE("a server that is read-only for a moment costs a put nothing but time"
     read_only = !read_only;
     setting.set(read_only ? "1" : "0");
     const std::size_t printed = put.out().size();
-    return read_only && printed > 0 && printed < ids(count).size() ? 1 : 0;
+    return read_only && printed > 0 && printed < id_lines(count).size() ? 1 : 0;
   };
   check_unimpressed_by(store, in_the_middle, count);
 }
@@ -197,8 +189,8 @@ TEST_CASE("a server that is shut down in order and started again costs a put not
   }
   store.cluster.sandbox().stop_server(1);
   store.cluster.sandbox().start_server(1);
-  check_went_well(put.wait(), ids(count));
-  store.check_all_is_well(ids(count));
+  check_went_well(put.wait(), id_lines(count));
+  store.check_all_is_well(id_lines(count));
 }
 
 TEST_CASE("a server whose connections are all taken is asked again until the time is up") {
@@ -459,8 +451,8 @@ TEST_CASE("a disk that is full fails what needs room, and what was acknowledged 
   store.cluster.sandbox().start_server(0);
   store.cluster.sandbox().start_server(1);
   store.check_all_is_well(full.out);
-  check_run(store.looseleaf({"put"}, input), 0, ids(60));
-  store.check_all_is_well(ids(60));
+  check_run(store.looseleaf({"put"}, input), 0, id_lines(60));
+  store.check_all_is_well(id_lines(60));
 }
 
 TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
@@ -468,19 +460,19 @@ TEST_CASE("a planned failover to a replica in the middle of a put costs nothing 
   check_status(replicated.looseleaf({"init", "--quiet"}), 0);
   check_status(replicated.looseleaf({"create-index", replicated.write("by_n.json", by_n), "--quiet"}), 0);
   constexpr std::uint64_t count = 20'000;
-  check_run(replicated.looseleaf({"put"}, entities(count, 0)), 0, ids(count));
+  check_run(replicated.looseleaf({"put"}, entities(count, 0)), 0, id_lines(count));
   cli::Process put = replicated.start({"put"}, entities(count, 1));  // moves every index row to the other shard
   for (int i = 0; i < 500 && put.out().empty(); ++i) {
     std::this_thread::sleep_for(10ms);
   }
   replicated.demote();
-  CHECK(put.out().size() < ids(count).size());
+  CHECK(put.out().size() < id_lines(count).size());
   std::this_thread::sleep_for(300ms);
   replicated.promote();
-  check_went_well(put.wait(), ids(count));
-  check_run(replicated.looseleaf({"get", "-"}, ids(count)), 0, entities(count, 1));
+  check_went_well(put.wait(), id_lines(count));
+  check_run(replicated.looseleaf({"get", "-"}, id_lines(count)), 0, entities(count, 1));
   const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
-  CHECK(query.out == ids(count));
+  CHECK(query.out == id_lines(count));
   check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
   check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
 }

@@ -14,22 +14,6 @@ namespace {
 
 constexpr std::uint64_t many = 3'000;  // their ids are more than a pipe holds
 
-std::string entities(std::uint64_t count) {
-  std::string lines;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    lines += entity(i, R"("n":1)") + "\n";
-  }
-  return lines;
-}
-
-std::string ids(std::uint64_t count) {
-  std::string lines;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    lines += id_of(i) + "\n";
-  }
-  return lines;
-}
-
 // $0 is the cluster file, "$@" are the arguments.
 cli::ProcessResult shell(const TestCluster& cluster, const std::string& script,
                          const std::vector<std::string>& arguments, std::string_view input = {}) {
@@ -65,7 +49,7 @@ TEST_CASE("input that fails midway is reported, and the entities before are stor
   if (!can_inject_faults()) {
     return;
   }
-  const std::string input = entities(many);
+  const std::string input = entity_lines(many, R"("n":1)");
   REQUIRE(input.size() > 2 * 65536);
   for (const std::uint64_t reading : {1U, 2U, 3U}) {
     CAPTURE(reading);
@@ -75,7 +59,7 @@ TEST_CASE("input that fails midway is reported, and the entities before are stor
     check_status(result, 3,
                  {"error: the file cannot be read\n", "file: standard input\n", "reason: Input/output error\n"});
     CHECK(times("error: ", result.err) == 1);
-    CHECK(result.out == ids(whole));
+    CHECK(result.out == id_lines(whole));
     CHECK(rows_of(cluster, "entities") == whole);
   }
 }
@@ -85,10 +69,10 @@ TEST_CASE("ids that cannot be read to their end are reported") {
     return;
   }
   const TestCluster cluster = initialised();
-  put_all(cluster, entities(2));
+  put_all(cluster, entity_lines(2, R"("n":1)"));
   for (const std::string command : {"get", "delete"}) {
     CAPTURE(command);
-    const auto result = run_with_faults(cluster, {"FAULTY_READ=0:1"}, {command, "-"}, ids(2));
+    const auto result = run_with_faults(cluster, {"FAULTY_READ=0:1"}, {command, "-"}, id_lines(2));
     check_status(result, 3, {"error: the file cannot be read\n", "reason: Input/output error\n"});
     CHECK(result.out.empty());
   }
@@ -117,7 +101,7 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
   if (!can_inject_faults()) {
     return;
   }
-  const std::string input = entities(many);
+  const std::string input = entity_lines(many, R"("n":1)");
   for (const std::uint64_t writing : {1U, 2U}) {
     CAPTURE(writing);
     const std::vector<std::string> fault = {fmt::format("FAULTY_WRITE=1:{}+100000", writing)};
@@ -130,11 +114,11 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
     CHECK(rows_of(cluster, "by_n") == many);
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"get", "-"}, {"query", "by_n"}}) {
       CAPTURE(arguments[0]);
-      const auto result = run_with_faults(cluster, fault, arguments, ids(many));
+      const auto result = run_with_faults(cluster, fault, arguments, id_lines(many));
       check_status(result, 3, {"error: cannot write to standard output\n", "reason: Input/output error\n"});
       CHECK(times("error: ", result.err) == 1);
     }
-    const auto removed = run_with_faults(cluster, fault, {"delete", "-"}, ids(many));
+    const auto removed = run_with_faults(cluster, fault, {"delete", "-"}, id_lines(many));
     check_status(removed, 3, {"error: cannot write to standard output; entities are still being deleted\n"});
     CHECK(times("error: ", removed.err) == 1);
     CHECK(rows_of(cluster, "by_n") == 0);
@@ -143,7 +127,7 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
 
 TEST_CASE("what is printed to a full disk is missed by every command") {
   const TestCluster cluster = with_index();
-  put_all(cluster, entities(1));
+  put_all(cluster, entity_lines(1, R"("n":1)"));
   const std::string another = cluster.directory().write(
       "another.json", R"({"table": "another", "properties": [{"name": "n", "type": "int"}]})");
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"init"},
@@ -165,30 +149,30 @@ TEST_CASE("put and delete go on when their reader leaves, and say so once") {
   for (const Reader& reader : leaving_readers) {
     CAPTURE(reader.command);
     const TestCluster cluster = with_index();
-    const auto put = read_by(reader, cluster, {"put"}, entities(many));
+    const auto put = read_by(reader, cluster, {"put"}, entity_lines(many, R"("n":1)"));
     CHECK(holds_in_order(put.err,
                          {"error: standard output was closed; entities are still being stored\n", "status 3\n"}));
     CHECK(times("error: ", put.err) == 1);
-    CHECK(put.out == ids(reader.lines));
+    CHECK(put.out == id_lines(reader.lines));
     CHECK(rows_of(cluster, "by_n") == many);
-    const auto removed = read_by(reader, cluster, {"delete", "-"}, ids(many));
+    const auto removed = read_by(reader, cluster, {"delete", "-"}, id_lines(many));
     CHECK(holds_in_order(removed.err,
                          {"error: standard output was closed; entities are still being deleted\n", "status 3\n"}));
     CHECK(times("error: ", removed.err) == 1);
-    CHECK(removed.out == ids(reader.lines));
+    CHECK(removed.out == id_lines(reader.lines));
     CHECK(rows_of(cluster, "by_n") == 0);
   }
 }
 
 TEST_CASE("get and query end quietly when their reader leaves") {
   const TestCluster cluster = with_index();
-  put_all(cluster, entities(many));
+  put_all(cluster, entity_lines(many, R"("n":1)"));
   for (const Reader& reader : leaving_readers) {
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"get", "-"}, {"query", "by_n"}, {"query", "by_n", "--ids"}}) {
       CAPTURE(reader.command);
       CAPTURE(arguments.back());
-      const auto result = read_by(reader, cluster, arguments, ids(many));
+      const auto result = read_by(reader, cluster, arguments, id_lines(many));
       CHECK(result.err == "status 0\n");
       CHECK(lines_of(result.out).size() == reader.lines);
     }
@@ -209,7 +193,7 @@ TEST_CASE("a disk that fills up under the rejects file is reported once, and the
                             {"put", "--rejects", rejects}, input);
   check_status(result, 3, {"error: cannot write to the rejects file\n", "reason: File too large\n"});
   CHECK(times("cannot write to the rejects file", result.err) == 1);
-  CHECK(result.out == ids(20));
+  CHECK(result.out == id_lines(20));
   CHECK(rows_of(cluster, "by_n") == 20);
   const std::string kept = read_text(rejects);
   CHECK(kept.size() == 8 * 1024);

@@ -26,34 +26,6 @@ struct Lifecycle {
     wide_file = cluster.directory().write("wide.json", wide);
   }
 
-  // Starts the command and waits until it has stopped itself at the failpoint.
-  [[nodiscard]] cli::Process asleep_at(const std::string& failpoint, std::vector<std::string> arguments) const {
-    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint + "=stop", looseleaf_program(),
-                                        "--cluster", cluster.file()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    cli::Process process = start(command);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (state_of(process.pid()) != 'T') {
-      REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, failpoint << " was not reached: " << process.err());
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return process;
-  }
-
-  // Runs the command until it kills itself at the failpoint.
-  void die_at(const std::string& failpoint, std::vector<std::string> arguments) const {
-    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT=" + failpoint + "=kill", looseleaf_program(),
-                                        "--cluster", cluster.file()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    REQUIRE(start(command).wait().status == 128 + SIGKILL);
-  }
-
-  static char state_of(pid_t pid) {
-    const std::string text = read_text(fmt::format("/proc/{}/stat", pid));
-    const std::size_t name_end = text.rfind(')');
-    return name_end == std::string::npos ? '?' : text.at(name_end + 2);
-  }
-
   // As when a firewall forgets them: every session in the cluster's databases ends, and with it its locks.
   void cut_all_sessions() const {
     for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
@@ -102,7 +74,7 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
                             "create.publish:before@0", "create.publish:before@1", "create.ready:before@1"}) {
     CAPTURE(place);
     const Lifecycle test;
-    cli::Process sleeper = test.asleep_at(place, {"create-index", test.narrow_file});
+    cli::Process sleeper = test.cluster.stop_at(place, {"create-index", test.narrow_file});
     test.cut_all_sessions();
     test.must({"drop-index", "by_n", "--yes"});
     test.must({"create-index", test.wide_file});
@@ -114,9 +86,9 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
 TEST_CASE("a create-index of another definition drops nothing that was put in force after it had looked" *
           doctest::skip(!base::failpoints_enabled)) {
   const Lifecycle test;
-  cli::Process first = test.asleep_at("create.publish:before@0", {"create-index", test.narrow_file});
+  cli::Process first = test.cluster.stop_at("create.publish:before@0", {"create-index", test.narrow_file});
   test.cut_all_sessions();
-  cli::Process second = test.asleep_at("create.intent:before@0#1", {"create-index", test.wide_file});
+  cli::Process second = test.cluster.stop_at("create.intent:before@0#1", {"create-index", test.wide_file});
   first.signal(SIGCONT);
   REQUIRE(first.wait().status == 0);
   test.must({"put", "--quiet"}, R"({"n": 1, "s": "a"})");
@@ -132,10 +104,10 @@ TEST_CASE("a create-index of another definition drops nothing that was put in fo
 TEST_CASE("a create-index that claims an index which was half dropped since it had looked leaves it to drop-index" *
           doctest::skip(!base::failpoints_enabled)) {
   const Lifecycle test;
-  test.die_at("create.publish:before@1", {"create-index", test.narrow_file});
-  cli::Process sleeper = test.asleep_at("create.intent:before@0#1", {"create-index", test.narrow_file});
+  test.cluster.die_at("create.publish:before@1", {"create-index", test.narrow_file});
+  cli::Process sleeper = test.cluster.stop_at("create.intent:before@0#1", {"create-index", test.narrow_file});
   test.cut_all_sessions();
-  test.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
+  test.cluster.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
   sleeper.signal(SIGCONT);
   const cli::ProcessResult refused = sleeper.wait();
   CHECK(refused.status == 2);
@@ -154,7 +126,7 @@ TEST_CASE("a drop-index that slept while another one finished, and the index was
     CAPTURE(place);
     const Lifecycle test;
     test.must({"create-index", test.narrow_file});
-    cli::Process sleeper = test.asleep_at(place, {"drop-index", "by_n", "--yes"});
+    cli::Process sleeper = test.cluster.stop_at(place, {"drop-index", "by_n", "--yes"});
     test.cut_all_sessions();
     test.must({"drop-index", "by_n", "--yes"});
     test.must({"create-index", test.wide_file});
@@ -167,7 +139,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
           doctest::skip(!base::failpoints_enabled)) {
   const Lifecycle test;
   test.must({"create-index", test.narrow_file});
-  cli::Process sleeper = test.asleep_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
+  cli::Process sleeper = test.cluster.stop_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
   const cli::ProcessResult refused = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
   CHECK(refused.status == 3);
   CHECK_MESSAGE(refused.err.find("another process is running this job") != std::string::npos, refused.err);

@@ -32,4 +32,21 @@ inline constexpr const char* by_n_sharded =
   return entity(id_of(number), members);
 }
 
+// The first `count` entities, one a line; `{}` or `{0}` in `members` is the number.
+[[nodiscard]] inline std::string entity_lines(std::uint64_t count, std::string_view members = {}) {
+  std::string lines;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    lines += entity(number, fmt::format(fmt::runtime(members), number)) + "\n";
+  }
+  return lines;
+}
+// Their ids, likewise.
+[[nodiscard]] inline std::string id_lines(std::uint64_t count) {
+  std::string lines;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    lines += id_of(number) + "\n";
+  }
+  return lines;
+}
+
 }  // namespace looseleaf::test

@@ -21,14 +21,21 @@ void check_hints(const std::string& err) {
   }
 }
 
-}  // namespace
-
-TestCluster initialised(std::uint32_t shards) {
-  TestCluster cluster = TestCluster::shared(shards);
+TestCluster after_init(TestCluster cluster) {
   const cli::ProcessResult result = cluster.looseleaf({"init"});
   INFO(result.err);
   REQUIRE(result.status == 0);
   return cluster;
+}
+
+}  // namespace
+
+TestCluster initialised(std::uint32_t shards) {
+  return after_init(TestCluster::shared(shards));
+}
+
+TestCluster initialised_alone(std::uint32_t shards) {
+  return after_init(TestCluster({.shards = shards, .servers = 0, .extra_args = {}}));
 }
 
 void check_run(const cli::ProcessResult& result, int status, std::string_view out,

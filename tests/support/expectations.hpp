@@ -13,6 +13,8 @@ namespace looseleaf::test {
 
 // A cluster on the shared servers after `init`.
 [[nodiscard]] TestCluster initialised(std::uint32_t shards = 2);
+// The same on servers of its own, one a shard, for tests that kill them.
+[[nodiscard]] TestCluster initialised_alone(std::uint32_t shards = 2);
 
 // Checks the exit status, all of standard output, and that standard error holds these parts in this order; without any
 // it must be empty.

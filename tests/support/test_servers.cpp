@@ -336,6 +336,30 @@ cli::ProcessResult TestCluster::looseleaf(std::vector<std::string> arguments, st
   return run(std::move(arguments), input);
 }
 
+cli::Process TestCluster::start(std::vector<std::string> arguments, std::string_view input,
+                                const std::string& failpoints) const {
+  arguments.insert(arguments.begin(),
+                   {"env", "LOOSELEAF_FAILPOINT=" + failpoints, looseleaf_program(), "--cluster", file()});
+  return test::start(std::move(arguments), input);
+}
+
+cli::Process TestCluster::stop_at(const std::string& failpoint, std::vector<std::string> arguments,
+                                  std::string_view input) const {
+  cli::Process process = start(std::move(arguments), input, failpoint + "=stop");
+  if (!wait_until_stopped(process)) {
+    fail(failpoint + " was not reached: " + process.err());
+  }
+  return process;
+}
+
+void TestCluster::die_at(const std::string& failpoint, std::vector<std::string> arguments,
+                         std::string_view input) const {
+  const cli::ProcessResult result = start(std::move(arguments), input, failpoint + "=kill").wait();
+  if (result.status != 128 + SIGKILL) {
+    fail(failpoint + " was not reached: " + result.err);
+  }
+}
+
 std::string looseleaf_flavour() {
   return cli::find_server({}).flavour == cli::Flavour::mysql ? "mysql" : "mariadb";
 }

@@ -85,6 +85,13 @@ class TestCluster {
 
   // Runs `looseleaf --cluster FILE ARGUMENTS…`.
   [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
+  // The same, running beside the test, with failpoints (base/failpoint.hpp).
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
+                                   const std::string& failpoints = {}) const;
+  // Runs the program until a failpoint has stopped it, or has killed it. Throws std::runtime_error if it ends before.
+  [[nodiscard]] cli::Process stop_at(const std::string& failpoint, std::vector<std::string> arguments,
+                                     std::string_view input = {}) const;
+  void die_at(const std::string& failpoint, std::vector<std::string> arguments, std::string_view input = {}) const;
 
  private:
   TestCluster(std::shared_ptr<TestServers> servers, std::uint32_t shards);
