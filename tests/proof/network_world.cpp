@@ -3,21 +3,11 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
+#include "tests/support/observed_store.hpp"
 
 namespace looseleaf::test {
-namespace {
-
-std::uint32_t shard_of(const std::string& id) {
-  return static_cast<std::uint32_t>(std::stoul(id.substr(id.size() - 1), nullptr, 16) % 2);
-}
-
-}  // namespace
 
 std::string entity(const std::string& id, std::int64_t n, std::int64_t owner) {
   return entity(id, fmt::format(R"("n":{},"owner":{})", n, owner));
@@ -25,37 +15,25 @@ std::string entity(const std::string& id, std::int64_t n, std::int64_t owner) {
 
 std::optional<std::string> Truth::body(const std::string& id) {
   const auto rows =
-      query(shard_of(id), "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id + "' LOCK IN SHARE MODE");
+      query(entity_shard(id, 2), "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id + "' LOCK IN SHARE MODE");
   return rows.empty() ? std::nullopt : rows.cell(0, 0);
 }
 
 std::string Truth::missing_rows(const std::string& id) {
-  std::string missing;
-  const auto text = body(id);
-  const auto json = text ? nlohmann::json::parse(*text) : nlohmann::json::object();
-  for (const auto& [table, property] : std::map<std::string, std::string>{{"by_n", "n"}, {"by_owner", "owner"}}) {
-    if (json.contains(property) && !has_row(table, property, json[property].get<std::int64_t>(), id)) {
-      missing += fmt::format("{} of {} has no row in {}; ", property, id, table);
-    }
-  }
-  if (json.contains("tags")) {
-    missing += missing_tags(json["tags"].get<std::vector<std::int64_t>>(), id);
-  }
-  return missing;
-}
-
-std::string Truth::missing_tags(const std::vector<std::int64_t>& tags, const std::string& id) {
-  std::set<std::string> there;
+  ObservedStore store(2);  // as far as this entity is concerned
+  store.at(entity_shard(id, 2)).entities.emplace(id, body(id));
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    const auto rows =
-        query(shard, fmt::format("SELECT tags FROM by_tag WHERE entity_id = x'{}' AND tags % 2 = {}", id, shard));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      there.insert(rows.text(i, 0));
+    const auto indexes = query(shard, "SELECT table_name, definition FROM looseleaf_index WHERE state = 'ready'");
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+      const std::string& table = indexes.text(i, 0);
+      store[shard].catalog.emplace(table, ObservedIndex{indexes.text(i, 1), "ready"});
+      const auto rows = query(shard, fmt::format("SELECT * FROM {} WHERE entity_id = x'{}'", table, id));
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        store[shard].index_tables[table].emplace(rows.text(row, 0), id);
+      }
     }
   }
-  const auto missing =
-      std::count_if(tags.begin(), tags.end(), [&](std::int64_t tag) { return !there.contains(std::to_string(tag)); });
-  return missing == 0 ? "" : fmt::format("{} tags of {} have no row in by_tag; ", missing, id);
+  return fmt::format("{}", fmt::join(looseleaf::test::missing_rows(store), "; "));
 }
 
 bool Truth::has_row(const std::string& table, const std::string& property, std::int64_t value, const std::string& id) {

@@ -40,8 +40,6 @@ class Truth {
   sql::Result query(std::uint32_t shard, const std::string& sql);
 
  private:
-  std::string missing_tags(const std::vector<std::int64_t>& tags, const std::string& id);
-
   shard::Shards shards_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "tests/proof/faulty_runs.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/observed_store.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -31,17 +32,6 @@ TestCluster with_indexes() {
   create_index(cluster, by_n_sharded);
   create_index(cluster, R"({"table": "by_t", "properties": [{"name": "t", "type": "string"}]})");
   return cluster;
-}
-
-std::uint64_t missing_rows(const TestCluster& cluster) {
-  Datastore store = Datastore::open(Cluster::load(cluster.file()));
-  JobControl control;
-  VerifyOptions options;
-  options.grace_seconds = 0;
-  const VerifyReport report = store.verify(options, control);
-  CHECK(report.verified.size() == 2);
-  return static_cast<std::uint64_t>(std::count_if(report.findings.begin(), report.findings.end(),
-                                                  [](const Finding& f) { return f.kind == FindingKind::missing; }));
 }
 
 // Puts that are made to fail, what they acknowledged, and what the store must hold in the end.
@@ -94,7 +84,7 @@ class FaultyPuts {
     for (const auto& [id, round] : acknowledged_) {
       CHECK(holds(id, round, found[at++]));
     }
-    CHECK(missing_rows(cluster_) == 0);
+    CHECK(missing_rows(Observer(cluster_).observe()).empty());
   }
 
   std::uint64_t crashes = 0;    // of the client library
@@ -278,7 +268,7 @@ TEST_CASE("with too few file descriptors the program says so or does its work") 
   CHECK(failures > 0);
   CHECK(successes > 0);
   check_run(cluster.looseleaf({"get", "-"}, acknowledged), 0, stored);
-  CHECK(missing_rows(cluster) == 0);
+  CHECK(missing_rows(Observer(cluster).observe()).empty());
 }
 
 TEST_CASE("an option file, a cluster file or a definition that cannot be read to its end is refused") {
