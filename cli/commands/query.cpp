@@ -199,8 +199,8 @@ Command query_command() {
        .help = "filter by `name=value` for a property that the index does not have",
        .target = &options->where,
        .details =
-           "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. It is "
-           "compared without coercion. The option may be repeated; several values of one name mean any of them."},
+           "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. A "
+           "number never equals a string. The option may be repeated; several values of one name mean any of them."},
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",
