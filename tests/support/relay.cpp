@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <vector>
@@ -16,19 +17,10 @@ namespace {
 
 constexpr short readable = POLLIN;
 
-// False when there is no more to come.
-bool pass_on(int from, int to) {
-  std::array<char, 16384> bytes{};
-  const ssize_t got = ::recv(from, bytes.data(), bytes.size(), 0);
-  if (got > 0) {
-    send_all(to, {bytes.data(), static_cast<std::size_t>(got)});
-  }
-  return got > 0;
-}
-
 }  // namespace
 
-Relay::Relay(std::string socket) : socket_(std::move(socket)), listener_(listen_on_loopback()) {
+Relay::Relay(std::string socket, std::chrono::microseconds delay)
+    : socket_(std::move(socket)), delay_(delay), listener_(listen_on_loopback()) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe for the relay");
@@ -51,28 +43,65 @@ void Relay::accept() {
   cli::Descriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   cli::Descriptor server = connect_to(socket_);
   if (client.get() >= 0 && server.get() >= 0) {
-    connections_.emplace_back(std::move(client), std::move(server));
+    const int client_file = client.get(), server_file = server.get();
+    links_.push_back({std::move(client), std::move(server), {client_file, server_file}, {server_file, client_file}});
   }
+}
+
+void Relay::collect(Flow& flow) const {
+  std::array<char, 16384> bytes{};
+  const ssize_t got = ::recv(flow.from, bytes.data(), bytes.size(), 0);
+  flow.ended = got <= 0;
+  flow.on_the_way.push_back({Clock::now() + delay_, {bytes.data(), flow.ended ? 0 : static_cast<std::size_t>(got)}});
+}
+
+bool Relay::deliver(Flow& flow) {
+  while (!flow.on_the_way.empty() && flow.on_the_way.front().due <= Clock::now()) {
+    if (flow.on_the_way.front().bytes.empty()) {
+      return false;
+    }
+    send_all(flow.to, flow.on_the_way.front().bytes);
+    flow.on_the_way.pop_front();
+  }
+  return true;
+}
+
+int Relay::patience() const {
+  auto next = Clock::time_point::max();
+  for (const Link& link : links_) {
+    for (const Flow* flow : {&link.there, &link.back}) {
+      next = flow->on_the_way.empty() ? next : std::min(next, flow->on_the_way.front().due);
+    }
+  }
+  if (next == Clock::time_point::max()) {
+    return -1;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::max<std::int64_t>(0, left));
 }
 
 void Relay::run() {
   while (true) {
     std::vector<pollfd> files{{wake_reader_.get(), readable, 0}, {listener_.get(), readable, 0}};
-    for (const auto& [client, server] : connections_) {
-      files.push_back({client.get(), readable, 0});
-      files.push_back({server.get(), readable, 0});
+    for (const Link& link : links_) {
+      for (const Flow* flow : {&link.there, &link.back}) {
+        files.push_back({flow->ended ? -1 : flow->from, readable, 0});
+      }
     }
-    ::poll(files.data(), files.size(), -1);
+    ::poll(files.data(), files.size(), patience());
     if (files[0].revents != 0) {
       return;
     }
     std::size_t next = 2;
-    for (auto pair = connections_.begin(); pair != connections_.end(); next += 2) {
-      const int client = pair->first.get();
-      const int server = pair->second.get();
-      const bool open = (files[next].revents == 0 || pass_on(client, server)) &&
-                        (files[next + 1].revents == 0 || pass_on(server, client));
-      pair = open ? std::next(pair) : connections_.erase(pair);
+    for (auto link = links_.begin(); link != links_.end();) {
+      bool open = true;
+      for (Flow* flow : {&link->there, &link->back}) {
+        if (files[next++].revents != 0) {
+          collect(*flow);
+        }
+        open = deliver(*flow) && open;
+      }
+      link = open ? std::next(link) : links_.erase(link);
     }
     if (files[1].revents != 0) {
       accept();

@@ -1,11 +1,13 @@
 // A port of loopback that leads to a server's socket, whatever is spoken: TLS too, which a FaultProxy cannot pass on.
+// It can be as slow as a distant server.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "cli/files/descriptor.hpp"
 
@@ -13,7 +15,8 @@ namespace looseleaf::test {
 
 class Relay {
  public:
-  explicit Relay(std::string socket);
+  // What is sent arrives after `delay`, in each direction.
+  explicit Relay(std::string socket, std::chrono::microseconds delay = {});
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   ~Relay();
@@ -21,14 +24,33 @@ class Relay {
   [[nodiscard]] std::uint16_t port() const;
 
  private:
-  using Pair = std::pair<cli::Descriptor, cli::Descriptor>;  // client and server
+  using Clock = std::chrono::steady_clock;
+  struct Parcel {
+    Clock::time_point due;
+    std::string bytes;  // empty: the sender has closed the connection
+  };
+  struct Flow {
+    int from, to;
+    std::deque<Parcel> on_the_way = {};
+    bool ended = false;
+  };
+  struct Link {
+    cli::Descriptor client, server;
+    Flow there, back;
+  };
 
   void run();
   void accept();
+  void collect(Flow& flow) const;
+  // Returns false once the sender's end of the connection has arrived.
+  [[nodiscard]] static bool deliver(Flow& flow);
+  // Returns how many milliseconds poll() may wait.
+  [[nodiscard]] int patience() const;
 
   std::string socket_;
+  std::chrono::microseconds delay_;
   cli::Descriptor listener_, wake_reader_{-1}, wake_writer_{-1};
-  std::list<Pair> connections_;  // of the thread alone
+  std::list<Link> links_;  // of the thread alone
   std::thread thread_;
 };
 

@@ -35,11 +35,12 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
 }
 
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
-                                                 std::chrono::milliseconds left) {
+                                                 std::chrono::milliseconds left, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);
   sql::ConnectOptions connect = connect_options(config);
   connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), left});
   connect.read_timeout = std::min(longest_statement(purpose), left);
+  connect.first_query = first_query;
   if (!use_database) {
     connect.database.clear();
   }

@@ -33,10 +33,11 @@ class Connector {
   Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings);
 
   // Returns a new, unchecked connection. Connecting takes at most `left`, and so does each statement on the connection.
-  // `use_database` is false if the shard's database may not exist yet. Asks the caller for a password if the server
-  // requires one and none is configured.
+  // `use_database` is false if the shard's database may not exist yet. For `first_query` see sql::ConnectOptions. Asks
+  // the caller for a password if the server requires one and none is configured.
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
-                                                      std::chrono::milliseconds left);
+                                                      std::chrono::milliseconds left,
+                                                      const std::string& first_query = {});
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n) const;
 

@@ -65,11 +65,12 @@ void Lease::give_back() noexcept {
   connection_.reset();
 }
 
-Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, Check check,
-                   OnNoDatabase on_no_database)
+Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, std::string first_query,
+                   Check check, OnNoDatabase on_no_database)
     : cluster_(cluster),
       options_(options),
       warnings_(warnings),
+      first_query_(std::move(first_query)),
       check_(std::move(check)),
       on_no_database_(std::move(on_no_database)),
       connector_(cluster, options, warnings),
@@ -150,8 +151,8 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
   return on_shard(cluster_, shard, [&, &known = health]() -> Lease {
     try {
       const auto time = left.value_or(options_.timeout);
-      auto connection = connector_.open(shard, purpose, true, time);
-      check_(shard, *connection);
+      auto connection = connector_.open(shard, purpose, true, time, first_query_);
+      check_(shard, connection->take_first_rows());
       known.answered();
       const bool keep = time >= connector_.longest_statement(purpose);
       return {this, shard, purpose, std::move(connection), keep, generation};

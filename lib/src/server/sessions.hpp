@@ -9,6 +9,7 @@
 #include <looseleaf/options.hpp>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,14 +61,15 @@ class Lease {
 // Thread-safe. Outlives its leases.
 class Sessions {
  public:
-  // Called with each new connection before its first loan. It throws to refuse the connection.
-  using Check = std::function<void(std::uint32_t shard, sql::Connection& connection)>;
+  // Called with each new connection before its first loan, and with the rows of the first query. It throws to refuse
+  // the connection.
+  using Check = std::function<void(std::uint32_t shard, const sql::NamedTexts& first_rows)>;
   // Called when a shard's server has no such database. It may throw a better error than the server's.
   using OnNoDatabase = std::function<void(std::uint32_t shard)>;
 
-  // `cluster`, `options` and `warnings` outlive it.
-  Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, Check check,
-           OnNoDatabase on_no_database);
+  // `cluster`, `options` and `warnings` outlive it. For `first_query` see sql::ConnectOptions.
+  Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, std::string first_query,
+           Check check, OnNoDatabase on_no_database);
 
   // Returns a checked connection. Retries until the deadline. Once a whole timeout of retries has failed, it tries this
   // shard only once per call, and at most once every few seconds, until the shard answers again. Prints a warning if it
@@ -111,6 +113,7 @@ class Sessions {
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
+  const std::string first_query_;
   const Check check_;
   const OnNoDatabase on_no_database_;
   Connector connector_;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
 
 #include "base/random.hpp"
 #include "shard/schema.hpp"
@@ -27,6 +30,38 @@ std::string to_string(IndexState state) {
 
 namespace shard {
 namespace {
+
+// The names of the rows of head_query().
+constexpr std::string_view shard_name = "looseleaf_shard", index_name = "looseleaf_index";
+
+[[noreturn]] void corrupt(std::string_view text) {
+  throw Error(ErrorCode::corrupt, "a shard's own tables hold an unexpected value", {{"value", std::string(text)}});
+}
+
+// Splits a text at its first Count - 1 bars.
+template <std::size_t Count>
+std::array<std::string, Count> split(std::string_view text) {
+  std::array<std::string, Count> parts;
+  for (std::size_t i = 0; i + 1 < Count; ++i) {
+    const std::size_t bar = text.find('|');
+    if (bar == std::string_view::npos) {
+      corrupt(text);
+    }
+    parts[i] = text.substr(0, bar);
+    text.remove_prefix(bar + 1);
+  }
+  parts.back() = text;
+  return parts;
+}
+
+std::uint64_t parse_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    corrupt(text);
+  }
+  return number;
+}
 
 void draw_epoch(sql::Connection& connection) {
   connection.execute(fmt::format("UPDATE looseleaf_shard SET epoch = {} WHERE only_row = 1", base::random_u64()));
@@ -53,20 +88,54 @@ const CatalogIndex* Catalog::find(const std::string& table) const {
   return nullptr;
 }
 
+// The casts make the columns of all parts of a UNION compatible.
+std::string head_query() {
+  return fmt::format(
+      "SELECT '{}', CAST(CONCAT_WS('|', HEX(cluster_id), shard, shard_count, format, epoch) AS BINARY) "
+      "FROM looseleaf_shard WHERE only_row = 1 UNION ALL "
+      "SELECT '{}', CAST(CONCAT_WS('|', generation, state, since, definition) AS BINARY) FROM looseleaf_index",
+      shard_name, index_name);
+}
+
+std::optional<Head> parse_head(const sql::NamedTexts& rows) {
+  std::optional<Head> head;
+  std::vector<std::string> indexes;
+  for (const auto& [name, value] : rows) {
+    if (name == index_name) {
+      indexes.push_back(value);
+    } else if (name == shard_name) {
+      const auto parts = split<5>(value);
+      head = Head{.cluster_id = Uuid::parse(parts[0]).value_or(Uuid{}),
+                  .shard = parse_number(parts[1]),
+                  .shard_count = parse_number(parts[2]),
+                  .format = parse_number(parts[3]),
+                  .epoch = parse_number(parts[4])};
+    }
+  }
+  if (head) {
+    head->indexes = std::move(indexes);
+  }
+  return head;
+}
+
+Catalog parse_catalog(const Head& head) {
+  Catalog catalog{head.epoch, {}};
+  for (const std::string& index : head.indexes) {
+    const auto [generation, state, since, definition] = split<4>(index);
+    catalog.indexes.push_back(
+        {IndexDefinition::parse(definition, "catalog"), parse_number(generation), parse_index_state(state), since});
+  }
+  std::sort(catalog.indexes.begin(), catalog.indexes.end(),
+            [](const CatalogIndex& a, const CatalogIndex& b) { return a.definition.table < b.definition.table; });
+  return catalog;
+}
+
 Catalog load_catalog(sql::Connection& connection) {
-  const sql::Result rows = connection.query(
-      "SELECT s.epoch, i.definition, i.generation, i.state, i.since FROM looseleaf_shard s "
-      "LEFT JOIN looseleaf_index i ON TRUE WHERE s.only_row = 1 ORDER BY i.table_name");
-  if (rows.empty()) {
+  const auto head = parse_head(sql::to_named_texts(connection.query(head_query())));
+  if (!head) {
     throw NotInitialised();
   }
-  Catalog catalog;
-  catalog.epoch = rows.unsigned_integer(0, 0);
-  for (std::size_t i = 0; i < rows.size() && rows.cell(i, 1); ++i) {
-    catalog.indexes.push_back({IndexDefinition::parse(rows.text(i, 1), "catalog"), rows.unsigned_integer(i, 2),
-                               parse_index_state(rows.text(i, 3)), rows.text(i, 4)});
-  }
-  return catalog;
+  return parse_catalog(*head);
 }
 
 void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,

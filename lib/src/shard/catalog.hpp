@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
+#include <looseleaf/uuid.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,20 @@ struct Catalog {
   [[nodiscard]] const CatalogIndex* find(const std::string& table) const;
 };
 
-// Reads epoch and definitions from one snapshot.
+// What a shard says of itself: whose shard it is, and its catalog, from one snapshot.
+//
+// Returns the SELECT. It is a part of the first query of each session; see sql::ConnectOptions.
+[[nodiscard]] std::string head_query();
+struct Head {
+  Uuid cluster_id;
+  std::uint64_t shard = 0, shard_count = 0, format = 0, epoch = 0;
+  std::vector<std::string> indexes = {};  // as the SELECT returned them; see parse_catalog()
+};
+// Converts the rows of head_query(). The result is absent if the shard was never initialised.
+[[nodiscard]] std::optional<Head> parse_head(const sql::NamedTexts& rows);
+// Throws Error(corrupt) if an index cannot be read.
+[[nodiscard]] Catalog parse_catalog(const Head& head);
+
 [[nodiscard]] Catalog load_catalog(sql::Connection& connection);
 
 // Changes of the catalog. The caller must hold the fence exclusively, and may repeat each change. Every call draws a

@@ -8,6 +8,21 @@ std::shared_ptr<const Catalog> CatalogCache::cached(std::uint32_t shard) const {
   return catalogs_.at(shard);
 }
 
+void CatalogCache::offer(std::uint32_t shard, const Head& head) {
+  if (cached(shard)) {
+    return;
+  }
+  try {
+    auto catalog = std::make_shared<const Catalog>(parse_catalog(head));
+    const std::lock_guard lock(mutex_);
+    if (!catalogs_.at(shard)) {
+      catalogs_.at(shard) = std::move(catalog);
+    }
+  } catch (const Error&) {
+    return;
+  }
+}
+
 std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, sql::Connection& connection) {
   auto catalog = std::make_shared<const Catalog>(load_catalog(connection));
   const std::lock_guard lock(mutex_);

@@ -18,6 +18,9 @@ class CatalogCache {
 
   // Returns null if the shard's catalog was never loaded.
   [[nodiscard]] std::shared_ptr<const Catalog> cached(std::uint32_t shard) const;
+  // Keeps the catalog of a new session's first query, if the shard's catalog was never loaded. A catalog that cannot be
+  // read is left to reload(), which reports it to an operation that needs it.
+  void offer(std::uint32_t shard, const Head& head);
   // Loads the catalog again. `connection` must lead to the shard.
   std::shared_ptr<const Catalog> reload(std::uint32_t shard, sql::Connection& connection);
 

@@ -15,20 +15,6 @@ namespace {
               "check the order, number and addresses of the shards in the cluster file; nothing was read or written");
 }
 
-// Returns the shard's own row. It is absent if the shard was never initialised.
-std::optional<sql::Result> read_identity(sql::Connection& connection) {
-  try {
-    auto found =
-        connection.query("SELECT cluster_id, shard, shard_count, format FROM looseleaf_shard WHERE only_row = 1");
-    return found.empty() ? std::nullopt : std::optional(std::move(found));
-  } catch (const sql::ServerError& error) {
-    if (error.error_class() != sql::ErrorClass::table_gone) {
-      throw;
-    }
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
@@ -40,27 +26,22 @@ Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
                                          : "add the missing shards to the cluster file, each at its place")};
 }
 
-void Identity::check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector) {
-  const auto found = read_identity(connection);
-  if (!found) {
-    refuse_uninitialised(shard, connector);
+void Identity::check(std::uint32_t shard, const Head& head) {
+  if (head.format != format_version) {
+    refuse("shard has a different format version", fmt::format("{}", format_version), fmt::format("{}", head.format));
   }
-  const Uuid id = Uuid::from_bytes(found->text(0, 0)).value_or(Uuid{});
-  if (found->unsigned_integer(0, 3) != format_version) {
-    refuse("shard has a different format version", fmt::format("{}", format_version), found->text(0, 3));
+  if (head.shard_count != count()) {
+    throw other_shard_count(head.shard_count, count());
   }
-  if (found->unsigned_integer(0, 2) != count()) {
-    throw other_shard_count(found->unsigned_integer(0, 2), count());
-  }
-  if (found->unsigned_integer(0, 1) != shard) {
+  if (head.shard != shard) {
     refuse("shard is at the wrong place in the cluster file", fmt::format("shard {}", shard),
-           "shard " + found->text(0, 1));
+           fmt::format("shard {}", head.shard));
   }
   const std::lock_guard lock(mutex_);
   if (!cluster_id_) {
-    cluster_id_ = id;
-  } else if (*cluster_id_ != id) {
-    refuse("shard belongs to another cluster", to_string(*cluster_id_), to_string(id));
+    cluster_id_ = head.cluster_id;
+  } else if (*cluster_id_ != head.cluster_id) {
+    refuse("shard belongs to another cluster", to_string(*cluster_id_), to_string(head.cluster_id));
   }
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "server/connector.hpp"
-#include "sql/connection.hpp"
+#include "shard/catalog.hpp"
 
 namespace looseleaf::shard {
 
@@ -19,9 +19,9 @@ class Identity {
  public:
   explicit Identity(const Cluster& cluster) : cluster_(cluster), cluster_id_(cluster.cluster_id) {}
 
-  // Throws Error(wrong_cluster) unless the connection's database is this shard of this cluster. If the cluster file has
+  // Throws Error(wrong_cluster) unless this is what this shard of this cluster says of itself. If the cluster file has
   // no cluster id, the first checked shard defines it.
-  void check(std::uint32_t shard, sql::Connection& connection, server::Connector& connector);
+  void check(std::uint32_t shard, const Head& head);
   // Throws NotInitialised, or a better explanation, for a shard without Looseleaf's tables. A superfluous shard in the
   // cluster file is not initialised either, but `init` does not help there.
   [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const;

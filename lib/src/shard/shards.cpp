@@ -15,21 +15,29 @@ Shards::Shards(Cluster cluster, Options options)
       identity_(cluster_),
       catalogs_(count()),
       sessions_(
-          cluster_, options_, warnings_,
-          [this](std::uint32_t shard, sql::Connection& connection) {
-            identity_.check(shard, connection, sessions_.connector());
+          cluster_, options_, warnings_, head_query(),
+          [this](std::uint32_t shard, const sql::NamedTexts& first_rows) {
+            const auto head = parse_head(first_rows);
+            if (!head) {
+              identity_.refuse_uninitialised(shard, sessions_.connector());
+            }
+            identity_.check(shard, *head);
+            catalogs_.offer(shard, *head);
           },
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_.connector()); }) {}
 
 void Shards::check_identities(Known known) {
   for_each_shard(*this, [&](std::uint32_t shard) {
-    if (known == Known::trust && catalogs_.cached(shard)) {
+    const bool was_cached = catalogs_.cached(shard) != nullptr;
+    if (known == Known::trust && was_cached) {
       return;
     }
     const auto started = std::chrono::steady_clock::now();
     try {
       const Lease lease = sessions_.connect_once(shard);
-      on_shard(*this, shard, [&] { catalogs_.reload(shard, *lease); });
+      if (was_cached || !catalogs_.cached(shard)) {  // else a new session has just read it
+        on_shard(*this, shard, [&] { catalogs_.reload(shard, *lease); });
+      }
     } catch (const sql::ServerError& error) {
       if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
         throw;
@@ -51,8 +59,10 @@ std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::
   if (auto catalog = catalogs_.cached(shard)) {
     return catalog;
   }
-  return with_shard(*this, shard, deadline,
-                    [&](sql::Connection& connection) { return catalogs_.reload(shard, connection); });
+  return with_shard(*this, shard, deadline, [&](sql::Connection& connection) {
+    auto catalog = catalogs_.cached(shard);  // a new session has read it
+    return catalog ? catalog : catalogs_.reload(shard, connection);
+  });
 }
 
 }  // namespace looseleaf::shard

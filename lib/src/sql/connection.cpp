@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 // The client library's own errors.
 constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008;
 
+constexpr int er_unknown_variable = 1193;
 constexpr int er_prepare_again = 1615;  // a prepared statement must be prepared again
 constexpr std::size_t most_shapes = 16, most_values = 64;
 
@@ -198,6 +199,15 @@ Number parse_number(const std::string& text) {
 
 }  // namespace
 
+NamedTexts to_named_texts(Result result) {
+  NamedTexts rows;
+  for (std::size_t row = 0; row < result.size(); ++row) {
+    std::string name = result.take(row, 0);
+    rows.emplace_back(std::move(name), result.take(row, 1));
+  }
+  return rows;
+}
+
 const std::string& Result::text(std::size_t row, std::size_t column) const {
   const auto& value = cell(row, column);
   if (!value) {
@@ -227,7 +237,7 @@ class Connection::Impl {
       connection_.reset(driver().connect(map));
     });
     assert_tls(options.tls.mode.value_or(SslMode::verify_identity));
-    set_up(options.require_writable);
+    set_up(options.require_writable, options.first_query);
   }
 
   Result query(const std::string& sql) {
@@ -293,6 +303,7 @@ class Connection::Impl {
 
   const Address address_;
   SessionFacts facts_;
+  NamedTexts first_rows_;
   bool broken_ = false;
   Clock::time_point last_end_ = Clock::now();
 
@@ -365,17 +376,55 @@ class Connection::Impl {
     }
   }
 
-  void set_up(bool require_writable) {
-    execute(session_setup());
-    const Result rows = query(session_query());
+  void set_up(bool require_writable, const std::string& first_query) {
+    const ::sql::SQLString greeting = connection_->getMetaData()->getDatabaseProductVersion();
+    const std::string version(greeting.c_str(), greeting.length());
+    Flavour flavour = greeted_flavour(version);
+    try {
+      execute(session_setup(flavour, version));
+    } catch (const ServerError& error) {
+      if (error.number() != er_unknown_variable) {
+        throw;
+      }
+      flavour = flavour == Flavour::mariadb ? Flavour::mysql : Flavour::mariadb;
+      execute(session_setup(flavour, version));
+    }
     Variables variables;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      variables[rows.text(row, 0)] = rows.text(row, 1);
+    for (auto& [name, value] : ask(flavour, first_query)) {
+      if (is_session_variable(name)) {
+        variables[name] = std::move(value);
+      } else {
+        first_rows_.emplace_back(std::move(name), std::move(value));
+      }
     }
     facts_ = session_facts(variables);
     check_server(variables, require_writable, server_);
-    execute(session_isolation(variables));
+    if (const std::string rest = rest_of_setup(variables); !rest.empty()) {
+      execute(rest);
+    }
     set_up_ = true;
+  }
+
+  // Returns the rows of session_query() and of `first_query`. If a table is missing, asks one after the other: then the
+  // server's greeting was misleading, or `first_query` has no tables.
+  NamedTexts ask(Flavour flavour, const std::string& first_query) {
+    try {
+      return to_named_texts(query(session_query(flavour) + (first_query.empty() ? "" : " UNION ALL " + first_query)));
+    } catch (const ServerError& error) {
+      if (error.error_class() != ErrorClass::table_gone) {
+        throw;
+      }
+    }
+    NamedTexts rows = to_named_texts(query(session_show()));
+    try {
+      const NamedTexts more = first_query.empty() ? NamedTexts() : to_named_texts(query(first_query));
+      rows.insert(rows.end(), more.begin(), more.end());
+    } catch (const ServerError& error) {
+      if (error.error_class() != ErrorClass::table_gone) {
+        throw;
+      }
+    }
+    return rows;
   }
 
   struct StatementEnd {
@@ -407,6 +456,10 @@ std::uint64_t Connection::execute(const std::string& sql) {
 
 void Connection::commit() {
   impl_->execute("COMMIT");
+}
+
+NamedTexts Connection::take_first_rows() {
+  return std::move(impl_->first_rows_);
 }
 
 bool Connection::broken() const {

@@ -26,7 +26,13 @@ struct ConnectOptions {
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
   std::chrono::milliseconds read_timeout = std::chrono::seconds(30);  // also the write timeout
   bool require_writable = true;                                       // throw if the server is read-only
+  // A SELECT of two columns, a name and a value. It is sent together with the SELECT of the session's variables, so it
+  // costs no round trip; see Connection::take_first_rows().
+  std::string first_query;
 };
+
+// Names and values that a query has returned.
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 // The rows of a SELECT. All rows are fetched at once, so limit them with LIMIT. If the connection is lost, that is an
 // error and never looks like the end of the rows.
@@ -53,6 +59,9 @@ class Result {
   std::size_t columns_;
 };
 
+// Converts a result with two columns.
+[[nodiscard]] NamedTexts to_named_texts(Result result);
+
 // For one thread at a time. All members throw ServerError. After a connection_lost or failing_over error the connection
 // is broken() and can only be destroyed.
 class Connection {
@@ -75,6 +84,9 @@ class Connection {
   // Sends COMMIT as a statement, because the connector's commit() ignores failures. A connection_lost error here means
   // that the outcome is unknown.
   void commit();
+
+  // Returns the rows of ConnectOptions::first_query, once. There are none if its tables or its database are missing.
+  [[nodiscard]] NamedTexts take_first_rows();
 
   [[nodiscard]] bool broken() const;
   // Marks a session whose state is no longer known as broken.

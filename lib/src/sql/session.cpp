@@ -1,8 +1,10 @@
-// Session variables. They are read with SHOW VARIABLES, which does not fail if the server does not have a variable.
+// Session variables. They are read from the tables behind SHOW VARIABLES, because a statement that names a variable
+// fails if the server does not have it.
 #include "sql/session.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -23,7 +25,6 @@ constexpr auto asked = std::to_array<std::string_view>({
     "sync_binlog",
     "innodb_flush_log_at_trx_commit",
     "innodb_snapshot_isolation",
-    "transaction_isolation",
     "wsrep_on",
     "group_replication_single_primary_mode",
 });
@@ -47,19 +48,32 @@ std::uint64_t number_of(const Variables& variables, const std::string& name) {
 }
 
 Flavour flavour_of(const Variables& variables) {
-  for (const char* const name : {"version", "version_comment"}) {
-    const std::string_view text = value_of(variables, name);
-    if (text.find("MariaDB") != std::string_view::npos || text.find("mariadb") != std::string_view::npos) {
-      return Flavour::mariadb;
-    }
-  }
-  return Flavour::mysql;
+  const bool mariadb = greeted_flavour(value_of(variables, "version")) == Flavour::mariadb ||
+                       greeted_flavour(value_of(variables, "version_comment")) == Flavour::mariadb;
+  return mariadb ? Flavour::mariadb : Flavour::mysql;
+}
+
+std::string_view number_in(std::string_view version) {
+  return version.substr(0, version.find_first_not_of("0123456789."));
 }
 
 std::string version_of(const Variables& variables) {
-  const std::string_view text = value_of(variables, "version");
-  const std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
+  const std::string_view number = number_in(value_of(variables, "version"));
   return fmt::format("{} {}", flavour_of(variables) == Flavour::mariadb ? "MariaDB" : "MySQL", number);
+}
+
+// Returns true if every MariaDB of this version has innodb_snapshot_isolation. Patch releases of older versions got it
+// too, but switched off.
+bool has_snapshot_isolation(std::string_view version) {
+  constexpr std::pair<unsigned, unsigned> first_with_it = {11, 6};
+  const std::string_view number = number_in(version);
+  std::pair<unsigned, unsigned> found = {0, 0};
+  const char* const end = number.data() + number.size();
+  const auto dot = std::from_chars(number.data(), end, found.first).ptr;
+  if (dot != end) {
+    std::from_chars(dot + 1, end, found.second);
+  }
+  return found >= first_with_it;
 }
 
 // Since MariaDB 12 the value is a word, which would compare equal to 0. Where it is a number, comparing numbers saves
@@ -87,8 +101,25 @@ std::vector<std::string> warnings_of(const Variables& variables) {
 
 }  // namespace
 
-std::string session_query() {
+Flavour greeted_flavour(std::string_view version) {
+  const bool mariadb =
+      version.find("MariaDB") != std::string_view::npos || version.find("mariadb") != std::string_view::npos;
+  return mariadb ? Flavour::mariadb : Flavour::mysql;
+}
+
+std::string session_query(Flavour flavour) {
+  return fmt::format(
+      "SELECT LOWER(variable_name), CAST(variable_value AS BINARY) FROM {}.session_variables WHERE variable_name IN "
+      "('{}')",
+      flavour == Flavour::mariadb ? "information_schema" : "performance_schema", fmt::join(asked, "','"));
+}
+
+std::string session_show() {
   return fmt::format("SHOW SESSION VARIABLES WHERE Variable_name IN ('{}')", fmt::join(asked, "','"));
+}
+
+bool is_session_variable(std::string_view name) {
+  return std::find(asked.begin(), asked.end(), name) != asked.end();
 }
 
 SessionFacts session_facts(const Variables& variables) {
@@ -102,24 +133,26 @@ SessionFacts session_facts(const Variables& variables) {
 
 // eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
 // the plan may read the whole table.
-std::string session_setup() {
-  return "SET autocommit=1,completion_type='NO_CHAIN',unique_checks=1,foreign_key_checks=1"
-         ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
-         ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
-         ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
-         ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0"
-         ",NAMES utf8mb4 COLLATE utf8mb4_bin";
-}
-
-std::string session_isolation(const Variables& variables) {
-  // MariaDB before 11.1 has only the old names, MySQL only the new ones.
-  const bool new_names = variables.contains("transaction_isolation");
-  std::string sql = fmt::format("SET {}='READ-COMMITTED',{}=0", new_names ? "transaction_isolation" : "tx_isolation",
-                                new_names ? "transaction_read_only" : "tx_read_only");
-  if (variables.contains("innodb_snapshot_isolation")) {
+//
+// Isolation: MariaDB before 11.1 has only the old names, MySQL only the new ones.
+std::string session_setup(Flavour flavour, std::string_view version) {
+  const bool mariadb = flavour == Flavour::mariadb;
+  std::string sql =
+      "SET autocommit=1,completion_type='NO_CHAIN',unique_checks=1,foreign_key_checks=1"
+      ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
+      ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
+      ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
+      ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0";
+  sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
+  if (mariadb && has_snapshot_isolation(version)) {
     sql += ",innodb_snapshot_isolation=0";
   }
+  sql += ",NAMES utf8mb4 COLLATE utf8mb4_bin";
   return sql;
+}
+
+std::string rest_of_setup(const Variables& variables) {
+  return is_on(variables, "innodb_snapshot_isolation") ? "SET innodb_snapshot_isolation=0" : "";
 }
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sql/errors.hpp"
 
 namespace looseleaf::sql {
 
-// Values by name, as SHOW VARIABLES prints them. Variables that the server does not have are missing.
+// Values by name, in SHOW VARIABLES' words. Variables that the server does not have are missing.
 using Variables = std::map<std::string, std::string>;
 
 struct SessionFacts {
@@ -24,17 +25,26 @@ struct SessionFacts {
   std::vector<std::string> warnings;
 };
 
-// Returns a SET statement for the variables that the protocol needs and every server has. It must be the first
-// statement: on MySQL a server-wide sql_select_limit would even truncate SHOW VARIABLES.
-[[nodiscard]] std::string session_setup();
+// Returns the flavour that the version in the server's greeting shows. A server may be configured to greet with another
+// version, so this is a guess until session_facts() has read the server's variables.
+[[nodiscard]] Flavour greeted_flavour(std::string_view version);
 
-// Returns a SHOW VARIABLES statement for all variables that the functions below use.
-[[nodiscard]] std::string session_query();
+// Returns a SET statement for all variables that the protocol needs. It must be the first statement: on MySQL a
+// server-wide sql_select_limit would even truncate the list of variables.
+[[nodiscard]] std::string session_setup(Flavour flavour, std::string_view version);
+
+// Returns a SELECT of names (in lower case) and values of all variables that the functions below use. It fails if the
+// server has another flavour; session_show() does not, but no other SELECT can be appended to it.
+[[nodiscard]] std::string session_query(Flavour flavour);
+[[nodiscard]] std::string session_show();
+// Returns true if the functions below use the variable.
+[[nodiscard]] bool is_session_variable(std::string_view name);
 
 [[nodiscard]] SessionFacts session_facts(const Variables& variables);
 
-// Returns a SET statement for READ COMMITTED that uses the names that the server has.
-[[nodiscard]] std::string session_isolation(const Variables& variables);
+// Returns a SET statement for what session_setup() could not set, because not every server of its version has the
+// variable. It is empty if nothing is left to set.
+[[nodiscard]] std::string rest_of_setup(const Variables& variables);
 
 // Throws ServerError if the protocol cannot work on this server: read-only (if it has to be writable),
 // binlog_format=STATEMENT, Galera, multi-primary group replication.

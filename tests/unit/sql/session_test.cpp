@@ -98,15 +98,28 @@ TEST_CASE("a read-only server is worth another try, and good enough for whoever 
   }
 }
 
+bool has(const std::string& sql, const std::string& part) {
+  return sql.find(part) != std::string::npos;
+}
+
 TEST_CASE("read committed is set by the names that the server has") {
-  const auto has = [](const std::string& sql, const std::string& part) { return sql.find(part) != std::string::npos; };
-  const std::string old_names = session_isolation(healthy());
-  CHECK(has(old_names, "tx_isolation='READ-COMMITTED'"));
-  CHECK_FALSE(has(old_names, "snapshot_isolation"));
-  const std::string new_names =
-      session_isolation(healthy({{"transaction_isolation", "REPEATABLE-READ"}, {"innodb_snapshot_isolation", "ON"}}));
-  CHECK(has(new_names, "transaction_isolation='READ-COMMITTED'"));
-  CHECK(has(new_names, "innodb_snapshot_isolation=0"));
+  const std::string old_names = session_setup(Flavour::mariadb, "10.11.19-MariaDB");
+  CHECK(has(old_names, ",tx_isolation='READ-COMMITTED',tx_read_only=0"));
+  const std::string new_names = session_setup(Flavour::mysql, "9.7.4");
+  CHECK(has(new_names, ",transaction_isolation='READ-COMMITTED',transaction_read_only=0"));
+}
+
+TEST_CASE("snapshot isolation is switched off with the rest if every server of the version has it, else on its own") {
+  for (const char* const version : {"11.6.2-MariaDB", "11.8.2-MariaDB-log", "12.0.1-MariaDB"}) {
+    CHECK(has(session_setup(Flavour::mariadb, version), "innodb_snapshot_isolation=0"));
+  }
+  for (const char* const version : {"10.11.19-MariaDB", "11.4.2-MariaDB", "11.5-MariaDB", ""}) {
+    CHECK_FALSE(has(session_setup(Flavour::mariadb, version), "innodb_snapshot_isolation"));
+  }
+  CHECK_FALSE(has(session_setup(Flavour::mysql, "26.7.0"), "innodb_snapshot_isolation"));
+  CHECK(rest_of_setup(healthy()).empty());
+  CHECK(rest_of_setup(healthy({{"innodb_snapshot_isolation", "OFF"}})).empty());
+  CHECK(rest_of_setup(healthy({{"innodb_snapshot_isolation", "ON"}})) == "SET innodb_snapshot_isolation=0");
 }
 
 }  // namespace
