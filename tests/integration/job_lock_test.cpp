@@ -45,13 +45,13 @@ std::string lock_of_clean(const StoreFixture& fixture) {
 }
 
 // The session that holds a lock on shard 0's server; empty: none.
-std::string holder(sql::Connection& connection, const std::string& lock) {
-  return connection.query(fmt::format("SELECT IS_USED_LOCK('{}')", lock)).cell(0, 0).value_or("");
+std::string holder(const sql::Database& database, const std::string& lock) {
+  return database->query(fmt::format("SELECT IS_USED_LOCK('{}')", lock)).cell(0, 0).value_or("");
 }
 
-void wait_until_free(sql::Connection& connection, const std::string& lock) {
+void wait_until_free(const sql::Database& database, const std::string& lock) {
   const auto limit = std::chrono::steady_clock::now() + 20s;
-  while (!holder(connection, lock).empty()) {
+  while (!holder(database, lock).empty()) {
     REQUIRE(std::chrono::steady_clock::now() < limit);
     std::this_thread::sleep_for(5ms);
   }

@@ -57,8 +57,8 @@ TEST_CASE("reconcile inserts what is missing and deletes what is stale or mispla
   CHECK(fixture.rows(1).empty());
 }
 
-std::uint64_t rows_read(sql::Connection& connection) {
-  const sql::Result status = connection.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+std::uint64_t rows_read(const sql::Database& database) {
+  const sql::Result status = database->query("SHOW SESSION STATUS LIKE 'Handler_read%'");
   std::uint64_t rows = 0;
   for (std::size_t i = 0; i < status.size(); ++i) {
     rows += status.unsigned_integer(i, 1);

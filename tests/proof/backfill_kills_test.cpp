@@ -39,8 +39,8 @@ struct KilledBackfill : StoreFixture {
   std::uint64_t done() {
     std::uint64_t sum = 0;
     for (std::uint32_t shard = 0; shard < view.count(); ++shard) {
-      shard::with_shard(view, shard, view.deadline(), [&](sql::Connection& connection) {
-        const auto job = job::read_job(connection, "backfill", "killed");
+      shard::with_shard(view, shard, view.deadline(), [&](const sql::Database& database) {
+        const auto job = job::read_job(database, "backfill", "killed");
         sum += job ? job->done : 0;
       });
     }

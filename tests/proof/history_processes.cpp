@@ -46,8 +46,8 @@ cli::Process start_worker(const TestCluster& cluster, const WorkerOptions& optio
 }  // namespace
 
 std::vector<Session> Sessions::on(std::uint32_t shard) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
-    const sql::Result rows = connection.query("SHOW FULL PROCESSLIST");
+  return shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
+    const sql::Result rows = database->query("SHOW FULL PROCESSLIST");
     std::vector<Session> sessions;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       sessions.push_back({rows.unsigned_integer(row, 0), rows.text(row, 1), rows.cell(row, 7).value_or("")});

@@ -45,7 +45,7 @@ bool Truth::has_row(const std::string& table, const std::string& property, std::
 sql::Result Truth::query(std::uint32_t shard, const std::string& sql) {
   const base::Deadline deadline = shards_.deadline();
   return shard::with_shard(shards_, shard, deadline,
-                           [&](sql::Connection& connection) { return connection.query(sql); });
+                           [&](const sql::Database& database) { return database->query(sql); });
 }
 
 Route::Route(const TestCluster& cluster, const std::string& name)

@@ -153,8 +153,8 @@ class Backfill {
     for (std::size_t range = 0; range < present_.size(); ++range) {
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         job_.pace(shard, 0);
-        present_[range] += shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          return shard::count_ids(connection, record_->grid().range(range));
+        present_[range] += shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+          return shard::count_ids(database, record_->grid().range(range));
         });
       }
     }
@@ -246,8 +246,8 @@ class Backfill {
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         const Step step(steps::backfill_finish, shard);
-        shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          job::remove_job(connection, "backfill", target.definition.table, target.generation);
+        shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+          job::remove_job(database, "backfill", target.definition.table, target.generation);
         });
       }
       report_.ready.push_back(target.definition.table);
@@ -260,11 +260,10 @@ class Backfill {
     const Step step(steps::backfill_publish, shard);
     const std::string& table = target.definition.table;
     shard::with_fence_exclusive(
-        shards_, shard, shards_.deadline(), [&](sql::Connection& connection, const shard::Fence&) {
-          const auto job = job::read_job(connection, "backfill", table);
+        shards_, shard, shards_.deadline(), [&](const sql::Database& database, const shard::Fence&) {
+          const auto job = job::read_job(database, "backfill", table);
           if (!job || job->token != target.token ||
-              !shard::set_index_state(connection, table, target.generation, {IndexState::building},
-                                      IndexState::ready)) {
+              !shard::set_index_state(database, table, target.generation, {IndexState::building}, IndexState::ready)) {
             throw Error(ErrorCode::bad_index, "index was dropped or its backfill was taken over before it became ready",
                         {{"index", table}}, "run `looseleaf status` to see its state");
           }

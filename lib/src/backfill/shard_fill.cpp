@@ -51,10 +51,10 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
                      bool restart)
     : shards_(shards), shard_(shard), targets_(targets), job_(job), enough_(first_gathered) {
   const base::Deadline deadline = shards_.deadline();
-  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+  shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
     rows_.clear();
     for (const FillTarget& target : targets_) {
-      rows_.push_back(job::read_job(connection, "backfill", target.definition.table).value_or(job::JobRow{}));
+      rows_.push_back(job::read_job(database, "backfill", target.definition.table).value_or(job::JobRow{}));
     }
   });
   std::optional<job::JobRow> fresh;
@@ -71,10 +71,10 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     rows_[i].token = targets_[i].token;
     rows_[i].holder = job::this_process();
   }
-  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
+  shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
     for (const job::JobRow& row : rows_) {
       const Step step(steps::backfill_claim, shard_);
-      job::write_job(connection, row);
+      job::write_job(database, row);
     }
   });
 }
@@ -83,9 +83,10 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
 job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   job::JobRow row;
   row.barrier = shard::take_barrier(shards_, shard_, deadline);
-  shard::with_shard(shards_, shard_, deadline, [&](sql::Connection& connection) {
-    row.position = connection.query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM entities").unsigned_integer(0, 0);
-    row.estimate = shard::estimate_rows(connection, "entities");
+  shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
+    row.position = database->query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM " + database.table("entities"))
+                       .unsigned_integer(0, 0);
+    row.estimate = shard::estimate_rows(database, "entities");
   });
   return row;
 }
@@ -148,8 +149,8 @@ bool ShardFill::resumes(std::size_t i) const {
 
 std::vector<shard::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
-  return shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-    return shard::read_before(connection, gathered_.entities > 0 ? gathered_.added_id : position(), chunk,
+  return shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
+    return shard::read_before(database, gathered_.entities > 0 ? gathered_.added_id : position(), chunk,
                               scan::small_body);
   });
 }
@@ -158,9 +159,9 @@ void ShardFill::touch() {
   if (std::chrono::steady_clock::now() - touched_ < touch_every) {
     return;
   }
-  shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
+  shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
     for (const job::JobRow& row : rows_) {
-      job::touch_job(connection, row);
+      job::touch_job(database, row);
     }
   });
   touched_ = std::chrono::steady_clock::now();
@@ -274,15 +275,15 @@ std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<job::Jo
   });
 }
 
-void ShardFill::lock_fence(sql::Connection& connection) {
+void ShardFill::lock_fence(const sql::Database& database) {
   const Step step(steps::backfill_fence, shard_);
-  check_generations(connection, shard::lock_fence_shared(connection));
+  check_generations(database, shard::lock_fence_shared(database));
 }
 
-void ShardFill::advance(sql::Connection& connection, const std::vector<job::JobRow>& cursors) const {
+void ShardFill::advance(const sql::Database& database, const std::vector<job::JobRow>& cursors) const {
   const Step step(steps::backfill_advance, shard_);
   for (const job::JobRow& row : cursors) {
-    if (!job::advance_job(connection, row)) {
+    if (!job::advance_job(database, row)) {
       throw Error(ErrorCode::busy, "another process took over the backfill", {{"index", row.table}},
                   "run `looseleaf status` to see which one; the index is not damaged");
     }
@@ -319,16 +320,17 @@ std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& le
 
 // With a limited rate, short statements let the server process other requests in between. All of them run in one
 // transaction, because each commit delays the disk writes of other commits.
-std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t to, const IndexDefinition& definition,
+std::set<Uuid> ShardFill::insert_rows(const sql::Database& database, std::uint32_t to,
+                                      const IndexDefinition& definition,
                                       std::span<const shard::IndexEntry> entries) const {
   if (!job_.is_paced()) {
-    return shard::insert_or_report(connection, definition, entries).blocked;
+    return shard::insert_or_report(database, definition, entries).blocked;
   }
   std::set<Uuid> blocked;
-  sql::Transaction transaction(connection);
+  sql::Transaction transaction(database);
   while (!entries.empty()) {
     const auto part = entries.first(std::min(paced_statement, entries.size()));
-    blocked.merge(shard::insert_or_report(connection, definition, part).blocked);
+    blocked.merge(shard::insert_or_report(database, definition, part).blocked);
     entries = entries.subspan(part.size());
   }
   const Step step(steps::backfill_commit_index_rows, to);
@@ -336,11 +338,11 @@ std::set<Uuid> ShardFill::insert_rows(sql::Connection& connection, std::uint32_t
   return blocked;
 }
 
-void ShardFill::check_generations(sql::Connection& connection, const shard::Fence& fence) {
+void ShardFill::check_generations(const sql::Database& database, const shard::Fence& fence) {
   if (fence.epoch == epoch_) {
     return;
   }
-  const auto catalog = shards_.catalogs().reload(shard_, connection);
+  const auto catalog = shards_.catalogs().reload(shard_, database);
   for (const FillTarget& target : targets_) {
     const shard::CatalogIndex* index = catalog->find(target.definition.table);
     if (!index || index->generation != target.generation || index->state == IndexState::dropping ||

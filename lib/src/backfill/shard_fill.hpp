@@ -78,14 +78,14 @@ class ShardFill {
   void store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors);
   // Runs under the shared fence. Returns the ids of entities whose rows conflict with another row.
   std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
-  void lock_fence(sql::Connection& connection);
-  void advance(sql::Connection& connection, const std::vector<job::JobRow>& cursors) const;
+  void lock_fence(const sql::Database& database);
+  void advance(const sql::Database& database, const std::vector<job::JobRow>& cursors) const;
   std::set<Uuid> insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice);
   // Returns the ids of entities whose rows conflict with another row.
-  [[nodiscard]] std::set<Uuid> insert_rows(sql::Connection& connection, std::uint32_t to,
+  [[nodiscard]] std::set<Uuid> insert_rows(const sql::Database& database, std::uint32_t to,
                                            const IndexDefinition& definition,
                                            std::span<const shard::IndexEntry> entries) const;
-  void check_generations(sql::Connection& connection, const shard::Fence& fence);
+  void check_generations(const sql::Database& database, const shard::Fence& fence);
   std::optional<model::ParsedEntity> read(shard::EntityRow& entity);
   void adapt(std::chrono::steady_clock::duration took);
 

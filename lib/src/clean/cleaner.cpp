@@ -38,8 +38,8 @@ void Cleaner::pass() {
 }
 
 job::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    return job::read_job(connection, job, "").value_or(job::JobRow{});
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    return job::read_job(database, job, "").value_or(job::JobRow{});
   });
 }
 
@@ -54,13 +54,14 @@ void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base:
   row.holder = holder;
   const shard::Step step(shard::steps::clean_watermark, shard);
   shard::with_shard(shards_, shard, shards_.deadline(),
-                    [&](sql::Connection& connection) { job::write_job(connection, row); });
+                    [&](const sql::Database& database) { job::write_job(database, row); });
 }
 
 bool Cleaner::has_changed(std::uint32_t shard, base::Stamp since) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    return !connection
-                .query(fmt::format("SELECT 1 FROM entities WHERE updated >= {} LIMIT 1", sql::stamp_literal(since)))
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    return !database
+                ->query(fmt::format("SELECT 1 FROM {} WHERE updated >= {} LIMIT 1", database.table("entities"),
+                                    sql::stamp_literal(since)))
                 .empty();
   });
 }
@@ -78,8 +79,8 @@ void Cleaner::clean_changed(std::uint32_t shard) {
     return;
   }
   const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
-  const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    return shards_.catalogs().reload(shard, connection);
+  const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    return shards_.catalogs().reload(shard, database);
   });
   scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
     job_.pace(shard, ids.size());
@@ -103,8 +104,8 @@ void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
   if (watermark == base::Stamp{}) {
     return;
   }
-  const base::Stamp now = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
-    return base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
+  const base::Stamp now = shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
+    return base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
   });
   mark_checked(shard,
                Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
@@ -176,11 +177,11 @@ bool Cleaner::purge(Clock::time_point until) {
 // A backfill that died when its index was already ready leaves its cursor, which would block purging forever.
 void Cleaner::forget_ended_backfills(std::uint32_t shard) {
   const auto jobs = shard::with_shard(shards_, shard, shards_.deadline(),
-                                      [](sql::Connection& connection) { return job::read_jobs(connection); });
+                                      [](const sql::Database& database) { return job::read_jobs(database); });
   for (const job::JobRow& job : jobs) {
     if (job.job == "backfill" && !is_building(job)) {
-      shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        job::remove_job(connection, job.job, job.table, job.generation);
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        job::remove_job(database, job.job, job.table, job.generation);
       });
     }
   }
@@ -196,10 +197,10 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
 // Returns the earliest of these times: one day ago, the start of a running backfill, and the barrier up to which this
 // or another job has checked.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-    base::Stamp before = base::parse_stamp(connection.query("SELECT NOW(6)").text(0, 0));
+  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    base::Stamp before = base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
     before.micros -= day;
-    for (const job::JobRow& job : job::read_jobs(connection)) {
+    for (const job::JobRow& job : job::read_jobs(database)) {
       if (job.barrier && job.job != "purge") {
         before = std::min(before, *job.barrier);
       }

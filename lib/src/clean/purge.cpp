@@ -21,11 +21,11 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connection, std::span<const Uuid> ids,
+std::vector<Uuid> lock_tombstones(std::uint32_t shard, const sql::Database& database, std::span<const Uuid> ids,
                                   base::Stamp before) {
   const Step step(steps::purge_lock_entities, shard);
   std::vector<Uuid> tombstones;
-  for (const shard::EntityRow& row : shard::read_entities(connection, ids, shard::Lock::exclusive)) {
+  for (const shard::EntityRow& row : shard::read_entities(database, ids, shard::Lock::exclusive)) {
     if (!row.body && row.updated < before) {
       tombstones.push_back(row.id);
     }
@@ -33,10 +33,10 @@ std::vector<Uuid> lock_tombstones(std::uint32_t shard, sql::Connection& connecti
   return tombstones;
 }
 
-shard::Catalog lock_fence(std::uint32_t shard, sql::Connection& connection) {
+shard::Catalog lock_fence(std::uint32_t shard, const sql::Database& database) {
   const Step step(steps::purge_fence, shard);
-  static_cast<void>(shard::lock_fence_shared(connection));
-  return shard::load_catalog(connection);
+  static_cast<void>(shard::lock_fence_shared(database));
+  return shard::load_catalog(database);
 }
 
 void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const std::vector<shard::Lease>& leases,
@@ -47,30 +47,31 @@ void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const std
   }
 }
 
-std::uint64_t remove(std::uint32_t shard, sql::Connection& connection, const std::vector<Uuid>& tombstones,
+std::uint64_t remove(std::uint32_t shard, const sql::Database& database, const std::vector<Uuid>& tombstones,
                      base::Stamp before) {
   const Step step(steps::purge_delete, shard);
-  return connection.execute(fmt::format("DELETE FROM entities WHERE id IN ({}) AND body IS NULL AND updated < {}",
-                                        shard::id_list(tombstones), sql::stamp_literal(before)));
+  return database->execute(fmt::format("DELETE FROM {} WHERE id IN ({}) AND body IS NULL AND updated < {}",
+                                       database.table("entities"), shard::id_list(tombstones),
+                                       sql::stamp_literal(before)));
 }
 
 }  // namespace
 
 Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const shard::StampPlace& behind,
                            base::Stamp before, std::size_t entities) {
-  return shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
+  return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     Tombstones found;
     shard::StampPlace end = {before, 0};
-    const sql::Result last = connection.query(
-        fmt::format("SELECT updated, added_id FROM entities WHERE {} AND {} ORDER BY updated, added_id LIMIT {}, 1",
-                    shard::later_than(behind), shard::earlier_than(end), entities - 1));
+    const sql::Result last = database->query(
+        fmt::format("SELECT updated, added_id FROM {} WHERE {} AND {} ORDER BY updated, added_id LIMIT {}, 1",
+                    database.table("entities"), shard::later_than(behind), shard::earlier_than(end), entities - 1));
     if (!last.empty()) {
       found.next = {base::parse_stamp(last.text(0, 0)), last.unsigned_integer(0, 1)};
       end = {found.next->updated, found.next->added_id + 1};
     }
-    const sql::Result rows = connection.query(
-        fmt::format("SELECT id FROM entities WHERE {} AND {} AND body IS NULL ORDER BY updated, added_id",
-                    shard::later_than(behind), shard::earlier_than(end)));
+    const sql::Result rows =
+        database->query(fmt::format("SELECT id FROM {} WHERE {} AND {} AND body IS NULL ORDER BY updated, added_id",
+                                    database.table("entities"), shard::later_than(behind), shard::earlier_than(end)));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       found.ids.push_back(shard::require_uuid(rows.text(i, 0)));
     }

@@ -109,13 +109,13 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
     if (shard == joining) {
       continue;
     }
-    shard::with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const shard::Fence&) {
-      for (const shard::CatalogIndex& index : shard::load_catalog(connection).indexes) {
+    shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence&) {
+      for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
         const std::string& table = index.definition.table;
         if (index.state == IndexState::ready || index.state == IndexState::building) {
           static_cast<void>(
-              shard::set_index_state(connection, table, index.generation, {IndexState::ready}, IndexState::building));
-          job::remove_job(connection, "backfill", table, index.generation);
+              shard::set_index_state(database, table, index.generation, {IndexState::ready}, IndexState::building));
+          job::remove_job(database, "backfill", table, index.generation);
           unready.insert(table);
         }
       }

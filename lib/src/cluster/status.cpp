@@ -34,16 +34,16 @@ namespace {
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
   const shard::Lease lease = shards.sessions().connect_once(status.shard);
   status.server = lease->server_version();
-  const auto row = lease->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1");
+  const shard::Head head = shard::load_head(*lease);
   status.entities = shard::estimate_rows(*lease, "entities");
-  for (const shard::CatalogIndex& index : shard::load_catalog(*lease).indexes) {
+  for (const shard::CatalogIndex& index : shard::parse_catalog(head).indexes) {
     status.indexes.push_back(
         {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});
   }
   for (const job::JobRow& job : job::read_jobs(*lease)) {
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});
   }
-  return shard::require_uuid(row.text(0, 0));
+  return head.cluster_id;
 }
 
 // Clears the holder of jobs that are not running. A process that died cannot clear its own name, but a running job

@@ -102,7 +102,7 @@ class Creation {
       demote();
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      change_.run_ddl(shard, steps::create_table, [&](sql::Connection& connection) { create_table(connection); });
+      change_.run_ddl(shard, steps::create_table, [&](const sql::Database& database) { create_table(database); });
     }
     bool empty_store = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -134,7 +134,7 @@ class Creation {
       look_up();  // throws if the other run has completed meanwhile; then its table is not a leftover
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         change_.run_ddl(shard, steps::create_table,
-                        [&](sql::Connection& connection) { drop_leftover(connection, left->generation); });
+                        [&](const sql::Database& database) { drop_leftover(database, left->generation); });
       }
       generation_ = base::random_u64();
     }
@@ -147,17 +147,17 @@ class Creation {
     return now;
   }
 
-  void drop_leftover(sql::Connection& connection, std::uint64_t generation) const {
-    if (comment_of_table(connection, definition_.table) == shard::table_comment(generation)) {
-      connection.execute("DROP TABLE " + sql::quote_identifier(definition_.table));
+  void drop_leftover(const sql::Database& database, std::uint64_t generation) const {
+    if (comment_of_table(database, definition_.table) == shard::table_comment(generation)) {
+      database->execute("DROP TABLE " + sql::quote_identifier(definition_.table));
     }
   }
 
-  void create_table(sql::Connection& connection) const {
-    const auto comment = comment_of_table(connection, definition_.table);
+  void create_table(const sql::Database& database) const {
+    const auto comment = comment_of_table(database, definition_.table);
     if (!comment) {
-      connection.execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, connection.flavour()),
-                                     shard::table_comment(generation_)));
+      database->execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, database->flavour()),
+                                    shard::table_comment(generation_)));
     } else if (*comment != shard::table_comment(generation_)) {
       throw Error(ErrorCode::bad_index, "a table with this name exists and does not belong to this index",
                   {{"table", definition_.table}, {"comment", *comment}},
@@ -171,10 +171,10 @@ class Creation {
   void demote() {
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::create_demote, shard);
-      change_.change_catalog(shard, [&](sql::Connection& connection) {
-        static_cast<void>(shard::set_index_state(connection, definition_.table, generation_, {IndexState::ready},
+      change_.change_catalog(shard, [&](const sql::Database& database) {
+        static_cast<void>(shard::set_index_state(database, definition_.table, generation_, {IndexState::ready},
                                                  IndexState::building));
-        job::remove_job(connection, "backfill", definition_.table, generation_);
+        job::remove_job(database, "backfill", definition_.table, generation_);
       });
     }
   }
@@ -184,9 +184,9 @@ class Creation {
   bool publish(std::uint32_t shard) {
     const Step step(steps::create_publish, shard);
     bool empty = false;
-    change_.change_catalog(shard, [&](sql::Connection& connection) {
-      empty = connection.query("SELECT 1 FROM entities LIMIT 1").empty();
-      shard::add_index(connection, definition_, generation_, IndexState::building);
+    change_.change_catalog(shard, [&](const sql::Database& database) {
+      empty = database->query("SELECT 1 FROM " + database.table("entities") + " LIMIT 1").empty();
+      shard::add_index(database, definition_, generation_, IndexState::building);
     });
     return empty;
   }
@@ -221,13 +221,13 @@ CreatePlan::Step plan_shard(shard::Shards& shards, std::uint32_t shard, const In
     return step;
   }
   step.note = "will be registered as `building`";
-  shard::with_shard(shards, shard, deadline, [&](sql::Connection& connection) {
-    const auto comment = comment_of_table(connection, definition.table);
+  shard::with_shard(shards, shard, deadline, [&](const sql::Database& database) {
+    const auto comment = comment_of_table(database, definition.table);
     const auto generation = everywhere.generation();
     if (comment && generation && *comment == shard::table_comment(*generation)) {
       step.note = "table exists, " + step.note;
     } else {
-      step.sql = shard::create_index_table(definition, connection.flavour()) + ";";
+      step.sql = shard::create_index_table(definition, database->flavour()) + ";";
     }
   });
   return step;

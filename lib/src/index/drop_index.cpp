@@ -49,18 +49,18 @@ class Drop {
     const std::string statement =
         keep_table_ ? fmt::format("RENAME TABLE {0} TO {0}", name) : fmt::format("DROP VIEW {}", name);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      shard::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-        if (comment_of_table(connection, table_) != shard::table_comment(generation)) {
+      shard::with_shard(shards_, shard, deadline_, [&](const sql::Database& database) {
+        if (comment_of_table(database, table_) != shard::table_comment(generation)) {
           return;
         }
         try {
-          connection.execute(statement);
+          database->execute(statement);
         } catch (sql::ServerError& error) {
           if (error.number() == er_table_access_denied) {
             error.with_hint(error.hint() + "; nothing was changed");
             throw;
           }
-          if (connection.broken()) {
+          if (database->broken()) {
             throw;
           }
         }
@@ -80,13 +80,13 @@ class Drop {
                      steps::drop_stop_queries);
     change.set_state(generation_, {IndexState::dropping}, IndexState::dropped, steps::drop_stop_writers);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      change.run_ddl(shard, steps::drop_table, [&](sql::Connection& connection) { remove_table(connection); });
+      change.run_ddl(shard, steps::drop_table, [&](const sql::Database& database) { remove_table(database); });
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const Step step(steps::drop_catalog, shard);
-      change.change_catalog(shard, [&](sql::Connection& connection) {
-        shard::remove_index(connection, table_, generation_);
-        job::remove_job(connection, "backfill", table_, generation_);
+      change.change_catalog(shard, [&](const sql::Database& database) {
+        shard::remove_index(database, table_, generation_);
+        job::remove_job(database, "backfill", table_, generation_);
       });
     }
     change.finish(steps::drop_finish);
@@ -96,15 +96,15 @@ class Drop {
   }
 
   // Drops or renames the table only if it is of this generation.
-  void remove_table(sql::Connection& connection) const {
-    if (comment_of_table(connection, table_) != shard::table_comment(generation_)) {
+  void remove_table(const sql::Database& database) const {
+    if (comment_of_table(database, table_) != shard::table_comment(generation_)) {
       return;
     }
     const std::string name = sql::quote_identifier(table_);
     if (keep_table_) {
-      connection.execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
+      database->execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
     } else {
-      connection.execute("DROP TABLE " + name);
+      database->execute("DROP TABLE " + name);
     }
   }
 

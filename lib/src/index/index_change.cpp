@@ -57,18 +57,17 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
   intent.holder = job::this_process();
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
     const shard::Step scope(step, shard);
-    with_named_lock(shard, [&](sql::Connection& connection) {
-      sql::Transaction transaction(connection);
-      connection.execute(
-          fmt::format("DELETE FROM looseleaf_progress WHERE job IN ('create', 'drop') AND table_name = {}",
-                      sql::text_literal(table_)));
-      job::write_job(connection, intent);
+    with_named_lock(shard, [&](const sql::Database& database) {
+      sql::Transaction transaction(database);
+      database->execute(fmt::format("DELETE FROM {} WHERE job IN ('create', 'drop') AND table_name = {}",
+                                    database.table("looseleaf_progress"), sql::text_literal(table_)));
+      job::write_job(database, intent);
       const shard::Step commit(shard::steps::intent_commit, shard);
       transaction.commit();
     });
   }
-  shard::with_shard(shards_, 0, deadline_, [&](sql::Connection& connection) {
-    if (!is_ours(connection)) {  // another run has started at shard 0 since
+  shard::with_shard(shards_, 0, deadline_, [&](const sql::Database& database) {
+    if (!is_ours(database)) {  // another run has started at shard 0 since
       for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
         remove_intent(shard);
       }
@@ -77,12 +76,12 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
   });
 }
 
-void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
-  shard::with_fence_exclusive(shards_, shard, deadline_, [&](sql::Connection& connection, const shard::Fence&) {
-    if (!is_ours(connection)) {
+void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
+  shard::with_fence_exclusive(shards_, shard, deadline_, [&](const sql::Database& database, const shard::Fence&) {
+    if (!is_ours(database)) {
       throw taken_over(table_);
     }
-    work(connection);
+    work(database);
   });
 }
 
@@ -90,28 +89,28 @@ void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexSta
                             std::string_view step) const {
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
     const shard::Step scope(step, shard);
-    change_catalog(shard, [&](sql::Connection& connection) {
-      static_cast<void>(shard::set_index_state(connection, table_, generation, from, to));
+    change_catalog(shard, [&](const sql::Database& database) {
+      static_cast<void>(shard::set_index_state(database, table_, generation, from, to));
     });
   }
 }
 
 // If a transaction is open, the row stays locked until it ends.
-bool IndexChange::is_ours(sql::Connection& connection) const {
-  const sql::Result intent = connection.query(
-      fmt::format("SELECT token FROM looseleaf_progress WHERE job = '{}' AND table_name = {} FOR UPDATE", job_,
-                  sql::text_literal(table_)));
+bool IndexChange::is_ours(const sql::Database& database) const {
+  const sql::Result intent =
+      database->query(fmt::format("SELECT token FROM {} WHERE job = '{}' AND table_name = {} FOR UPDATE",
+                                  database.table("looseleaf_progress"), job_, sql::text_literal(table_)));
   return !intent.empty() && intent.unsigned_integer(0, 0) == lock_.token();
 }
 
 void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
-                          const std::function<void(sql::Connection&)>& work) const {
-  with_named_lock(shard, [&](sql::Connection& connection) {
-    if (!is_ours(connection)) {
+                          const std::function<void(const sql::Database&)>& work) const {
+  with_named_lock(shard, [&](const sql::Database& database) {
+    if (!is_ours(database)) {
       throw taken_over(table_);
     }
     const shard::Step scope(step, shard);
-    work(connection);
+    work(database);
   });
 }
 
@@ -123,14 +122,15 @@ void IndexChange::finish(std::string_view step) const {
 }
 
 void IndexChange::remove_intent(std::uint32_t shard) const {
-  shard::with_shard(shards_, shard, deadline_, [&](sql::Connection& connection) {
-    connection.execute(fmt::format("DELETE FROM looseleaf_progress WHERE job = '{}' AND table_name = {} AND token = {}",
-                                   job_, sql::text_literal(table_), lock_.token()));
+  shard::with_shard(shards_, shard, deadline_, [&](const sql::Database& database) {
+    database->execute(fmt::format("DELETE FROM {} WHERE job = '{}' AND table_name = {} AND token = {}",
+                                  database.table("looseleaf_progress"), job_, sql::text_literal(table_),
+                                  lock_.token()));
   });
 }
 
 // The lock belongs to the session, so it is held as long as a statement of this session runs.
-void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const {
+void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
   const std::string name = name_of_lock(shards_, shard, table_);
   shard::on_shard(shards_, shard, [&] {
     sql::with_retries(deadline_, [&] {

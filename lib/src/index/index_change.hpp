@@ -29,7 +29,7 @@ class IndexChange {
 
   // Runs `work` with the fence held exclusively. `work` changes a shard's catalog and may be repeated. Throws
   // Error(busy), as set_state() does, if another run has replaced this one's intent.
-  void change_catalog(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const;
+  void change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const;
 
   // Changes the state of the index from one of `from` to `to` on every shard that has it, in order. Skips a shard where
   // the index has another state.
@@ -37,15 +37,15 @@ class IndexChange {
                  std::string_view step) const;
 
   // Runs DDL on a shard. No other run can claim that shard before the statement has ended, even if this process dies.
-  void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(sql::Connection&)>& work) const;
+  void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(const sql::Database&)>& work) const;
 
   // Deletes the intents, the one on shard 0 last.
   void finish(std::string_view step) const;
 
  private:
-  [[nodiscard]] bool is_ours(sql::Connection& connection) const;
+  [[nodiscard]] bool is_ours(const sql::Database& database) const;
   void remove_intent(std::uint32_t shard) const;
-  void with_named_lock(std::uint32_t shard, const std::function<void(sql::Connection&)>& work) const;
+  void with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const;
 
   shard::Shards& shards_;
   const std::string job_, table_;

@@ -19,19 +19,18 @@ std::optional<std::uint64_t> KnownIndex::generation() const {
 
 KnownIndex look_up_with_intents(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   KnownIndex known;
-  shard::with_shard(shards, 0, deadline, [&](sql::Connection& connection) {
-    known.create_intent = job::read_job(connection, "create", table);
-    known.drop_intent = job::read_job(connection, "drop", table);
+  shard::with_shard(shards, 0, deadline, [&](const sql::Database& database) {
+    known.create_intent = job::read_job(database, "create", table);
+    known.drop_intent = job::read_job(database, "drop", table);
   });
   known.on_shard = shard::look_up_index(shards, table, deadline).on_shard;
   return known;
 }
 
-std::optional<std::string> comment_of_table(sql::Connection& connection, const std::string& table) {
-  const sql::Result found = connection.query(
-      fmt::format("SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() "
-                  "AND table_name = {}",
-                  sql::text_literal(table)));
+std::optional<std::string> comment_of_table(const sql::Database& database, const std::string& table) {
+  const sql::Result found = database->query(
+      fmt::format("SELECT table_comment FROM information_schema.tables WHERE table_schema = {} AND table_name = {}",
+                  sql::text_literal(database.name()), sql::text_literal(table)));
   return found.empty() ? std::nullopt : std::optional(found.text(0, 0));
 }
 

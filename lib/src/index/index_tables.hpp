@@ -25,6 +25,6 @@ struct KnownIndex : shard::IndexEverywhere {
                                               const base::Deadline& deadline);
 
 // Returns the comment of a table in the shard's database; absent if the table does not exist.
-[[nodiscard]] std::optional<std::string> comment_of_table(sql::Connection& connection, const std::string& table);
+[[nodiscard]] std::optional<std::string> comment_of_table(const sql::Database& database, const std::string& table);
 
 }  // namespace looseleaf::index

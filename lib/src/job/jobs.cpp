@@ -15,6 +15,7 @@
 namespace looseleaf::job {
 namespace {
 
+constexpr std::string_view progress = "looseleaf_progress";
 constexpr const char* columns =
     "job, table_name, generation, position, barrier, detail, token, holder, since, heartbeat, done, estimate";
 
@@ -59,8 +60,8 @@ std::string name_of_lock(const shard::Shards& shards, const std::string& job, co
 }
 
 // Returns the id of the connection that holds a lock.
-std::optional<std::string> session_with_lock(sql::Connection& connection, const std::string& name) {
-  return connection.query(fmt::format("SELECT IS_USED_LOCK('{}')", name)).cell(0, 0);
+std::optional<std::string> session_with_lock(const sql::Database& database, const std::string& name) {
+  return database->query(fmt::format("SELECT IS_USED_LOCK('{}')", name)).cell(0, 0);
 }
 
 // Returns the job whose lock protects the rows of this job.
@@ -73,8 +74,8 @@ std::string locked_as(const std::string& job) {
 
 // Returns the row that names the holder of a job's lock. It is the job's own row or, for changes of the catalog, the
 // intent.
-std::optional<JobRow> holder_row(sql::Connection& connection, const std::string& job, const std::string& table) {
-  for (const JobRow& row : read_jobs(connection)) {
+std::optional<JobRow> holder_row(const sql::Database& database, const std::string& job, const std::string& table) {
+  for (const JobRow& row : read_jobs(database)) {
     if (row.table == table && locked_as(row.job) == job) {
       return row;
     }
@@ -84,15 +85,15 @@ std::optional<JobRow> holder_row(sql::Connection& connection, const std::string&
 
 }  // namespace
 
-std::optional<JobRow> read_job(sql::Connection& connection, const std::string& job, const std::string& table) {
+std::optional<JobRow> read_job(const sql::Database& database, const std::string& job, const std::string& table) {
   const sql::Result result =
-      connection.query(fmt::format("SELECT {} FROM looseleaf_progress WHERE {}", columns, key(job, table)));
+      database->query(fmt::format("SELECT {} FROM {} WHERE {}", columns, database.table(progress), key(job, table)));
   return result.empty() ? std::nullopt : std::optional(to_row(result, 0));
 }
 
-std::vector<JobRow> read_jobs(sql::Connection& connection) {
+std::vector<JobRow> read_jobs(const sql::Database& database) {
   const sql::Result result =
-      connection.query(fmt::format("SELECT {} FROM looseleaf_progress ORDER BY job, table_name", columns));
+      database->query(fmt::format("SELECT {} FROM {} ORDER BY job, table_name", columns, database.table(progress)));
   std::vector<JobRow> rows;
   for (std::size_t i = 0; i < result.size(); ++i) {
     rows.push_back(to_row(result, i));
@@ -100,48 +101,48 @@ std::vector<JobRow> read_jobs(sql::Connection& connection) {
   return rows;
 }
 
-void write_job(sql::Connection& connection, const JobRow& row) {
-  connection.execute(
-      fmt::format("REPLACE INTO looseleaf_progress ({}) VALUES ({}, {}, {}, {}, {}, {}, {}, {}, NOW(6), "
-                  "NOW(6), {}, {})",
-                  columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
-                  optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
-                  sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done, row.estimate));
+void write_job(const sql::Database& database, const JobRow& row) {
+  database->execute(fmt::format(
+      "REPLACE INTO {} ({}) VALUES ({}, {}, {}, {}, {}, {}, {}, {}, NOW(6), "
+      "NOW(6), {}, {})",
+      database.table(progress), columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
+      optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
+      sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done, row.estimate));
 }
 
-bool advance_job(sql::Connection& connection, const JobRow& row) {
+bool advance_job(const sql::Database& database, const JobRow& row) {
   // This locks the row first, because an UPDATE that changes nothing affects 0 rows whether or not the token matches.
-  const sql::Result held = connection.query(
-      fmt::format("SELECT token FROM looseleaf_progress WHERE {} FOR UPDATE", key(row.job, row.table)));
+  const sql::Result held = database->query(
+      fmt::format("SELECT token FROM {} WHERE {} FOR UPDATE", database.table(progress), key(row.job, row.table)));
   if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
     return false;
   }
-  connection.execute(
-      fmt::format("UPDATE looseleaf_progress SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
-                  optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
-                  key(row.job, row.table)));
+  database->execute(fmt::format("UPDATE {} SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
+                                database.table(progress), optional_integer(row.position),
+                                row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
+                                key(row.job, row.table)));
   return true;
 }
 
-void touch_job(sql::Connection& connection, const JobRow& row) {
-  connection.execute(fmt::format("UPDATE looseleaf_progress SET heartbeat = NOW(6) WHERE {} AND token = {}",
-                                 key(row.job, row.table), row.token));
+void touch_job(const sql::Database& database, const JobRow& row) {
+  database->execute(fmt::format("UPDATE {} SET heartbeat = NOW(6) WHERE {} AND token = {}", database.table(progress),
+                                key(row.job, row.table), row.token));
 }
 
-void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
+void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation) {
-  connection.execute(
-      fmt::format("DELETE FROM looseleaf_progress WHERE {} AND generation = {}", key(job, table), generation));
+  database->execute(fmt::format("DELETE FROM {} WHERE {} AND generation = {}", database.table(progress),
+                                key(job, table), generation));
 }
 
-bool is_under_way(const shard::Shards& shards, sql::Connection& connection, const std::string& job,
+bool is_under_way(const shard::Shards& shards, const sql::Database& database, const std::string& job,
                   const std::string& table) {
-  return session_with_lock(connection, name_of_lock(shards, locked_as(job), table)).has_value();
+  return session_with_lock(database, name_of_lock(shards, locked_as(job), table)).has_value();
 }
 
-bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline) {
+bool get_named_lock(const sql::Database& database, const std::string& name, const base::Deadline& deadline) {
   const auto ask = [&](int seconds) {
-    return connection.query(fmt::format("SELECT GET_LOCK('{}', {})", name, seconds)).cell(0, 0) == "1";
+    return database->query(fmt::format("SELECT GET_LOCK('{}', {})", name, seconds)).cell(0, 0) == "1";
   };
   if (deadline.left() > no_time_to_wait) {
     return ask(1);
@@ -189,27 +190,27 @@ JobLock::~JobLock() {
 
 // Takes another lock first, which only this object requests. If that lock is taken, the holder is a lost session of
 // this object. A server may need a moment to free one lock after the other.
-bool JobLock::take(sql::Connection& connection, const base::Deadline& deadline) const {
-  if (!get_named_lock(connection, own_name_, deadline)) {
-    end_former_session(connection);
-    if (!get_named_lock(connection, own_name_, deadline)) {
+bool JobLock::take(const sql::Database& database, const base::Deadline& deadline) const {
+  if (!get_named_lock(database, own_name_, deadline)) {
+    end_former_session(database);
+    if (!get_named_lock(database, own_name_, deadline)) {
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                              "the server still holds the lock of a lost session", {{"job", job_}},
                              "retry, or use a longer --timeout");
     }
   }
-  return get_named_lock(connection, name_, deadline);
+  return get_named_lock(database, name_, deadline);
 }
 
 // Ends a lost session. A server that has not noticed a lost connection keeps its session, and thus the locks, until the
 // session has been idle for its wait_timeout.
-void JobLock::end_former_session(sql::Connection& connection) const {
-  const auto former = session_with_lock(connection, own_name_);
+void JobLock::end_former_session(const sql::Database& database) const {
+  const auto former = session_with_lock(database, own_name_);
   if (!former) {
     return;
   }
   try {
-    connection.execute("KILL " + *former);
+    database->execute("KILL " + *former);
   } catch (const sql::ServerError& error) {
     if (error.retryable()) {
       throw;
@@ -239,9 +240,9 @@ void JobLock::acquire() {
   });
 }
 
-Error JobLock::held_by_another(sql::Connection& connection) const {
-  const auto row = holder_row(connection, job_, table_);
-  const auto session = session_with_lock(connection, name_);
+Error JobLock::held_by_another(const sql::Database& database) const {
+  const auto row = holder_row(database, job_, table_);
+  const auto session = session_with_lock(database, name_);
   Error::Context context = {{"job", job_}};
   if (!table_.empty()) {
     context.emplace_back("index", table_);

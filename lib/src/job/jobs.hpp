@@ -10,7 +10,7 @@
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
 #include "shard/shards.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::job {
 
@@ -28,28 +28,29 @@ struct JobRow {
   std::uint64_t done = 0, estimate = 0;
 };
 
-[[nodiscard]] std::optional<JobRow> read_job(sql::Connection& connection, const std::string& job,
+[[nodiscard]] std::optional<JobRow> read_job(const sql::Database& database, const std::string& job,
                                              const std::string& table);
-[[nodiscard]] std::vector<JobRow> read_jobs(sql::Connection& connection);
+[[nodiscard]] std::vector<JobRow> read_jobs(const sql::Database& database);
 
 // Writes a row for a new run of the job and replaces the row of any other run. Sets `since` and `heartbeat` to the
 // server's time.
-void write_job(sql::Connection& connection, const JobRow& row);
+void write_job(const sql::Database& database, const JobRow& row);
 // Stores the progress of a run. Returns false if the row no longer has this token, because another run took the job
 // over.
-[[nodiscard]] bool advance_job(sql::Connection& connection, const JobRow& row);
+[[nodiscard]] bool advance_job(const sql::Database& database, const JobRow& row);
 // Updates the heartbeat, which shows that a run is alive although it makes no progress.
-void touch_job(sql::Connection& connection, const JobRow& row);
-void remove_job(sql::Connection& connection, const std::string& job, const std::string& table,
+void touch_job(const sql::Database& database, const JobRow& row);
+void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 
 // Returns true if a process is running the job that such a row describes. `connection` must lead to shard 0.
-[[nodiscard]] bool is_under_way(const shard::Shards& shards, sql::Connection& connection, const std::string& job,
+[[nodiscard]] bool is_under_way(const shard::Shards& shards, const sql::Database& database, const std::string& job,
                                 const std::string& table);
 
 // Gets a named lock for the connection's session. Waits for one second or, near the deadline, when the connection's own
 // timeout could abort the wait, for a tenth of a second. Returns false if another session has the lock.
-[[nodiscard]] bool get_named_lock(sql::Connection& connection, const std::string& name, const base::Deadline& deadline);
+[[nodiscard]] bool get_named_lock(const sql::Database& database, const std::string& name,
+                                  const base::Deadline& deadline);
 
 // Returns "host pid 123", for messages.
 [[nodiscard]] std::string this_process();
@@ -74,9 +75,9 @@ class JobLock {
  private:
   void acquire();
   // Returns false if another process has the lock.
-  [[nodiscard]] bool take(sql::Connection& connection, const base::Deadline& deadline) const;
-  void end_former_session(sql::Connection& connection) const;
-  [[nodiscard]] Error held_by_another(sql::Connection& connection) const;
+  [[nodiscard]] bool take(const sql::Database& database, const base::Deadline& deadline) const;
+  void end_former_session(const sql::Database& database) const;
+  [[nodiscard]] Error held_by_another(const sql::Database& database) const;
 
   shard::Shards& shards_;
   std::string job_, table_, name_;

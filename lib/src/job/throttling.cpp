@@ -86,8 +86,8 @@ std::string Throttling::busy_server() {
       continue;
     }
     const std::uint64_t running =
-        shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
-          return connection.query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
+        shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
+          return database->query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
         });
     if (running > limits_.max_load) {
       return fmt::format("server {} is running {} statements (limit {})", server, running, limits_.max_load);

@@ -26,9 +26,9 @@ struct Found {
 
 using Bodies = std::map<Uuid, Found>;
 
-Bodies read(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+Bodies read(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
   Bodies bodies;
-  for (shard::EntityRow& row : shard::read_bodies(connection, ids, max_size)) {
+  for (shard::EntityRow& row : shard::read_bodies(database, ids, max_size)) {
     bodies.emplace(row.id, Found{std::move(row), std::nullopt});
   }
   return bodies;
@@ -112,7 +112,7 @@ class Batch {
   Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
     return shard::with_shard(
         shards_, shard, shards_.deadline(),
-        [&](sql::Connection& connection) { return read::read(connection, ids, max_size); },
+        [&](const sql::Database& database) { return read::read(database, ids, max_size); },
         partial_ ? shard::Purpose::fail_fast : shard::Purpose::general);
   }
 

@@ -319,14 +319,14 @@ class QueryExecution {
 std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uint32_t shard, const Query& query,
                                                  const base::Deadline& deadline) {
   const bool was_cached = shards.catalogs().cached(shard) != nullptr;
-  const auto load = [&](sql::Connection& connection) {
+  const auto load = [&](const sql::Database& database) {
     auto catalog = was_cached ? nullptr : shards.catalogs().cached(shard);  // a new session has just read it
     if (!catalog) {
-      catalog = shards.catalogs().reload(shard, connection);
+      catalog = shards.catalogs().reload(shard, database);
     }
     const shard::CatalogIndex* const index = catalog->find(query.index);
     if (!index || index->state != IndexState::ready) {
-      shard::validate_locks(connection);  // a demoted server may have an outdated catalog
+      shard::validate_locks(database);  // a demoted server may have an outdated catalog
     }
     return catalog;
   };

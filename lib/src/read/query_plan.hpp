@@ -30,7 +30,7 @@ class QueryPlan {
   // Returns a SELECT of at most `limit` index rows that come after `after`. Each row also tells whether the index was
   // ready, with this generation, in the same snapshot, and whether `is_writable` was true, which the server evaluates
   // once. Columns whose values follow from the conditions are left out, because every cell takes time.
-  [[nodiscard]] sql::Statement select(std::uint64_t generation, std::string_view is_writable,
+  [[nodiscard]] sql::Statement select(const sql::Database& database, std::uint64_t generation,
                                       const std::optional<shard::IndexEntry>& after, std::size_t limit,
                                       Order order = Order::of_query) const;
   // Converts the rows that such a SELECT has found.

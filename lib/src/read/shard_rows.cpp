@@ -36,7 +36,7 @@ shard::IndexEntry ShardRows::take() {
 
 void ShardRows::read() {
   auto entries = shard::with_shard(
-      shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) { return read(connection); }, purpose_);
+      shards_, shard_, shards_.deadline(), [&](const sql::Database& database) { return read(database); }, purpose_);
   ended_ = entries.size() < chunk_;
   if (!entries.empty()) {
     last_ = entries.back();
@@ -48,34 +48,34 @@ void ShardRows::read() {
 
 // If all rows have the same values, the server spends a tenth of the statement's time on their order. So if one chunk
 // is likely to hold all of them, they are read in any order and sorted here.
-std::vector<shard::IndexEntry> ShardRows::read(sql::Connection& connection) {
+std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database) {
   if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
-    return read(connection, QueryPlan::Order::of_query);
+    return read(database, QueryPlan::Order::of_query);
   }
-  auto entries = read(connection, QueryPlan::Order::any);
+  auto entries = read(database, QueryPlan::Order::any);
   if (entries.size() == chunk_) {
-    return read(connection, QueryPlan::Order::of_query);
+    return read(database, QueryPlan::Order::of_query);
   }
   std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
   return entries;
 }
 
-std::vector<shard::IndexEntry> ShardRows::read(sql::Connection& connection, QueryPlan::Order order) {
-  const sql::Statement statement = plan_.select(index_.generation, connection.is_writable(), last_, chunk_, order);
-  auto entries = select_checked(connection, statement);
+std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database, QueryPlan::Order order) {
+  const sql::Statement statement = plan_.select(database, index_.generation, last_, chunk_, order);
+  auto entries = select_checked(database, statement);
   if (first_statement_.empty()) {
     first_statement_ = statement.text();
   }
   return entries;
 }
 
-std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connection,
+std::vector<shard::IndexEntry> ShardRows::select_checked(const sql::Database& database,
                                                          const sql::Statement& statement) const {
   try {
-    const sql::Result found = select(connection, statement);
+    const sql::Result found = select(database, statement);
     const bool was_ready = !found.empty() && plan_.was_ready(found);
     if (!was_ready) {
-      check_state(connection);
+      check_state(database);
     }
     if (!was_ready && !found.empty()) {  // the index became ready meanwhile: read again
       throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
@@ -85,32 +85,33 @@ std::vector<shard::IndexEntry> ShardRows::select_checked(sql::Connection& connec
   } catch (const sql::ServerError& error) {
     // The table may be gone, or may belong to a new index with other columns.
     if (error.error_class() == sql::ErrorClass::table_gone ||
-        (error.error_class() == sql::ErrorClass::permanent && !connection.broken())) {
-      check_state(connection);
+        (error.error_class() == sql::ErrorClass::permanent && !database->broken())) {
+      check_state(database);
     }
     throw;
   }
 }
 
-sql::Result ShardRows::select(sql::Connection& connection, const sql::Statement& statement) const {
+sql::Result ShardRows::select(const sql::Database& database, const sql::Statement& statement) const {
   const Step step(steps::query_read_index_rows, shard_);
   // A statement with a place to continue from is not prepared: its text comes only once.
-  return last_ ? connection.query(statement.text()) : connection.query(statement);
+  return last_ ? database->query(statement.text()) : database->query(statement);
 }
 
 // Checks the index when no row tells its state. This comes after the rows were read: if the index is ready now, it was
 // ready then, because a drop changes the state on every shard before the first writer stops maintaining the index. And
 // if the server is writable now, no other server had replaced it then.
-void ShardRows::check_state(sql::Connection& connection) const {
+void ShardRows::check_state(const sql::Database& database) const {
   const Step step(steps::query_check_index, shard_);
-  const sql::Result found = connection.query(
-      sql::Statement("SELECT generation, state, @@global.read_only FROM looseleaf_index WHERE table_name = ")
+  const sql::Result found = database->query(
+      sql::Statement(fmt::format("SELECT generation, state, @@global.read_only FROM {} WHERE table_name = ",
+                                 database.table("looseleaf_index")))
           .add_text(index_.definition.table));
   if (found.empty()) {
-    shard::validate_locks(connection);
+    shard::validate_locks(database);
     throw dropped();
   }
-  shard::require_writable(connection, found.text(0, 2));
+  shard::require_writable(database, found.text(0, 2));
   if (found.unsigned_integer(0, 0) != index_.generation) {
     throw dropped();
   }

@@ -14,7 +14,7 @@
 #include "read/query_plan.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::read {
 
@@ -52,12 +52,12 @@ class ShardRows {
   void read();
 
  private:
-  std::vector<shard::IndexEntry> read(sql::Connection& connection);
-  std::vector<shard::IndexEntry> read(sql::Connection& connection, QueryPlan::Order order);
-  [[nodiscard]] std::vector<shard::IndexEntry> select_checked(sql::Connection& connection,
+  std::vector<shard::IndexEntry> read(const sql::Database& database);
+  std::vector<shard::IndexEntry> read(const sql::Database& database, QueryPlan::Order order);
+  [[nodiscard]] std::vector<shard::IndexEntry> select_checked(const sql::Database& database,
                                                               const sql::Statement& statement) const;
-  [[nodiscard]] sql::Result select(sql::Connection& connection, const sql::Statement& statement) const;
-  void check_state(sql::Connection& connection) const;
+  [[nodiscard]] sql::Result select(const sql::Database& database, const sql::Statement& statement) const;
+  void check_state(const sql::Database& database) const;
   [[nodiscard]] Error dropped() const;
 
   shard::Shards& shards_;

@@ -64,16 +64,16 @@ class IndexTransactions {
  private:
   bool apply_on(std::uint32_t shard, const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
     const Step step(steps::reconcile_change_index_rows, shard);
-    sql::Connection& connection = *leases_[shard];
-    open_.emplace_back(shard, std::make_unique<sql::Transaction>(connection));
+    const sql::Database& database = *leases_[shard];
+    open_.emplace_back(shard, std::make_unique<sql::Transaction>(database));
     if (const auto rows = deletes.find(shard); rows != deletes.end()) {
       for (const auto& [index, entries] : rows->second) {
-        shard::delete_entries(connection, catalog_.indexes[index].definition, entries);
+        shard::delete_entries(database, catalog_.indexes[index].definition, entries);
       }
     }
     if (const auto rows = inserts.find(shard); rows != inserts.end()) {
       for (const auto& [index, entries] : rows->second) {
-        if (!shard::insert_or_report(connection, catalog_.indexes[index].definition, entries).blocked.empty()) {
+        if (!shard::insert_or_report(database, catalog_.indexes[index].definition, entries).blocked.empty()) {
           return false;
         }
       }
@@ -89,10 +89,10 @@ class IndexTransactions {
 
 // Throws unless the locks on the fence and the entities are still held. Only then may changes to index rows be
 // committed.
-void validate(sql::Connection& entity_connection, std::uint32_t entity_shard) {
+void validate(const sql::Database& entity_database, std::uint32_t entity_shard) {
   const Step step(steps::reconcile_validate, entity_shard);
   if (!step.left_out()) {
-    shard::validate_locks(entity_connection);
+    shard::validate_locks(entity_database);
   }
 }
 
@@ -187,14 +187,14 @@ class Reconciliation {
     });
   }
 
-  [[nodiscard]] std::uint64_t lock_fence(sql::Connection& connection) const {
+  [[nodiscard]] std::uint64_t lock_fence(const sql::Database& database) const {
     const Step step(steps::reconcile_fence, entity_shard_);
-    return shard::lock_fence_shared(connection).epoch;
+    return shard::lock_fence_shared(database).epoch;
   }
 
-  [[nodiscard]] std::vector<shard::EntityRow> lock_entities(sql::Connection& connection) const {
+  [[nodiscard]] std::vector<shard::EntityRow> lock_entities(const sql::Database& database) const {
     const Step step(steps::reconcile_lock_entities, entity_shard_);
-    return shard::read_entities(connection, ids_, shard::Lock::shared);
+    return shard::read_entities(database, ids_, shard::Lock::shared);
   }
 
   [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const std::vector<shard::Lease>& leases,
@@ -277,7 +277,7 @@ class Reconciliation {
 
   // Returns false if a row blocked an insert. Then nothing was changed.
   bool repair(const shard::Catalog& catalog, const std::vector<shard::Lease>& leases,
-              sql::Connection& entity_connection, const Changes& changes) {
+              const sql::Database& entity_database, const Changes& changes) {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
       if (!step.left_out()) {
@@ -289,7 +289,7 @@ class Reconciliation {
     if (!transactions.apply(changes.deletes, changes.inserts)) {
       return false;
     }
-    validate(entity_connection, entity_shard_);
+    validate(entity_database, entity_shard_);
     transactions.commit();
     return true;
   }
@@ -347,11 +347,11 @@ std::set<Uuid> suspects_in_batch(shard::Shards& shards, std::uint32_t entity_sha
   return found;
 }
 
-std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& entity_connection,
+std::vector<Uuid> absent_entities(std::uint32_t entity_shard, const sql::Database& entity_database,
                                   std::span<const Uuid> ids) {
   const Step step(steps::sweep_look, entity_shard);
   std::vector<Uuid> absent(ids.begin(), ids.end());
-  for (const auto& row : shard::read_entities(entity_connection, ids, shard::Lock::none)) {
+  for (const auto& row : shard::read_entities(entity_database, ids, shard::Lock::none)) {
     std::erase(absent, row.id);
   }
   return absent;
@@ -360,10 +360,10 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, sql::Connection& e
 // Returns the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair it deletes
 // the rows that it returns. If there are more than fit into one round, it sets `more`.
 std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<shard::Lease>& leases,
-                                    std::uint32_t entity_shard, sql::Connection& entity_connection,
+                                    std::uint32_t entity_shard, const sql::Database& entity_database,
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
-  const std::vector<Uuid> absent = absent_entities(entity_shard, entity_connection, ids);
-  const shard::Catalog catalog = shard::load_catalog(entity_connection);
+  const std::vector<Uuid> absent = absent_entities(entity_shard, entity_database, ids);
+  const shard::Catalog catalog = shard::load_catalog(entity_database);
   const bool repairs = mode == ReconcileMode::repair;
   const std::vector<shard::PlacedRow> rows =
       shard::read_rows(shards, leases, catalog, absent, repairs ? max_orphans + 1 : shard::no_limit);
@@ -377,7 +377,7 @@ std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<sha
   if (repairs && !deletes.empty()) {
     IndexTransactions transactions(shards, leases, catalog);
     static_cast<void>(transactions.apply(deletes, {}));  // without inserts no row can block
-    validate(entity_connection, entity_shard);
+    validate(entity_database, entity_shard);
     transactions.commit();
   }
   return orphans;
@@ -401,8 +401,8 @@ std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard,
       };
       std::vector<Difference> round;
       bool more = false;
-      const auto sweep_some = [&](sql::Connection& connection, const shard::Fence&) {
-        round = sweep_batch(shards, leases, entity_shard, connection, batch, mode, more);
+      const auto sweep_some = [&](const sql::Database& database, const shard::Fence&) {
+        round = sweep_batch(shards, leases, entity_shard, database, batch, mode, more);
       };
       shard::with_fence_exclusive(shards, entity_shard, round_deadline, sweep_some, connect_again);
       std::move(round.begin(), round.end(), std::back_inserter(orphans));

@@ -14,11 +14,11 @@ void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, b
   // Reads the index on `updated` in pages, in descending order. It ends in the primary key, added_id.
   shard::StampPlace below = {until, 0};
   while (true) {
-    const sql::Result rows = shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
-      return connection.query(
-          fmt::format("SELECT id, updated, added_id FROM entities WHERE updated >= {} AND {} "
+    const sql::Result rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      return database->query(
+          fmt::format("SELECT id, updated, added_id FROM {} WHERE updated >= {} AND {} "
                       "ORDER BY updated DESC, added_id DESC LIMIT {}",
-                      sql::stamp_literal(from), shard::earlier_than(below), batch_size));
+                      database.table("entities"), sql::stamp_literal(from), shard::earlier_than(below), batch_size));
     });
     if (rows.empty()) {
       return;

@@ -52,15 +52,15 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
 }
 
 std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard, const Uuid& id) {
-  return shard::with_shard(shards, shard, shards.deadline(), [&](sql::Connection& connection) {
-    auto rows = shard::read_entities(connection, std::span(&id, 1), shard::Lock::none);
+  return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    auto rows = shard::read_entities(database, std::span(&id, 1), shard::Lock::none);
     return rows.empty() ? std::nullopt : std::move(rows.front().body);
   });
 }
 
 void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem) {
-  job_.expect(shard_, shard::with_shard(shards_, shard_, shards_.deadline(), [](sql::Connection& connection) {
-                return shard::estimate_rows(connection, "entities");
+  job_.expect(shard_, shard::with_shard(shards_, shard_, shards_.deadline(), [](const sql::Database& database) {
+                return shard::estimate_rows(database, "entities");
               }));
   std::size_t chunk = smallest_chunk, got = 0;
   while (true) {
@@ -102,15 +102,15 @@ void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_e
 
 std::optional<std::vector<shard::EntityRow>> EntityScan::read_chunk(std::size_t chunk) {
   return shard::with_shard(shards_, shard_, shards_.deadline(),
-                           [&](sql::Connection& connection) -> std::optional<std::vector<shard::EntityRow>> {
-                             auto rows = shard::read_added(connection, position_, position_ + chunk, small_body);
+                           [&](const sql::Database& database) -> std::optional<std::vector<shard::EntityRow>> {
+                             auto rows = shard::read_added(database, position_, position_ + chunk, small_body);
                              if (rows.empty()) {
-                               const auto next = shard::next_added(connection, position_);
+                               const auto next = shard::next_added(database, position_);
                                if (!next) {
                                  return std::nullopt;
                                }
                                position_ = *next - 1;
-                               rows = shard::read_added(connection, position_, position_ + chunk, small_body);
+                               rows = shard::read_added(database, position_, position_ + chunk, small_body);
                              }
                              position_ += chunk;
                              return rows;
@@ -122,9 +122,9 @@ std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
   std::vector<Finding> findings;
   for (std::size_t from = 0; from < ids.size(); from += at_once) {
     const std::span part = std::span(ids).subspan(from, std::min(at_once, ids.size() - from));
-    const auto rows = shard::with_shard(shards_, shard_, shards_.deadline(), [&](sql::Connection& connection) {
-      sql::Transaction transaction(connection);
-      auto locked = shard::read_entities(connection, part, shard::Lock::shared);
+    const auto rows = shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
+      sql::Transaction transaction(database);
+      auto locked = shard::read_entities(database, part, shard::Lock::shared);
       transaction.roll_back();
       return locked;
     });

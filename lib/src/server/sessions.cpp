@@ -39,6 +39,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     shard_ = other.shard_;
     purpose_ = other.purpose_;
     connection_ = std::move(other.connection_);
+    database_ = std::move(other.database_);
     keep_ = other.keep_;
     pool_generation_ = other.pool_generation_;
   }
@@ -65,7 +66,7 @@ void Lease::give_back() noexcept {
   connection_.reset();
 }
 
-Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, std::string first_query,
+Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
                    Check check, OnNoDatabase on_no_database)
     : cluster_(cluster),
       options_(options),
@@ -143,7 +144,7 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
   auto& [pool, health] = shards_.at(shard);
   const std::uint64_t generation = pool.generation();
   if (auto connection = pool.take(purpose)) {
-    return {this, shard, purpose, std::move(connection), true, generation};
+    return {this, shard, purpose, std::move(connection), cluster_.shards[shard].database, true, generation};
   }
   if (const auto refusal = health.refusal()) {
     throw sql::ServerError(*refusal);
@@ -151,11 +152,11 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
   return on_shard(cluster_, shard, [&, &known = health]() -> Lease {
     try {
       const auto time = left.value_or(options_.timeout);
-      auto connection = connector_.open(shard, purpose, true, time, first_query_);
+      auto connection = connector_.open(shard, purpose, true, time, first_query_(shard));
       check_(shard, connection->take_first_rows());
       known.answered();
       const bool keep = time >= connector_.longest_statement(purpose);
-      return {this, shard, purpose, std::move(connection), keep, generation};
+      return {this, shard, purpose, std::move(connection), cluster_.shards[shard].database, keep, generation};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         on_no_database_(shard);

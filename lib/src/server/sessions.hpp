@@ -19,6 +19,7 @@
 #include "server/health.hpp"
 #include "server/pool.hpp"
 #include "sql/connection.hpp"
+#include "sql/database.hpp"
 #include "sql/retry.hpp"
 
 namespace looseleaf::server {
@@ -29,19 +30,20 @@ class Sessions;
 class Lease {
  public:
   // `pool_generation` is the generation of the shard's pool before the connection was taken.
-  Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection, bool keep,
-        std::uint64_t pool_generation)
+  Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
+        std::string database, bool keep, std::uint64_t pool_generation)
       : owner_(owner),
         shard_(shard),
         purpose_(purpose),
         connection_(std::move(connection)),
+        database_(*connection_, std::move(database)),
         keep_(keep),
         pool_generation_(pool_generation) {}
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
 
-  sql::Connection& operator*() const { return *connection_; }
+  const sql::Database& operator*() const { return database_; }
   sql::Connection* operator->() const { return connection_.get(); }
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
   // Closes the connection now instead of returning it to the pool.
@@ -54,6 +56,7 @@ class Lease {
   std::uint32_t shard_;
   Purpose purpose_;
   std::unique_ptr<sql::Connection> connection_;
+  sql::Database database_;  // of the shard, on this connection
   bool keep_;
   std::uint64_t pool_generation_;
 };
@@ -64,11 +67,13 @@ class Sessions {
   // Called with each new connection before its first loan, and with the rows of the first query. It throws to refuse
   // the connection.
   using Check = std::function<void(std::uint32_t shard, const sql::NamedTexts& first_rows)>;
+  // Returns the first query of a session for this shard; see sql::ConnectOptions.
+  using FirstQuery = std::function<std::string(std::uint32_t shard)>;
   // Called when a shard's server has no such database. It may throw a better error than the server's.
   using OnNoDatabase = std::function<void(std::uint32_t shard)>;
 
-  // `cluster`, `options` and `warnings` outlive it. For `first_query` see sql::ConnectOptions.
-  Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, std::string first_query,
+  // `cluster`, `options` and `warnings` outlive it.
+  Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
            Check check, OnNoDatabase on_no_database);
 
   // Returns a checked connection. Retries until the deadline. Once a whole timeout of retries has failed, it tries this
@@ -113,7 +118,7 @@ class Sessions {
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
-  const std::string first_query_;
+  const FirstQuery first_query_;
   const Check check_;
   const OnNoDatabase on_no_database_;
   Connector connector_;

@@ -63,8 +63,9 @@ std::uint64_t parse_number(std::string_view text) {
   return number;
 }
 
-void draw_epoch(sql::Connection& connection) {
-  connection.execute(fmt::format("UPDATE looseleaf_shard SET epoch = {} WHERE only_row = 1", base::random_u64()));
+void draw_epoch(const sql::Database& database) {
+  database->execute(fmt::format("UPDATE {} SET epoch = {} WHERE only_row = 1", database.table("looseleaf_shard"),
+                                base::random_u64()));
 }
 
 }  // namespace
@@ -89,12 +90,12 @@ const CatalogIndex* Catalog::find(const std::string& table) const {
 }
 
 // The casts make the columns of all parts of a UNION compatible.
-std::string head_query() {
+std::string head_query(const std::string& database) {
   return fmt::format(
       "SELECT '{}', CAST(CONCAT_WS('|', HEX(cluster_id), shard, shard_count, format, epoch) AS BINARY) "
-      "FROM looseleaf_shard WHERE only_row = 1 UNION ALL "
-      "SELECT '{}', CAST(CONCAT_WS('|', generation, state, since, definition) AS BINARY) FROM looseleaf_index",
-      shard_name, index_name);
+      "FROM {} WHERE only_row = 1 UNION ALL "
+      "SELECT '{}', CAST(CONCAT_WS('|', generation, state, since, definition) AS BINARY) FROM {}",
+      shard_name, sql::qualified(database, shard_name), index_name, sql::qualified(database, index_name));
 }
 
 std::optional<Head> parse_head(const sql::NamedTexts& rows) {
@@ -130,50 +131,56 @@ Catalog parse_catalog(const Head& head) {
   return catalog;
 }
 
-Catalog load_catalog(sql::Connection& connection) {
-  const auto head = parse_head(sql::to_named_texts(connection.query(head_query())));
+Head load_head(const sql::Database& database) {
+  auto head = parse_head(sql::to_named_texts(database->query(head_query(database.name()))));
   if (!head) {
     throw NotInitialised();
   }
-  return parse_catalog(*head);
+  return *std::move(head);
 }
 
-void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
+Catalog load_catalog(const sql::Database& database) {
+  return parse_catalog(load_head(database));
+}
+
+void add_index(const sql::Database& database, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state) {
-  connection.execute(
-      fmt::format("INSERT INTO looseleaf_index (table_name, generation, state, fingerprint, definition, since) "
+  database->execute(
+      fmt::format("INSERT INTO {} (table_name, generation, state, fingerprint, definition, since) "
                   "VALUES ({}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE table_name = table_name",
-                  sql::text_literal(definition.table), generation, sql::text_literal(to_string(state)),
-                  sql::text_literal(definition.fingerprint()), sql::text_literal(definition.canonical_json())));
-  draw_epoch(connection);
+                  database.table("looseleaf_index"), sql::text_literal(definition.table), generation,
+                  sql::text_literal(to_string(state)), sql::text_literal(definition.fingerprint()),
+                  sql::text_literal(definition.canonical_json())));
+  draw_epoch(database);
 }
 
-bool set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
+bool set_index_state(const sql::Database& database, const std::string& table, std::uint64_t generation,
                      const std::vector<IndexState>& from, IndexState to) {
-  const sql::Result found = connection.query(
-      fmt::format("SELECT state FROM looseleaf_index WHERE table_name = {} AND generation = {} FOR UPDATE",
-                  sql::text_literal(table), generation));
+  const sql::Result found =
+      database->query(fmt::format("SELECT state FROM {} WHERE table_name = {} AND generation = {} FOR UPDATE",
+                                  database.table("looseleaf_index"), sql::text_literal(table), generation));
   if (found.empty()) {
     return false;
   }
   const IndexState state = parse_index_state(found.text(0, 0));
   if (state == to) {
-    draw_epoch(connection);
+    draw_epoch(database);
     return true;
   }
   if (std::find(from.begin(), from.end(), state) == from.end()) {
     return false;
   }
-  connection.execute(fmt::format("UPDATE looseleaf_index SET state = {}, since = NOW(6) WHERE table_name = {}",
-                                 sql::text_literal(to_string(to)), sql::text_literal(table)));
-  draw_epoch(connection);
+  database->execute(fmt::format("UPDATE {} SET state = {}, since = NOW(6) WHERE table_name = {}",
+                                database.table("looseleaf_index"), sql::text_literal(to_string(to)),
+                                sql::text_literal(table)));
+  draw_epoch(database);
   return true;
 }
 
-void remove_index(sql::Connection& connection, const std::string& table, std::uint64_t generation) {
-  connection.execute(fmt::format("DELETE FROM looseleaf_index WHERE table_name = {} AND generation = {}",
-                                 sql::text_literal(table), generation));
-  draw_epoch(connection);
+void remove_index(const sql::Database& database, const std::string& table, std::uint64_t generation) {
+  database->execute(fmt::format("DELETE FROM {} WHERE table_name = {} AND generation = {}",
+                                database.table("looseleaf_index"), sql::text_literal(table), generation));
+  draw_epoch(database);
 }
 
 }  // namespace shard

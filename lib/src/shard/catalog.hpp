@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -33,8 +33,8 @@ struct Catalog {
 
 // What a shard says of itself: whose shard it is, and its catalog, from one snapshot.
 //
-// Returns the SELECT. It is a part of the first query of each session; see sql::ConnectOptions.
-[[nodiscard]] std::string head_query();
+// Returns the SELECT for a shard's database. It is the first query of each session; see sql::ConnectOptions.
+[[nodiscard]] std::string head_query(const std::string& database);
 struct Head {
   Uuid cluster_id;
   std::uint64_t shard = 0, shard_count = 0, format = 0, epoch = 0;
@@ -45,18 +45,20 @@ struct Head {
 // Throws Error(corrupt) if an index cannot be read.
 [[nodiscard]] Catalog parse_catalog(const Head& head);
 
-[[nodiscard]] Catalog load_catalog(sql::Connection& connection);
+// Throws NotInitialised.
+[[nodiscard]] Head load_head(const sql::Database& database);
+[[nodiscard]] Catalog load_catalog(const sql::Database& database);
 
 // Changes of the catalog. The caller must hold the fence exclusively, and may repeat each change. Every call draws a
 // new epoch, even if the change was already made. The earlier commit may not be on disk yet, and a commit that changes
 // nothing would not wait for it.
-void add_index(sql::Connection& connection, const IndexDefinition& definition, std::uint64_t generation,
+void add_index(const sql::Database& database, const IndexDefinition& definition, std::uint64_t generation,
                IndexState state);
 // Moves an index from one of the states `from` to the state `to`. Returns false, and changes nothing, if the index is
 // in none of these states and not already in `to`, has another generation, or is absent.
-[[nodiscard]] bool set_index_state(sql::Connection& connection, const std::string& table, std::uint64_t generation,
+[[nodiscard]] bool set_index_state(const sql::Database& database, const std::string& table, std::uint64_t generation,
                                    const std::vector<IndexState>& from, IndexState to);
-void remove_index(sql::Connection& connection, const std::string& table, std::uint64_t generation);
+void remove_index(const sql::Database& database, const std::string& table, std::uint64_t generation);
 
 // Throws Error(corrupt) for an unknown word.
 [[nodiscard]] IndexState parse_index_state(const std::string& text);

@@ -23,8 +23,8 @@ void CatalogCache::offer(std::uint32_t shard, const Head& head) {
   }
 }
 
-std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, sql::Connection& connection) {
-  auto catalog = std::make_shared<const Catalog>(load_catalog(connection));
+std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, const sql::Database& database) {
+  auto catalog = std::make_shared<const Catalog>(load_catalog(database));
   const std::lock_guard lock(mutex_);
   catalogs_.at(shard) = catalog;
   return catalog;

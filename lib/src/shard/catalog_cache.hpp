@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shard/catalog.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -22,7 +22,7 @@ class CatalogCache {
   // read is left to reload(), which reports it to an operation that needs it.
   void offer(std::uint32_t shard, const Head& head);
   // Loads the catalog again. `connection` must lead to the shard.
-  std::shared_ptr<const Catalog> reload(std::uint32_t shard, sql::Connection& connection);
+  std::shared_ptr<const Catalog> reload(std::uint32_t shard, const sql::Database& database);
 
  private:
   mutable std::mutex mutex_;

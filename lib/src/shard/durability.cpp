@@ -10,14 +10,15 @@
 
 namespace looseleaf::shard {
 
-void make_durable(sql::Connection& connection, std::uint32_t shard) {
+void make_durable(const sql::Database& database, std::uint32_t shard) {
   const std::string key = fmt::format("{:016x}", base::random_u64());
-  sql::Transaction transaction(connection);
-  connection.execute(
-      fmt::format("INSERT INTO looseleaf_progress (job, table_name, generation, token, holder, since, heartbeat) "
+  const std::string progress = database.table("looseleaf_progress");
+  sql::Transaction transaction(database);
+  database->execute(
+      fmt::format("INSERT INTO {} (job, table_name, generation, token, holder, since, heartbeat) "
                   "VALUES ('flush', '{}', 0, 0, '', NOW(6), NOW(6))",
-                  key));
-  connection.execute(fmt::format("DELETE FROM looseleaf_progress WHERE job = 'flush' AND table_name = '{}'", key));
+                  progress, key));
+  database->execute(fmt::format("DELETE FROM {} WHERE job = 'flush' AND table_name = '{}'", progress, key));
   const Step step(steps::durable_commit, shard);
   transaction.commit();
 }
@@ -33,7 +34,8 @@ void CrashDetector::keep_alive() {
   constexpr auto often_enough = std::chrono::seconds(10);  // often enough for a wait_timeout of 30 s
   if (std::chrono::steady_clock::now() - kept_alive_ >= often_enough) {
     kept_alive_ = std::chrono::steady_clock::now();
-    lost_ = !on_each([](sql::Connection& session, std::uint32_t) { static_cast<void>(session.query("SELECT 1")); });
+    lost_ =
+        !on_each([](const sql::Database& database, std::uint32_t) { static_cast<void>(database->query("SELECT 1")); });
   }
 }
 
@@ -41,7 +43,7 @@ bool CrashDetector::make_durable() {
   return on_each(shard::make_durable);
 }
 
-bool CrashDetector::on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work) {
+bool CrashDetector::on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work) {
   try {
     for (std::uint32_t shard = 0; !lost_ && shard < sessions_.size(); ++shard) {
       work(*sessions_[shard], shard);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shard/shards.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -15,7 +15,7 @@ namespace looseleaf::shard {
 // locking a row proves that: a server shows a commit and releases its locks before it writes the log. If the server
 // dies in between, the commit never happened. Do not call this in a transaction. `shard` is the connection's shard; it
 // names the step.
-void make_durable(sql::Connection& connection, std::uint32_t shard);
+void make_durable(const sql::Database& database, std::uint32_t shard);
 
 // For a caller that reads from all shards for a long time, over any connections, and then relies on the result. It
 // holds a session on each shard: as long as that session lives, its server has not died.
@@ -31,7 +31,7 @@ class CrashDetector {
   [[nodiscard]] bool make_durable();
 
  private:
-  bool on_each(const std::function<void(sql::Connection&, std::uint32_t shard)>& work);
+  bool on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work);
 
   std::vector<Lease> sessions_;  // one for each shard
   bool lost_ = false;

@@ -56,20 +56,19 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, boo
 // Selects ids, which are absent if the server is read-only, and bodies. Every cell of a result costs time. A statement
 // for few ids has a power of two of placeholders, and the last id fills the rest, so that only few different statements
 // exist.
-sql::Result select_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+sql::Result select_bodies(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
-  const std::string select =
-      fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM entities WHERE id IN (",
-                  connection.is_writable(), max_size + 1);
+  const std::string select = fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM {} WHERE id IN (",
+                                         database->is_writable(), max_size + 1, database.table("entities"));
   if (ids.size() > few || max_size > small) {
-    return connection.query(select + id_list(ids) + ")");
+    return database->query(select + id_list(ids) + ")");
   }
   sql::Statement statement(select);
   for (std::size_t i = 0; i < std::bit_ceil(ids.size()); ++i) {
     statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(ids[std::min(i, ids.size() - 1)]));
   }
-  return connection.query(statement.add(")"));
+  return database->query(statement.add(")"));
 }
 
 // Formats the id, stamp and body of rows as SQL. It caches the stamp's text, because rows that are written together
@@ -111,30 +110,30 @@ std::size_t statement_size(std::size_t body_size) {
   return 2 * body_size + row_overhead;
 }
 
-std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock) {
+std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock) {
   // ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
   const char* suffix = lock == Lock::none     ? " ORDER BY id"
                        : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
                                               : " ORDER BY id FOR UPDATE";
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
-    append_rows(rows, connection.query("SELECT added_id, id, updated, body FROM entities WHERE id IN (" +
-                                       id_list(some) + ")" + suffix));
+    append_rows(rows, database->query("SELECT added_id, id, updated, body FROM " + database.table("entities") +
+                                      " WHERE id IN (" + id_list(some) + ")" + suffix));
   });
   return rows;
 }
 
-std::vector<EntityRow> read_bodies(sql::Connection& connection, std::span<const Uuid> ids, std::uint64_t max_size) {
+std::vector<EntityRow> read_bodies(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
   if (ids.empty()) {
     return {};
   }
-  sql::Result result = select_bodies(connection, ids, max_size);
+  sql::Result result = select_bodies(database, ids, max_size);
   if (result.empty()) {
-    validate_locks(connection);
+    validate_locks(database);
     return {};
   }
   if (!result.cell(0, 0)) {
-    require_writable(connection, "ON");
+    require_writable(database, "ON");
   }
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
@@ -151,8 +150,9 @@ std::vector<EntityRow> read_bodies(sql::Connection& connection, std::span<const 
   return bodies;
 }
 
-void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
-  MultiRow statement(connection, "INSERT INTO entities (id, updated, body) VALUES ", "");
+void insert_entities(const sql::Database& database, std::span<const EntityRow> rows) {
+  const std::string insert = fmt::format("INSERT INTO {} (id, updated, body) VALUES ", database.table("entities"));
+  MultiRow statement(database, insert, "");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
     statement.add([&](std::string& out) { literals.append(out, row); });
@@ -160,10 +160,11 @@ void insert_entities(sql::Connection& connection, std::span<const EntityRow> row
   statement.finish();
 }
 
-void update_entities(sql::Connection& connection, std::span<const EntityRow> rows) {
+void update_entities(const sql::Database& database, std::span<const EntityRow> rows) {
   // One multi-row statement. Every row exists and is locked, so the duplicate clause always applies, by primary key.
-  MultiRow statement(connection, "INSERT INTO entities (added_id, id, updated, body) VALUES ",
-                     " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
+  const std::string insert =
+      fmt::format("INSERT INTO {} (added_id, id, updated, body) VALUES ", database.table("entities"));
+  MultiRow statement(database, insert, " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
     statement.add([&](std::string& out) {
@@ -174,12 +175,12 @@ void update_entities(sql::Connection& connection, std::span<const EntityRow> row
   statement.finish();
 }
 
-std::vector<EntityRow> lock_entities(sql::Connection& connection, std::span<const Uuid> ids) {
+std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     const sql::Result result =
-        connection.query("SELECT added_id, id, updated, LENGTH(body) FROM entities WHERE id IN (" + id_list(some) +
-                         ") ORDER BY id FOR UPDATE");
+        database->query("SELECT added_id, id, updated, LENGTH(body) FROM " + database.table("entities") +
+                        " WHERE id IN (" + id_list(some) + ") ORDER BY id FOR UPDATE");
     for (std::size_t i = 0; i < result.size(); ++i) {
       EntityRow& row = rows.emplace_back(EntityRow{.id = require_uuid(result.text(i, 1)),
                                                    .added_id = result.unsigned_integer(i, 0),
@@ -192,31 +193,31 @@ std::vector<EntityRow> lock_entities(sql::Connection& connection, std::span<cons
   return rows;
 }
 
-std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
+std::vector<EntityRow> read_before(const sql::Database& database, std::uint64_t added_id, std::size_t limit,
                                    std::uint64_t max_size) {
-  return to_bodies(connection.query(fmt::format(
-                       "SELECT id, {}, added_id FROM entities WHERE added_id < {} ORDER BY added_id DESC LIMIT {}",
-                       small_body_column(max_size), added_id, limit)),
-                   max_size, true);
+  return to_bodies(
+      database->query(fmt::format("SELECT id, {}, added_id FROM {} WHERE added_id < {} ORDER BY added_id DESC LIMIT {}",
+                                  small_body_column(max_size), database.table("entities"), added_id, limit)),
+      max_size, true);
 }
 
-std::vector<EntityRow> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+std::vector<EntityRow> read_added(const sql::Database& database, std::uint64_t above, std::uint64_t until,
                                   std::uint64_t max_size) {
-  return to_bodies(connection.query(fmt::format(
-                       "SELECT id, {} FROM entities WHERE added_id > {} AND added_id <= {} ORDER BY added_id",
-                       small_body_column(max_size), above, until)),
-                   max_size, false);
+  return to_bodies(
+      database->query(fmt::format("SELECT id, {} FROM {} WHERE added_id > {} AND added_id <= {} ORDER BY added_id",
+                                  small_body_column(max_size), database.table("entities"), above, until)),
+      max_size, false);
 }
 
-std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above) {
-  const sql::Result found =
-      connection.query(fmt::format("SELECT MIN(added_id) FROM entities WHERE added_id > {}", above));
+std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint64_t above) {
+  const sql::Result found = database->query(
+      fmt::format("SELECT MIN(added_id) FROM {} WHERE added_id > {}", database.table("entities"), above));
   return found.cell(0, 0) ? std::optional(found.unsigned_integer(0, 0)) : std::nullopt;
 }
 
-std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range) {
-  const sql::Result result =
-      connection.query("SELECT id FROM entities FORCE INDEX (id)" + where_in("id", range) + " ORDER BY id");
+std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range) {
+  const sql::Result result = database->query("SELECT id FROM " + database.table("entities") + " FORCE INDEX (id)" +
+                                             where_in("id", range) + " ORDER BY id");
   std::vector<Uuid> ids;
   ids.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -225,13 +226,14 @@ std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range) {
   return ids;
 }
 
-std::uint64_t count_ids(sql::Connection& connection, const IdRange& range) {
-  return connection.query("SELECT COUNT(*) FROM entities FORCE INDEX (id)" + where_in("id", range))
+std::uint64_t count_ids(const sql::Database& database, const IdRange& range) {
+  return database
+      ->query("SELECT COUNT(*) FROM " + database.table("entities") + " FORCE INDEX (id)" + where_in("id", range))
       .unsigned_integer(0, 0);
 }
 
-std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip) {
-  return nth_id(connection, "entities", "id", range, skip);
+std::optional<Uuid> id_after(const sql::Database& database, const IdRange& range, std::size_t skip) {
+  return nth_id(database, "entities", "id", range, skip);
 }
 
 }  // namespace looseleaf::shard

@@ -10,7 +10,7 @@
 
 #include "base/stamp.hpp"
 #include "shard/statements.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -41,43 +41,43 @@ enum class Lock { none, shared, exclusive };
 
 // Returns the existing rows among sorted ids, in id order, with all columns. Locking reads lock the rows in that order.
 // More than max_ids ids need several statements.
-[[nodiscard]] std::vector<EntityRow> read_entities(sql::Connection& connection, std::span<const Uuid> ids, Lock lock);
+[[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
 
 // Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids, in no order. A body of more
 // than `max_size` bytes is not read, and its body_size is max_size + 1. This is a plain read from a server that was not
 // read-only at the time.
-[[nodiscard]] std::vector<EntityRow> read_bodies(sql::Connection& connection, std::span<const Uuid> ids,
+[[nodiscard]] std::vector<EntityRow> read_bodies(const sql::Database& database, std::span<const Uuid> ids,
                                                  std::uint64_t max_size);
 
 // Like read_entities, but without bodies and with exclusive locks.
-[[nodiscard]] std::vector<EntityRow> lock_entities(sql::Connection& connection, std::span<const Uuid> ids);
+[[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);
 
 // Inserts new ids with plain INSERTs in multi-row statements. Throws ServerError(duplicate_key) if another writer has
 // inserted one of the ids first.
-void insert_entities(sql::Connection& connection, std::span<const EntityRow> rows);
+void insert_entities(const sql::Database& database, std::span<const EntityRow> rows);
 
 // Overwrites the stamps and bodies of rows that this transaction has locked exclusively. `added_id` must be that of the
 // existing row.
-void update_entities(sql::Connection& connection, std::span<const EntityRow> rows);
+void update_entities(const sql::Database& database, std::span<const EntityRow> rows);
 
 // Plain reads of ids and bodies, tombstones included. They leave out large bodies as read_bodies() does.
 //
 // read_before() returns up to `limit` rows below `added_id`, newest first, with their added_ids.
-[[nodiscard]] std::vector<EntityRow> read_before(sql::Connection& connection, std::uint64_t added_id, std::size_t limit,
-                                                 std::uint64_t max_size);
+[[nodiscard]] std::vector<EntityRow> read_before(const sql::Database& database, std::uint64_t added_id,
+                                                 std::size_t limit, std::uint64_t max_size);
 // Returns the rows whose added_id is in (above, until], in that order.
-[[nodiscard]] std::vector<EntityRow> read_added(sql::Connection& connection, std::uint64_t above, std::uint64_t until,
+[[nodiscard]] std::vector<EntityRow> read_added(const sql::Database& database, std::uint64_t above, std::uint64_t until,
                                                 std::uint64_t max_size);
 
 // Returns the smallest added_id above the given one. It is absent if there is none.
-[[nodiscard]] std::optional<std::uint64_t> next_added(sql::Connection& connection, std::uint64_t above);
+[[nodiscard]] std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint64_t above);
 
 // Returns the ids of the rows in a range, in order.
-[[nodiscard]] std::vector<Uuid> read_ids(sql::Connection& connection, const IdRange& range);
-[[nodiscard]] std::uint64_t count_ids(sql::Connection& connection, const IdRange& range);
+[[nodiscard]] std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range);
+[[nodiscard]] std::uint64_t count_ids(const sql::Database& database, const IdRange& range);
 
 // See nth_id().
-[[nodiscard]] std::optional<Uuid> id_after(sql::Connection& connection, const IdRange& range, std::size_t skip);
+[[nodiscard]] std::optional<Uuid> id_after(const sql::Database& database, const IdRange& range, std::size_t skip);
 
 // Returns the maximum size in bytes of one row's INSERT, for comparison with max_allowed_packet.
 [[nodiscard]] std::size_t statement_size(std::size_t body_size);

@@ -17,36 +17,36 @@
 namespace looseleaf::shard {
 namespace {
 
-constexpr const char* select_fence =
-    "SELECT epoch, NOW(6), clock_floor, @@global.read_only FROM looseleaf_shard WHERE only_row = 1 ";
 constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
 
-Fence read_fence(sql::Connection& connection, const char* lock) {
-  const sql::Result row = connection.query(sql::Statement(select_fence).add(lock));
+Fence read_fence(const sql::Database& database, const char* lock) {
+  const sql::Result row = database->query(
+      sql::Statement(fmt::format("SELECT epoch, NOW(6), clock_floor, @@global.read_only FROM {} WHERE only_row = 1 {}",
+                                 database.table("looseleaf_shard"), lock)));
   if (row.empty()) {
     throw NotInitialised();
   }
-  require_writable(connection, row.text(0, 3));
+  require_writable(database, row.text(0, 3));
   return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
 }
 
 // Makes one attempt: locks the fence in its own transaction, runs `work` and commits. Returns false if the fence was
 // not free. One transaction never contains two attempts: with innodb_rollback_on_timeout, a lock wait timeout ends the
 // transaction, and the next lock would last only for its own statement.
-bool try_exclusive(sql::Connection& connection, std::uint32_t shard, const char* lock,
-                   const std::function<void(sql::Connection&, const Fence&)>& work) {
-  sql::Transaction transaction(connection);
+bool try_exclusive(const sql::Database& database, std::uint32_t shard, const char* lock,
+                   const std::function<void(const sql::Database&, const Fence&)>& work) {
+  sql::Transaction transaction(database);
   std::optional<Fence> fence;
   try {
-    fence = read_fence(connection, lock);
+    fence = read_fence(database, lock);
   } catch (const sql::ServerError& error) {
     if (error.error_class() != sql::ErrorClass::conflict) {
       throw;
     }
     return false;
   }
-  work(connection, *fence);
+  work(database, *fence);
   const Step step(steps::fence_commit, shard);
   transaction.commit();
   return true;
@@ -55,47 +55,47 @@ bool try_exclusive(sql::Connection& connection, std::uint32_t shard, const char*
 // Shortens the lock wait timeout as long as this object lives.
 class ShortWait {
  public:
-  explicit ShortWait(sql::Connection& connection) : connection_(connection) {
-    connection_.execute("SET SESSION innodb_lock_wait_timeout = 1");
+  explicit ShortWait(const sql::Database& database) : database_(database) {
+    database_->execute("SET SESSION innodb_lock_wait_timeout = 1");
   }
   ~ShortWait() {
     try {
-      if (!connection_.broken()) {
-        connection_.execute("SET SESSION innodb_lock_wait_timeout = 2");
+      if (!database_->broken()) {
+        database_->execute("SET SESSION innodb_lock_wait_timeout = 2");
       }
     } catch (const Error&) {
-      connection_.mark_broken();
+      database_->mark_broken();
     }
   }
   ShortWait(const ShortWait&) = delete;
   ShortWait& operator=(const ShortWait&) = delete;
 
  private:
-  sql::Connection& connection_;
+  const sql::Database& database_;
 };
 
 // Tries first without waiting, because a waiting exclusive request blocks every new shared one. Then waits for at most
 // 1 s. Returns false if it could not lock the fence.
-bool work_exclusively(sql::Connection& connection, std::uint32_t shard,
-                      const std::function<void(sql::Connection&, const Fence&)>& work) {
+bool work_exclusively(const sql::Database& database, std::uint32_t shard,
+                      const std::function<void(const sql::Database&, const Fence&)>& work) {
   for (int i = 0; i < polite_tries; ++i) {
-    if (try_exclusive(connection, shard, "FOR UPDATE NOWAIT", work)) {
+    if (try_exclusive(database, shard, "FOR UPDATE NOWAIT", work)) {
       return true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1 + base::random_u64() % max_jitter_ms));
   }
-  const ShortWait short_wait(connection);
-  return try_exclusive(connection, shard, "FOR UPDATE", work);
+  const ShortWait short_wait(database);
+  return try_exclusive(database, shard, "FOR UPDATE", work);
 }
 
 }  // namespace
 
-Fence lock_fence_shared(sql::Connection& connection) {
-  return read_fence(connection, "LOCK IN SHARE MODE");
+Fence lock_fence_shared(const sql::Database& database) {
+  return read_fence(database, "LOCK IN SHARE MODE");
 }
 
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
-                          const std::function<void(sql::Connection&, const Fence&)>& work,
+                          const std::function<void(const sql::Database&, const Fence&)>& work,
                           const std::function<void()>& prepare) {
   on_shard(shards, shard, [&] {
     sql::with_retries(deadline, [&] {
@@ -112,31 +112,32 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
 base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
   const Step step(steps::barrier_take, shard);
   base::Stamp barrier;
-  with_fence_exclusive(shards, shard, deadline, [&](sql::Connection& connection, const Fence&) {
+  with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence&) {
     // The barrier must also exceed stamps that were written while the clock was ahead. Otherwise those rows would not
     // be below any barrier until the clock reached their stamps.
-    const auto latest = connection.query("SELECT MAX(updated) + INTERVAL 1 MICROSECOND FROM entities").cell(0, 0);
-    connection.execute(
-        fmt::format("UPDATE looseleaf_shard SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND{}) "
+    const std::string fence = database.table("looseleaf_shard");
+    const auto latest =
+        database->query("SELECT MAX(updated) + INTERVAL 1 MICROSECOND FROM " + database.table("entities")).cell(0, 0);
+    database->execute(
+        fmt::format("UPDATE {} SET clock_floor = GREATEST(NOW(6), clock_floor + INTERVAL 1 MICROSECOND{}) "
                     "WHERE only_row = 1",
-                    latest ? ", " + sql::stamp_literal(base::parse_stamp(*latest)) : std::string()));
-    barrier =
-        base::parse_stamp(connection.query("SELECT clock_floor FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
+                    fence, latest ? ", " + sql::stamp_literal(base::parse_stamp(*latest)) : std::string()));
+    barrier = base::parse_stamp(database->query("SELECT clock_floor FROM " + fence + " WHERE only_row = 1").text(0, 0));
   });
   return barrier;
 }
 
-void require_writable(sql::Connection& connection, const std::string& read_only) {
+void require_writable(const sql::Database& database, const std::string& read_only) {
   if (read_only != "0" && read_only != "OFF") {
-    connection.mark_broken();
+    database->mark_broken();
     throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
-                           "server became read-only, as in a failover", {{"server", to_string(connection.address())}},
+                           "server became read-only, as in a failover", {{"server", to_string(database->address())}},
                            "make the cluster file lead to the server that is writable now");
   }
 }
 
-void validate_locks(sql::Connection& connection) {  // MySQL's super_read_only implies read_only
-  require_writable(connection, connection.query("SELECT @@global.read_only").text(0, 0));
+void validate_locks(const sql::Database& database) {  // MySQL's super_read_only implies read_only
+  require_writable(database, database->query("SELECT @@global.read_only").text(0, 0));
 }
 
 }  // namespace looseleaf::shard

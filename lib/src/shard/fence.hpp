@@ -10,7 +10,7 @@
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
 #include "shard/shards.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -24,7 +24,7 @@ struct Fence {
 };
 
 // Locks the fence row shared until the connection's transaction ends.
-[[nodiscard]] Fence lock_fence_shared(sql::Connection& connection);
+[[nodiscard]] Fence lock_fence_shared(const sql::Database& database);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
 // for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient
@@ -32,7 +32,7 @@ struct Fence {
 // nothing is locked, it calls `prepare`, which may take long.
 void with_fence_exclusive(
     Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
-    const std::function<void(sql::Connection&, const Fence&)>& work, const std::function<void()>& prepare = [] {});
+    const std::function<void(const sql::Database&, const Fence&)>& work, const std::function<void()>& prepare = [] {});
 
 // Waits for every transaction in flight on a shard and returns a stamp H: every entity row with a stamp below H is
 // visible now, and no later commit can have a smaller stamp, whatever the clocks do.
@@ -41,10 +41,10 @@ void with_fence_exclusive(
 // Throws a retryable ServerError and ends the connection if `read_only`, the server's @@global.read_only, shows that
 // the server was demoted. Another server may have taken over, so neither the locks nor the data of this one are valid
 // any longer.
-void require_writable(sql::Connection& connection, const std::string& read_only);
+void require_writable(const sql::Database& database, const std::string& read_only);
 
 // Throws a retryable ServerError if the connection was lost or its server was demoted since it took its locks. The
 // locks are then not reliable, and the caller must roll back all work that depended on them.
-void validate_locks(sql::Connection& connection);
+void validate_locks(const sql::Database& database);
 
 }  // namespace looseleaf::shard

@@ -12,7 +12,7 @@ namespace {
 
 shard::Catalog read_catalog(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
   return shard::with_shard(shards, shard, deadline,
-                           [&](sql::Connection& connection) { return *shards.catalogs().reload(shard, connection); });
+                           [&](const sql::Database& database) { return *shards.catalogs().reload(shard, database); });
 }
 
 void add_names(std::set<std::string>& names, const shard::Catalog& catalog) {

@@ -25,9 +25,9 @@ void append_entry(std::string& out, const IndexEntry& entry) {
   append_id_literal(out, entry.entity_id);
 }
 
-std::string select_columns(const IndexDefinition& definition) {
+std::string select_columns(const sql::Database& database, const IndexDefinition& definition) {
   return fmt::format("SELECT {}, entity_id FROM {} ", fmt::join(column_names(definition), ", "),
-                     sql::quote_identifier(definition.table));
+                     database.table(definition.table));
 }
 
 template <typename Number>
@@ -107,23 +107,22 @@ model::Value parse_cell(const Property& property, const std::string& cell) {
   throw Error(ErrorCode::corrupt, "a property has no type", {{"property", property.name}});
 }
 
-std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
+std::uint64_t insert_entries(const sql::Database& database, const IndexDefinition& definition,
                              std::span<const IndexEntry> entries) {
-  const std::string prefix =
-      fmt::format("INSERT INTO {} ({}, entity_id) VALUES ", sql::quote_identifier(definition.table),
-                  fmt::join(column_names(definition), ", "));
-  MultiRow statement(connection, prefix, " ON DUPLICATE KEY UPDATE entity_id = entity_id");
+  const std::string prefix = fmt::format("INSERT INTO {} ({}, entity_id) VALUES ", database.table(definition.table),
+                                         fmt::join(column_names(definition), ", "));
+  MultiRow statement(database, prefix, " ON DUPLICATE KEY UPDATE entity_id = entity_id");
   for (const IndexEntry& entry : entries) {
     statement.add([&](std::string& out) { append_entry(out, entry); });
   }
   return statement.finish();
 }
 
-void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
+void delete_entries(const sql::Database& database, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries) {
   constexpr std::size_t at_once = 100;  // larger lists make some optimizers scan the table instead of ranges
   const std::string columns = fmt::format("{}", fmt::join(column_names(definition), ", "));
-  const std::string table = sql::quote_identifier(definition.table);
+  const std::string table = database.table(definition.table);
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
     std::string rows;
     for (const IndexEntry& entry : entries.subspan(from, std::min(at_once, entries.size() - from))) {
@@ -132,21 +131,22 @@ void delete_entries(sql::Connection& connection, const IndexDefinition& definiti
       rows += ')';
     }
     // The key on entity_id ensures that the statement touches only rows of entities that the caller has locked.
-    connection.execute(fmt::format("DELETE {0} FROM {0} FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,
-                                   columns, rows));
+    database->execute(fmt::format("DELETE r FROM {0} r FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,
+                                  columns, rows));
   }
 }
 
-std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
+std::vector<IndexEntry> read_entries(const sql::Database& database, const IndexDefinition& definition,
                                      std::span<const Uuid> ids, std::size_t limit) {
   if (ids.empty()) {
     return {};
   }
-  return to_entries(definition, connection.query(fmt::format("{}WHERE entity_id IN ({}) LIMIT {}",
-                                                             select_columns(definition), id_list(ids), limit)));
+  return to_entries(definition,
+                    database->query(fmt::format("{}WHERE entity_id IN ({}) LIMIT {}",
+                                                select_columns(database, definition), id_list(ids), limit)));
 }
 
-std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const IndexDefinition& definition,
+std::vector<IndexEntry> read_entries_in(const sql::Database& database, const IndexDefinition& definition,
                                         const IdRange& range, const std::optional<IndexEntry>& after,
                                         std::size_t limit) {
   std::vector<std::string> columns = column_names(definition);
@@ -160,23 +160,23 @@ std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const Index
     }
     where += " AND " + beyond(columns, literals, ">");
   }
-  return to_entries(definition,
-                    connection.query(fmt::format("{}FORCE INDEX (entity_id){} ORDER BY {} LIMIT {}",
-                                                 select_columns(definition), where, fmt::join(columns, ", "), limit)));
+  return to_entries(definition, database->query(fmt::format("{}FORCE INDEX (entity_id){} ORDER BY {} LIMIT {}",
+                                                            select_columns(database, definition), where,
+                                                            fmt::join(columns, ", "), limit)));
 }
 
-std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
+std::optional<Uuid> entity_id_after(const sql::Database& database, const IndexDefinition& definition,
                                     const IdRange& range, std::size_t skip) {
-  return nth_id(connection, sql::quote_identifier(definition.table), "entity_id", range, skip);
+  return nth_id(database, definition.table, "entity_id", range, skip);
 }
 
-std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition, const IdRange& range) {
-  const bool mariadb = connection.flavour() == sql::Flavour::mariadb;
+std::uint64_t estimate_entries(const sql::Database& database, const IndexDefinition& definition, const IdRange& range) {
+  const bool mariadb = database->flavour() == sql::Flavour::mariadb;
   const std::size_t rows_column = mariadb ? 8 : 9;
   // Without FORCE INDEX, because MySQL would not estimate the number of rows with it.
   const sql::Result plan =
-      connection.query(fmt::format("EXPLAIN {}SELECT entity_id FROM {}{}", mariadb ? "" : "FORMAT=TRADITIONAL ",
-                                   sql::quote_identifier(definition.table), where_in("entity_id", range)));
+      database->query(fmt::format("EXPLAIN {}SELECT entity_id FROM {}{}", mariadb ? "" : "FORMAT=TRADITIONAL ",
+                                  database.table(definition.table), where_in("entity_id", range)));
   // If there is no plan, there are no rows.
   return plan.cell(0, rows_column) ? plan.unsigned_integer(0, rows_column) : 0;
 }

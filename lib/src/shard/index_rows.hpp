@@ -12,7 +12,7 @@
 
 #include "model/value.hpp"
 #include "shard/statements.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -40,28 +40,28 @@ void add_value(sql::Statement& statement, const model::Value& value);
 
 // Inserts the absent rows and does not change existing ones. Runs in strict mode, so a value that does not fit is an
 // error and is not truncated. Returns the number of new rows. Entries should be sorted.
-std::uint64_t insert_entries(sql::Connection& connection, const IndexDefinition& definition,
+std::uint64_t insert_entries(const sql::Database& database, const IndexDefinition& definition,
                              std::span<const IndexEntry> entries);
 // Deletes exactly these rows and ignores absent ones.
-void delete_entries(sql::Connection& connection, const IndexDefinition& definition,
+void delete_entries(const sql::Database& database, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries);
 
 // Returns up to `limit` rows of at most max_ids entities, in no order.
-[[nodiscard]] std::vector<IndexEntry> read_entries(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] std::vector<IndexEntry> read_entries(const sql::Database& database, const IndexDefinition& definition,
                                                    std::span<const Uuid> ids, std::size_t limit = no_limit);
 
 // Returns up to `limit` rows of the entities in the range, in order of (entity_id, values). Starts after `after` if it
 // is given.
-[[nodiscard]] std::vector<IndexEntry> read_entries_in(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] std::vector<IndexEntry> read_entries_in(const sql::Database& database, const IndexDefinition& definition,
                                                       const IdRange& range, const std::optional<IndexEntry>& after,
                                                       std::size_t limit);
 
 // See nth_id().
-[[nodiscard]] std::optional<Uuid> entity_id_after(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] std::optional<Uuid> entity_id_after(const sql::Database& database, const IndexDefinition& definition,
                                                   const IdRange& range, std::size_t skip);
 
 // Returns the server's estimate of the number of rows of the entities in the range.
-[[nodiscard]] std::uint64_t estimate_entries(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] std::uint64_t estimate_entries(const sql::Database& database, const IndexDefinition& definition,
                                              const IdRange& range);
 
 // Returns "(a > 1 OR (a = 1 AND (b > 2 …)))" for the given columns and values. This is the condition for rows after

@@ -36,10 +36,10 @@ void add_row(RowsByShard& rows, const PlacedRow& row) {
   rows[row.shard][row.catalog_position].push_back(row.entry);
 }
 
-Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition,
                           std::span<const shard::IndexEntry> entries) {
   Inserted inserted;
-  inserted.all_new = shard::insert_entries(connection, definition, entries) == entries.size();
+  inserted.all_new = shard::insert_entries(database, definition, entries) == entries.size();
   if (inserted.all_new || !definition.immutable) {
     return inserted;
   }
@@ -49,7 +49,7 @@ Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& de
   }
   std::vector<shard::IndexEntry> there;
   shard::in_lists(ids, [&](std::span<const Uuid> some) {
-    auto found = shard::read_entries(connection, definition, some);
+    auto found = shard::read_entries(database, definition, some);
     std::move(found.begin(), found.end(), std::back_inserter(there));
   });
   std::sort(there.begin(), there.end());

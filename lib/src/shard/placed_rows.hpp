@@ -45,7 +45,7 @@ struct Inserted {
 
 // Inserts the absent rows. The no-op duplicate clause hides conflicting rows, so this function searches for them if
 // fewer rows were new than were sent.
-[[nodiscard]] Inserted insert_or_report(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition,
                                         std::span<const shard::IndexEntry> entries);
 
 // Returns a connection for index rows to every shard.

@@ -57,16 +57,16 @@ bool servers_can_digest(const IndexDefinition& definition) {
                       [](const Property& property) { return property.type == PropertyType::real; });
 }
 
-RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& definition, const IdRange& range) {
+RowDigest digest_entries(const sql::Database& database, const IndexDefinition& definition, const IdRange& range) {
   std::string text;
   for (const Property& property : definition.properties) {
     text += value_text(property) + ", ";
   }
   // The binary entity_id makes the whole text binary, so that REVERSE() reverses bytes and not characters.
-  const sql::Result result = connection.query(
+  const sql::Result result = database->query(
       fmt::format("SELECT COUNT(*), BIT_XOR(CRC32(CONCAT({0}entity_id)) * CRC32(REVERSE(CONCAT({0}entity_id)))) "
                   "FROM {1} FORCE INDEX (entity_id){2}",
-                  text, sql::quote_identifier(definition.table), where_in("entity_id", range)));
+                  text, database.table(definition.table), where_in("entity_id", range)));
   return {result.unsigned_integer(0, 0), result.unsigned_integer(0, 1)};
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "shard/index_rows.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -36,7 +36,7 @@ class RowMixer {
 [[nodiscard]] bool servers_can_digest(const IndexDefinition& definition);
 
 // Returns the digest of the rows in a range. The server computes it from the covering key on entity_id.
-[[nodiscard]] RowDigest digest_entries(sql::Connection& connection, const IndexDefinition& definition,
+[[nodiscard]] RowDigest digest_entries(const sql::Database& database, const IndexDefinition& definition,
                                        const IdRange& range);
 
 }  // namespace looseleaf::shard

@@ -15,7 +15,8 @@ Shards::Shards(Cluster cluster, Options options)
       identity_(cluster_),
       catalogs_(count()),
       sessions_(
-          cluster_, options_, warnings_, head_query(),
+          cluster_, options_, warnings_,
+          [this](std::uint32_t shard) { return head_query(cluster_.shards[shard].database); },
           [this](std::uint32_t shard, const sql::NamedTexts& first_rows) {
             const auto head = parse_head(first_rows);
             if (!head) {
@@ -59,9 +60,9 @@ std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::
   if (auto catalog = catalogs_.cached(shard)) {
     return catalog;
   }
-  return with_shard(*this, shard, deadline, [&](sql::Connection& connection) {
+  return with_shard(*this, shard, deadline, [&](const sql::Database& database) {
     auto catalog = catalogs_.cached(shard);  // a new session has read it
-    return catalog ? catalog : catalogs_.reload(shard, connection);
+    return catalog ? catalog : catalogs_.reload(shard, database);
   });
 }
 

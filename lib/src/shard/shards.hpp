@@ -14,7 +14,7 @@
 #include "server/sessions.hpp"
 #include "shard/catalog_cache.hpp"
 #include "shard/identity.hpp"
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 #include "sql/retry.hpp"
 
 namespace looseleaf::shard {
@@ -76,7 +76,7 @@ void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work,
-                Purpose purpose = Purpose::general) -> decltype(work(std::declval<sql::Connection&>())) {
+                Purpose purpose = Purpose::general) -> decltype(work(std::declval<const sql::Database&>())) {
   return sql::with_retries(deadline, [&] {
     const Lease lease = shards.connect(shard, deadline, purpose);
     return on_shard(shards, shard, [&] { return work(*lease); });

@@ -55,11 +55,12 @@ Uuid require_uuid(std::string_view bytes) {
   return *id;
 }
 
-std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table, const std::string& id,
+std::optional<Uuid> nth_id(const sql::Database& database, std::string_view table, const std::string& id,
                            const IdRange& range, std::size_t skip) {
   const auto first = [&](const std::string& where, std::size_t offset) {
-    const sql::Result found = connection.query(fmt::format(
-        "SELECT {0} FROM {1} FORCE INDEX ({0}){2} ORDER BY {0} LIMIT {3}, 1", id, quoted_table, where, offset));
+    const sql::Result found =
+        database->query(fmt::format("SELECT {0} FROM {1} FORCE INDEX ({0}){2} ORDER BY {0} LIMIT {3}, 1", id,
+                                    database.table(table), where, offset));
     return found.empty() ? std::nullopt : std::optional(require_uuid(found.text(0, 0)));
   };
   const auto found = first(where_in(id, range), skip);
@@ -69,19 +70,18 @@ std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quote
   return first(fmt::format("{} AND {} > {}", where_in(id, range), id, id_literal(*range.from)), 0);
 }
 
-std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table) {
-  const sql::Result found = connection.query(
-      "SELECT COALESCE(table_rows, 0) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name "
-      "= " +
-      sql::text_literal(table));
+std::uint64_t estimate_rows(const sql::Database& database, const std::string& table) {
+  const sql::Result found =
+      database->query("SELECT COALESCE(table_rows, 0) FROM information_schema.tables WHERE table_schema = " +
+                      sql::text_literal(database.name()) + " AND table_name = " + sql::text_literal(table));
   return found.empty() ? 0 : found.unsigned_integer(0, 0);
 }
 
-MultiRow::MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix)
-    : connection_(connection),
+MultiRow::MultiRow(const sql::Database& database, std::string_view prefix, std::string_view suffix)
+    : database_(database),
       prefix_(prefix),
       suffix_(suffix),
-      max_bytes_(std::min<std::size_t>(max_statement, connection.max_allowed_packet() / 2)) {}
+      max_bytes_(std::min<std::size_t>(max_statement, database->max_allowed_packet() / 2)) {}
 
 void MultiRow::send_all_but_last(std::size_t size) {
   constexpr std::size_t separator = 2;
@@ -102,7 +102,7 @@ std::uint64_t MultiRow::finish() {
 
 void MultiRow::send() {
   sql_ += suffix_;
-  affected_ += connection_.execute(sql_);
+  affected_ += database_->execute(sql_);
   sql_.clear();
   rows_ = 0;
 }

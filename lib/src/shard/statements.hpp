@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -43,17 +43,17 @@ void append_id_literal(std::string& out, const Uuid& id);
 // Returns the first id in the range that is greater than the range's first id and that has at least `skip` rows of the
 // range before it. The order is that of the table's key on the column `id`; the key has the same name. The result is
 // absent if the range has no such id.
-[[nodiscard]] std::optional<Uuid> nth_id(sql::Connection& connection, const std::string& quoted_table,
-                                         const std::string& id, const IdRange& range, std::size_t skip);
+[[nodiscard]] std::optional<Uuid> nth_id(const sql::Database& database, std::string_view table, const std::string& id,
+                                         const IdRange& range, std::size_t skip);
 
 // Returns the server's estimate of the number of rows in a table; 0 if there is no such table.
-[[nodiscard]] std::uint64_t estimate_rows(sql::Connection& connection, const std::string& table);
+[[nodiscard]] std::uint64_t estimate_rows(const sql::Database& database, const std::string& table);
 
 // Sends rows in statements of bounded length: at most 5,000 rows and about 512 KiB. A statement never exceeds the
 // server's max_allowed_packet unless a single row does.
 class MultiRow {
  public:
-  MultiRow(sql::Connection& connection, std::string_view prefix, std::string_view suffix);
+  MultiRow(const sql::Database& database, std::string_view prefix, std::string_view suffix);
   // `append` appends one row's values, separated by commas, to a string.
   template <typename Append>
   void add(const Append& append) {
@@ -79,7 +79,7 @@ class MultiRow {
   void send();
   void send_all_but_last(std::size_t size);  // `size` is the statement's size without the last row
 
-  sql::Connection& connection_;
+  const sql::Database& database_;
   std::string_view prefix_, suffix_;
   std::size_t max_bytes_;
   std::string sql_;

@@ -46,16 +46,17 @@ std::vector<Column> declared_columns(const IndexDefinition& definition, sql::Fla
   return columns;
 }
 
-std::string in_this_table(const IndexDefinition& definition) {
-  return "table_schema = DATABASE() AND table_name = " + sql::text_literal(definition.table);
+std::string in_this_table(const sql::Database& database, const IndexDefinition& definition) {
+  return "table_schema = " + sql::text_literal(database.name()) +
+         " AND table_name = " + sql::text_literal(definition.table);
 }
 
-void compare_columns(sql::Connection& connection, const IndexDefinition& definition,
+void compare_columns(const sql::Database& database, const IndexDefinition& definition,
                      std::vector<std::string>& differences) {
-  const sql::Result rows = connection.query(
+  const sql::Result rows = database->query(
       "SELECT column_name, column_type, collation_name, is_nullable FROM information_schema.columns WHERE " +
-      in_this_table(definition) + " ORDER BY ordinal_position");
-  const std::vector<Column> declared = declared_columns(definition, connection.flavour());
+      in_this_table(database, definition) + " ORDER BY ordinal_position");
+  const std::vector<Column> declared = declared_columns(definition, database->flavour());
   if (rows.size() != declared.size()) {
     differences.push_back(fmt::format("it has {} columns instead of {}", rows.size(), declared.size()));
     return;
@@ -75,11 +76,11 @@ void compare_columns(sql::Connection& connection, const IndexDefinition& definit
   }
 }
 
-void compare_keys(sql::Connection& connection, const IndexDefinition& definition,
+void compare_keys(const sql::Database& database, const IndexDefinition& definition,
                   std::vector<std::string>& differences) {
   const sql::Result rows =
-      connection.query("SELECT index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
-                       in_this_table(definition) + " ORDER BY index_name, seq_in_index");
+      database->query("SELECT index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
+                      in_this_table(database, definition) + " ORDER BY index_name, seq_in_index");
   std::map<std::string, std::pair<bool, std::vector<std::string>>> keys;  // unique, columns
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& [unique, columns] = keys[rows.text(i, 0)];
@@ -110,18 +111,18 @@ void compare_keys(sql::Connection& connection, const IndexDefinition& definition
 
 }  // namespace
 
-std::vector<std::string> table_differences(sql::Connection& connection, const IndexDefinition& definition) {
+std::vector<std::string> table_differences(const sql::Database& database, const IndexDefinition& definition) {
   std::vector<std::string> differences;
   const sql::Result table =
-      connection.query("SELECT engine FROM information_schema.tables WHERE " + in_this_table(definition));
+      database->query("SELECT engine FROM information_schema.tables WHERE " + in_this_table(database, definition));
   if (table.empty()) {
     return {"the table does not exist"};
   }
   if (base::ascii_lower(table.cell(0, 0).value_or("")) != "innodb") {
     differences.push_back(fmt::format("its engine is {} instead of InnoDB", table.cell(0, 0).value_or("unknown")));
   }
-  compare_columns(connection, definition, differences);
-  compare_keys(connection, definition, differences);
+  compare_columns(database, definition, differences);
+  compare_keys(database, definition, differences);
   return differences;
 }
 

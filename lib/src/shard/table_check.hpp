@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
 // Returns one sentence for each difference in columns, types, collations and keys; empty if there is none.
-[[nodiscard]] std::vector<std::string> table_differences(sql::Connection& connection,
+[[nodiscard]] std::vector<std::string> table_differences(const sql::Database& database,
                                                          const IndexDefinition& definition);
 
 }  // namespace looseleaf::shard

@@ -1,13 +1,14 @@
 // A transaction that is rolled back unless it was committed.
 #pragma once
 
-#include "sql/connection.hpp"
+#include "sql/database.hpp"
 
 namespace looseleaf::sql {
 
 class Transaction {
  public:
   explicit Transaction(Connection& connection);
+  explicit Transaction(const Database& database) : Transaction(*database) {}
   // Rolls back, and marks the connection broken if that fails; never throws.
   ~Transaction();
   Transaction(const Transaction&) = delete;

@@ -77,12 +77,12 @@ class DigestComparison {
   std::vector<Uuid> find_bounds() {
     std::vector<Uuid> bounds;
     job_.for_each_shard([&](std::uint32_t shard) {
-      const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [](sql::Connection& connection) {
-        return shard::estimate_rows(connection, "entities");
-      });
+      const std::uint64_t rows =
+          shard::with_shard(shards_, shard, shards_.deadline(),
+                            [](const sql::Database& database) { return shard::estimate_rows(database, "entities"); });
       add_bounds(shard, {}, rows, bounds,
-                 [](sql::Connection& connection, const shard::IdRange& range, std::size_t step) {
-                   return shard::id_after(connection, range, step);
+                 [](const sql::Database& database, const shard::IdRange& range, std::size_t step) {
+                   return shard::id_after(database, range, step);
                  });
     });
     make_set(bounds);
@@ -103,13 +103,13 @@ class DigestComparison {
   void divide(std::uint32_t shard, const IndexDefinition& definition, const shard::IdRange& range,
               std::vector<Uuid>& bounds) {
     job_.checkpoint(shard);  // a large store takes so long here that idle sessions would end
-    const std::uint64_t rows = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      return shard::estimate_entries(connection, definition, range);
-    });
+    const std::uint64_t rows = shard::with_shard(
+        shards_, shard, shards_.deadline(),
+        [&](const sql::Database& database) { return shard::estimate_entries(database, definition, range); });
     if (rows > DigestGrid::many_rows) {
       add_bounds(shard, range, rows, bounds,
-                 [&](sql::Connection& connection, const shard::IdRange& within, std::size_t step) {
-                   return shard::entity_id_after(connection, definition, within, step);
+                 [&](const sql::Database& database, const shard::IdRange& within, std::size_t step) {
+                   return shard::entity_id_after(database, definition, within, step);
                  });
     }
   }
@@ -125,7 +125,7 @@ class DigestComparison {
       const auto turn = job_.turn();
       const auto start = Clock::now();
       range.from = shard::with_shard(shards_, shard, shards_.deadline(),
-                                     [&](sql::Connection& connection) { return id_after(connection, range, limited); });
+                                     [&](const sql::Database& database) { return id_after(database, range, limited); });
       if (!range.from) {
         return;
       }
@@ -150,10 +150,10 @@ class DigestComparison {
   void estimate_rows() {
     job_.for_each_shard([&](std::uint32_t shard) {
       std::uint64_t estimate = 0;
-      shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
         estimate = 0;
         for (const shard::CatalogIndex& index : catalog_.indexes) {
-          estimate += shard::estimate_rows(connection, index.definition.table);
+          estimate += shard::estimate_rows(database, index.definition.table);
         }
       });
       job_.expect(shard, estimate);
@@ -228,8 +228,8 @@ class DigestComparison {
 
   shard::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const shard::IdRange& range) {
     const auto turn = job_.turn();
-    return shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-      return shard::digest_entries(connection, definition, range);
+    return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+      return shard::digest_entries(database, definition, range);
     });
   }
 
@@ -243,8 +243,8 @@ class DigestComparison {
     shard::RowMixer mixer;
     std::optional<shard::IndexEntry> last;
     for (std::size_t got = entry_chunk; got == entry_chunk;) {
-      const auto entries = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return shard::read_entries_in(connection, definition, grid.range(range), last, entry_chunk);
+      const auto entries = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        return shard::read_entries_in(database, definition, grid.range(range), last, entry_chunk);
       });
       for (const shard::IndexEntry& entry : entries) {
         shard::RowDigest& cell = cells[grid.cell_of(entry.entity_id)];
@@ -277,8 +277,8 @@ class DigestComparison {
     std::vector<Uuid> ids = std::move(difference.row_ids);
     if (!difference.cells.empty()) {
       job_.for_each_shard([&](std::uint32_t shard) {
-        auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-          return shard::read_ids(connection, grid.range(range));
+        auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+          return shard::read_ids(database, grid.range(range));
         });
         std::erase_if(found, [&](const Uuid& id) { return !difference.cells.contains(grid.cell_of(id)); });
         const std::lock_guard lock(mutex_);
@@ -324,8 +324,8 @@ class DigestComparison {
     }
     std::vector<shard::PlacedRow> rows;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      auto bodies = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return shard::read_bodies(connection, by_shard[shard], scan::small_body);
+      auto bodies = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        return shard::read_bodies(database, by_shard[shard], scan::small_body);
       });
       for (shard::EntityRow& entity : bodies) {
         if (entity.lacks_body()) {

@@ -185,9 +185,9 @@ class Choice {
   bool check_tables(const shard::CatalogIndex& index) {
     bool in_order = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences = shard::with_shard(shards_, shard, shards_.deadline(), [&](sql::Connection& connection) {
-        return shard::table_differences(connection, index.definition);
-      });
+      const auto differences = shard::with_shard(
+          shards_, shard, shards_.deadline(),
+          [&](const sql::Database& database) { return shard::table_differences(database, index.definition); });
       for (const std::string& difference : differences) {
         findings_.add({FindingKind::table_differs, index.definition.table, shard, {}, difference});
         in_order = false;

@@ -181,16 +181,16 @@ class BatchWriter {
 
   // Runs the steps from put.fence to put.commit. With `assume_new_ids`, it treats all ids as new, which an INSERT
   // verifies as reliably as a lookup, and ends with id_exists if that was wrong.
-  Transacted transact(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
+  Transacted transact(const sql::Database& database, const shard::Catalog& catalog, const Items& items,
                       std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
-    sql::Transaction transaction(connection);
-    const shard::Fence fence = lock_fence(connection);
+    sql::Transaction transaction(database);
+    const shard::Fence fence = lock_fence(database);
     if (fence.epoch != catalog.epoch) {
       return {Ending::catalog_changed, {}, {}};
     }
     Items written;
     try {
-      written = write_entities(connection, catalog, fence, items, assume_new_ids);
+      written = write_entities(database, catalog, fence, items, assume_new_ids);
     } catch (const sql::ServerError& error) {
       if (assume_new_ids && error.error_class() == sql::ErrorClass::duplicate_key) {
         return {Ending::id_exists, {}, {}};
@@ -217,9 +217,9 @@ class BatchWriter {
     return {Ending::committed, std::move(written), {}};
   }
 
-  [[nodiscard]] shard::Fence lock_fence(sql::Connection& connection) const {
+  [[nodiscard]] shard::Fence lock_fence(const sql::Database& database) const {
     const Step step(steps::put_fence, entity_shard_);
-    return shard::lock_fence_shared(connection);
+    return shard::lock_fence_shared(database);
   }
 
   [[nodiscard]] std::vector<shard::PlacedRow> expected_rows(const shard::Catalog& catalog, const Write& write) const {
@@ -297,15 +297,15 @@ class BatchWriter {
 
   // put.lock_entities and put.write_entities: locks the existing rows, decides items that need no write, and writes the
   // others.
-  Items write_entities(sql::Connection& connection, const shard::Catalog& catalog, const shard::Fence& fence,
+  Items write_entities(const sql::Database& database, const shard::Catalog& catalog, const shard::Fence& fence,
                        const Items& items, bool assume_new_ids) {
     std::map<Uuid, shard::EntityRow> found;
     if (!assume_new_ids) {
-      found = lock_entities(connection, items);
+      found = lock_entities(database, items);
       last_ids_were_new_ = found.empty();
     }
     if (!catalog.indexes.empty()) {
-      check_against_old(connection, catalog, items, found);
+      check_against_old(database, catalog, items, found);
     }
     Items written;
     std::vector<shard::EntityRow> inserts, updates;
@@ -329,19 +329,20 @@ class BatchWriter {
       written.push_back(item);
     }
     const Step step(steps::put_write_entities, entity_shard_);
-    shard::update_entities(connection, updates);
-    shard::insert_entities(connection, inserts);
+    shard::update_entities(database, updates);
+    shard::insert_entities(database, inserts);
     return written;
   }
 
-  [[nodiscard]] std::map<Uuid, shard::EntityRow> lock_entities(sql::Connection& connection, const Items& items) const {
+  [[nodiscard]] std::map<Uuid, shard::EntityRow> lock_entities(const sql::Database& database,
+                                                               const Items& items) const {
     std::vector<Uuid> ids;
     for (const Item* item : items) {
       ids.push_back(item->write->id);
     }
     const Step step(steps::put_lock_entities, entity_shard_);
     std::map<Uuid, shard::EntityRow> found;
-    for (shard::EntityRow& row : shard::lock_entities(connection, ids)) {
+    for (shard::EntityRow& row : shard::lock_entities(database, ids)) {
       found.emplace(row.id, std::move(row));
     }
     return found;
@@ -349,7 +350,7 @@ class BatchWriter {
 
   // Compares the items with the stored bodies. It reads a few bodies at a time, because they may be much larger than
   // the new ones.
-  void check_against_old(sql::Connection& connection, const shard::Catalog& catalog, const Items& items,
+  void check_against_old(const sql::Database& database, const shard::Catalog& catalog, const Items& items,
                          const std::map<Uuid, shard::EntityRow>& found) {
     std::map<Uuid, Item*> by_id;
     for (Item* item : items) {
@@ -358,7 +359,7 @@ class BatchWriter {
     std::vector<Uuid> ids;
     std::uint64_t bytes = 0;
     const auto check_read = [&] {
-      for (const shard::EntityRow& old : shard::read_entities(connection, ids, shard::Lock::none)) {
+      for (const shard::EntityRow& old : shard::read_entities(database, ids, shard::Lock::none)) {
         check_against(catalog, old, *by_id.at(old.id));
       }
       ids.clear();
@@ -579,9 +580,9 @@ class BatchWriter {
     }
   }
 
-  static std::vector<shard::EntityRow> read_locked(sql::Connection& connection, std::span<const Uuid> ids) {
-    const sql::Transaction transaction(connection);
-    return shard::read_entities(connection, ids, shard::Lock::exclusive);
+  static std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::span<const Uuid> ids) {
+    const sql::Transaction transaction(database);
+    return shard::read_entities(database, ids, shard::Lock::exclusive);
   }
 
   static void leave_unknown(const Items& items, const Error& error) {

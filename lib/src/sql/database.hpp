@@ -1,0 +1,36 @@
+// One database on a session.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sql/connection.hpp"
+#include "sql/literals.hpp"
+
+namespace looseleaf::sql {
+
+// Returns the quoted name of a table with its database: "`my-db`.entities".
+[[nodiscard]] inline std::string qualified(std::string_view database, std::string_view table) {
+  return quote_identifier(database) + "." + quote_identifier(table);
+}
+
+// Points to a session and says in which of its server's databases to work. Statements name their tables by table(), so
+// one session can serve all databases of its server. Only DDL works in the database that the session has selected. The
+// session outlives it.
+class Database {
+ public:
+  Database(Connection& session, std::string name) : session_(&session), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Returns the quoted name of a table, with the database.
+  [[nodiscard]] std::string table(std::string_view name) const { return qualified(name_, name); }
+
+  Connection& operator*() const { return *session_; }
+  Connection* operator->() const { return session_; }
+
+ private:
+  Connection* session_;
+  std::string name_;
+};
+
+}  // namespace looseleaf::sql
