@@ -109,6 +109,8 @@ std::vector<std::string> tokens_of(std::string_view sql) {
       sql.remove_prefix(1);
     } else if (sql.starts_with("r.") || sql.starts_with("c.")) {  // the index's table, the catalog
       take(2);
+    } else if (sql.starts_with("db.")) {  // the database
+      take(3);
     } else if (const auto* const constant = std::find_if(constants.begin(), constants.end(),
                                                          [&](std::string_view one) { return sql.starts_with(one); });
                constant != constants.end()) {
@@ -155,6 +157,7 @@ void check_words(const std::vector<std::string>& tokens, const IndexDefinition& 
                                  "c",
                                  "r.",
                                  "c.",
+                                 "db.",
                                  "looseleaf_index",
                                  "table_name",
                                  "generation",
@@ -357,8 +360,8 @@ sql::Result found(const IndexDefinition& definition, const std::vector<std::stri
 
 void check_given(const Input& input, const read::QueryPlan& plan, Where& where, const shard::IndexEntry& entry) {
   require(where.holds(entry.values), "SQL finds every row that is given");
-  const sql::Result result =
-      found(*input.definition, tokens_of(plan.select(1, "@@global.read_only = 0", std::nullopt, 10).text()), entry);
+  const sql::Result result = found(
+      *input.definition, tokens_of(plan.select("db", 1, "@@global.read_only = 0", std::nullopt, 10).text()), entry);
   require(plan.was_ready(result) && plan.entries(result) == std::vector{entry},
           "columns that are not read are as the conditions say");
   for (const std::uint32_t shards : {1U, 2U, 7U}) {
@@ -380,7 +383,7 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
       ++given;
       check_given(input, plan, where, entry);
     }
-    check_words(tokens_of(plan.select(1, "@@global.read_only = 0", entry, 10).text()), *input.definition);
+    check_words(tokens_of(plan.select("db", 1, "@@global.read_only = 0", entry, 10).text()), *input.definition);
   }
   require(given == (should_match(input, members) ? 1U : 0U), "an entity that matches is given once, others never");
 }
@@ -399,7 +402,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(error.code() == ErrorCode::usage, "conditions are refused as wrong usage");
     return 0;
   }
-  const sql::Statement statement = plan->select(1, "@@global.read_only = 0", std::nullopt, 10);
+  const sql::Statement statement = plan->select("db", 1, "@@global.read_only = 0", std::nullopt, 10);
   const auto tokens = tokens_of(statement.text());
   check_words(tokens, *input->definition);
   check_shape(statement);

@@ -212,7 +212,7 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 
 // Only columns whose values differ are compared and ordered by. If a fixed string column were among them, MariaDB would
 // not see that the rows come in order, and would sort all matches.
-sql::Statement QueryPlan::select(const sql::Database& database, std::uint64_t generation,
+sql::Statement QueryPlan::select(const std::string& database, std::uint64_t generation, std::string_view is_writable,
                                  const std::optional<shard::IndexEntry>& after, std::size_t limit, Order order) const {
   std::string select = "SELECT ";
   std::vector<std::string> ordered, literals;
@@ -229,12 +229,9 @@ sql::Statement QueryPlan::select(const sql::Database& database, std::uint64_t ge
   ordered.emplace_back("r.entity_id");
   literals.push_back(after ? shard::id_literal(after->entity_id) : std::string());
   select.append("r.entity_id, c.generation = ").append(std::to_string(generation));
-  select.append(" AND c.state = '")
-      .append(to_string(IndexState::ready))
-      .append("' AND ")
-      .append(database->is_writable());
-  select.append(" AS ready FROM ").append(database.table(definition_.table));
-  select.append(" r JOIN ").append(database.table("looseleaf_index")).append(" c WHERE ");
+  select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(is_writable);
+  select.append(" AS ready FROM ").append(sql::qualified(database, definition_.table));
+  select.append(" r JOIN ").append(sql::qualified(database, "looseleaf_index")).append(" c WHERE ");
   sql::Statement statement(select);
   for (const Bound& bound : bounds_) {
     add_condition(statement, bound);

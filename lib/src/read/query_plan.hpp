@@ -27,12 +27,13 @@ class QueryPlan {
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
   enum class Order { of_query, any };
-  // Returns a SELECT of at most `limit` index rows that come after `after`. Each row also tells whether the index was
-  // ready, with this generation, in the same snapshot, and whether `is_writable` was true, which the server evaluates
-  // once. Columns whose values follow from the conditions are left out, because every cell takes time.
-  [[nodiscard]] sql::Statement select(const sql::Database& database, std::uint64_t generation,
-                                      const std::optional<shard::IndexEntry>& after, std::size_t limit,
-                                      Order order = Order::of_query) const;
+  // Returns a SELECT of at most `limit` index rows of a shard's database that come after `after`. Each row also tells
+  // whether the index was ready, with this generation, in the same snapshot, and whether `is_writable` was true, which
+  // the server evaluates once. Columns whose values follow from the conditions are left out, because every cell takes
+  // time.
+  [[nodiscard]] sql::Statement select(const std::string& database, std::uint64_t generation,
+                                      std::string_view is_writable, const std::optional<shard::IndexEntry>& after,
+                                      std::size_t limit, Order order = Order::of_query) const;
   // Converts the rows that such a SELECT has found.
   [[nodiscard]] std::vector<shard::IndexEntry> entries(const sql::Result& found) const;
   // Returns whether the index was ready when the rows were read. `found` must not be empty.

@@ -61,7 +61,8 @@ std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database) {
 }
 
 std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database, QueryPlan::Order order) {
-  const sql::Statement statement = plan_.select(database, index_.generation, last_, chunk_, order);
+  const sql::Statement statement =
+      plan_.select(database.name(), index_.generation, database->is_writable(), last_, chunk_, order);
   auto entries = select_checked(database, statement);
   if (first_statement_.empty()) {
     first_statement_ = statement.text();

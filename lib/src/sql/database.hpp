@@ -9,11 +9,6 @@
 
 namespace looseleaf::sql {
 
-// Returns the quoted name of a table with its database: "`my-db`.entities".
-[[nodiscard]] inline std::string qualified(std::string_view database, std::string_view table) {
-  return quote_identifier(database) + "." + quote_identifier(table);
-}
-
 // Points to a session and says in which of its server's databases to work. Statements name their tables by table(), so
 // one session can serve all databases of its server. Only DDL works in the database that the session has selected. The
 // session outlives it.

@@ -48,6 +48,10 @@ void append_bytes_literal(std::string& out, std::string_view bytes) {
   out += '\'';
 }
 
+std::string qualified(std::string_view database, std::string_view table) {
+  return quote_identifier(database) + "." + quote_identifier(table);
+}
+
 std::string bytes_literal(std::string_view bytes) {
   std::string out;
   append_bytes_literal(out, bytes);

@@ -14,6 +14,9 @@ namespace looseleaf::sql {
 // not a reserved word. Otherwise it is in backticks, with backticks doubled.
 [[nodiscard]] std::string quote_identifier(std::string_view name);
 
+// Returns the quoted name of a table with its database: "`my-db`.entities".
+[[nodiscard]] std::string qualified(std::string_view database, std::string_view table);
+
 [[nodiscard]] std::string bytes_literal(std::string_view bytes);  // x'00ff', or '' for no bytes
 void append_bytes_literal(std::string& out, std::string_view bytes);
 [[nodiscard]] std::string text_literal(std::string_view utf8);  // _utf8mb4 x'c3a9'
