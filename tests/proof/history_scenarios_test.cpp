@@ -11,6 +11,7 @@
 #include "base/failpoint.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
+#include "sql/literals.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/support/entities.hpp"
 #include "tests/support/fault_proxy.hpp"
@@ -49,6 +50,11 @@ struct Scenario : HistoryFixture {
 
   [[nodiscard]] const Operation& operation(const std::string& name) const {
     return *std::find_if(history.begin(), history.end(), [&](const Operation& one) { return one.name == name; });
+  }
+
+  // How an INSERT into a table of a shard begins.
+  [[nodiscard]] std::string insert_into(std::uint32_t shard, const std::string& table) const {
+    return fmt::format("INSERT INTO {} ", sql::qualified(cluster.database(shard), table));
   }
 };
 
@@ -105,11 +111,11 @@ struct RaceScenario : Scenario {
     Worker second = worker(other, before(race.other_looks, entity + 4) +
                                       put(entity, fmt::format(R"("color":"blue","owner":"{}")", owner)));
     if (race.other_waits) {
+      const std::string insert = insert_into(0, "entities");
       wait_for("the other one to wait for the INSERT", [&] {
         const auto waiting = sessions.of(other, 0);
-        return std::any_of(waiting.begin(), waiting.end(), [](const Session& session) {
-          return session.statement.starts_with("INSERT INTO entities ");
-        });
+        return std::any_of(waiting.begin(), waiting.end(),
+                           [&](const Session& session) { return session.statement.starts_with(insert); });
       });
     } else {
       finish(second);
@@ -292,7 +298,7 @@ struct ReconcileScenario : Scenario {
 
   Worker start_blocked_put(const Reconciling& reconciling) {
     Worker putter = worker("putter" + suffix, reconciling.second);
-    const std::string insert = "INSERT INTO " + reconciling.table + " ";
+    const std::string insert = insert_into(1, reconciling.table);
     wait_for("the put to wait for the reconcile", [&] {
       const auto waiting = sessions.of("putter" + suffix, 1);
       return std::any_of(waiting.begin(), waiting.end(),

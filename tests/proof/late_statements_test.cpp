@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
-#include "sql/database.hpp"
+#include "sql/literals.hpp"
 #include "tests/proof/network_world.hpp"
 
 namespace looseleaf::test {
