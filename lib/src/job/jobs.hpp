@@ -43,7 +43,7 @@ void touch_job(const sql::Database& database, const JobRow& row);
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 
-// Returns true if a process is running the job that such a row describes. `connection` must lead to shard 0.
+// Returns true if a process is running the job that such a row describes. `database` must be shard 0's.
 [[nodiscard]] bool is_under_way(const shard::Shards& shards, const sql::Database& database, const std::string& job,
                                 const std::string& table);
 

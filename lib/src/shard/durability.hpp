@@ -13,7 +13,7 @@ namespace looseleaf::shard {
 
 // Returns when everything that this session could see before the call is on the server's disk. Neither seeing nor
 // locking a row proves that: a server shows a commit and releases its locks before it writes the log. If the server
-// dies in between, the commit never happened. Do not call this in a transaction. `shard` is the connection's shard; it
+// dies in between, the commit never happened. Do not call this in a transaction. `shard` is the database's shard; it
 // names the step.
 void make_durable(const sql::Database& database, std::uint32_t shard);
 

@@ -405,13 +405,13 @@ class Connection::Impl {
     set_up_ = true;
   }
 
-  // Returns the rows of session_query() and of `first_query`. If a table is missing, asks one after the other: then the
-  // server's greeting was misleading, or `first_query` has no tables.
+  // Returns the rows of session_query() and of `first_query`. If the server refuses that, asks one after the other: its
+  // greeting was misleading, or `first_query` has no tables. An account may get another error than a missing table.
   NamedTexts ask(Flavour flavour, const std::string& first_query) {
     try {
       return to_named_texts(query(session_query(flavour) + (first_query.empty() ? "" : " UNION ALL " + first_query)));
     } catch (const ServerError& error) {
-      if (error.error_class() != ErrorClass::table_gone) {
+      if (broken_ || error.retryable()) {
         throw;
       }
     }
