@@ -287,6 +287,7 @@ class LockHolder {
  public:
   LockHolder(StoreFixture& fixture, std::uint32_t shard, const std::string& statement)
       : shards_(fixture.shards()), lease_(shards_.connect(shard, shards_.deadline())), transaction_(*lease_) {
+    (*lease_).select();
     static_cast<void>(lease_->query(statement));
   }
   void execute(const std::string& statement) { lease_->execute(statement); }

@@ -44,8 +44,10 @@ bool Truth::has_row(const std::string& table, const std::string& property, std::
 
 sql::Result Truth::query(std::uint32_t shard, const std::string& sql) {
   const base::Deadline deadline = shards_.deadline();
-  return shard::with_shard(shards_, shard, deadline,
-                           [&](const sql::Database& database) { return database->query(sql); });
+  return shard::with_shard(shards_, shard, deadline, [&](const sql::Database& database) {
+    database.select();
+    return database->query(sql);
+  });
 }
 
 Route::Route(const TestCluster& cluster, const std::string& name)

@@ -474,6 +474,7 @@ class Pair {
     }
     for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
       const shard::Lease lease = shards.connect(shard, shards.deadline());
+      (*lease).select();
       const sql::Result rows = lease->query(fmt::format("SELECT {}entity_id FROM {}", columns, definition.table));
       for (std::size_t i = 0; i < rows.size(); ++i) {
         table[shard].insert(read_row(definition, rows, i));

@@ -167,6 +167,7 @@ class Mutation {
       }
       for (std::uint32_t shard = 0; shard < shards; ++shard) {
         const auto lease = shards_.connect(shard, shards_.deadline());
+        (*lease).select();
         const auto result =
             lease->query(fmt::format("SELECT {}LOWER(HEX(entity_id)) FROM {}", columns, indexes[index].table));
         for (std::size_t i = 0; i < result.size(); ++i) {
@@ -351,6 +352,7 @@ class Mutation {
   void set_body(const std::string& id, const std::string& body) {
     const std::uint32_t shard = home_of(id);
     const auto lease = shards_.connect(shard, shards_.deadline());
+    (*lease).select();
     const auto old = lease->query(fmt::format("SELECT HEX(body) FROM entities WHERE id = x'{}'", id));
     sql_[shard].push_back(fmt::format("UPDATE entities SET body = {} WHERE id = x'{}'", body, id));
     undo_[shard].push_back(fmt::format("UPDATE entities SET body = x'{}' WHERE id = x'{}'", old.text(0, 0), id));
@@ -384,6 +386,7 @@ class Mutation {
 
   void run(std::uint32_t shard, const Strings& statements) {
     const auto lease = shards_.connect(shard, shards_.deadline());
+    (*lease).select();
     lease->execute("BEGIN");
     for (const std::string& statement : statements) {
       lease->execute(statement);

@@ -259,9 +259,9 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
 
 std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<job::JobRow>& cursors,
                                    const base::Deadline& deadline) {
-  std::map<std::uint32_t, shard::Lease> leases;
+  shard::ServerLeases leases(shards_.sessions());
   for (const auto& [to, parts] : slice) {
-    leases.emplace(to, shards_.connect(to, deadline, shard::Purpose::index_writes));
+    leases.connect(to, deadline, shard::Purpose::index_writes);
   }
   const shard::Lease lease = shards_.connect(shard_, deadline);
   return shard::on_shard(shards_, shard_, [&] {
@@ -290,17 +290,24 @@ void ShardFill::advance(const sql::Database& database, const std::vector<job::Jo
   }
 }
 
-std::set<Uuid> ShardFill::insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice) {
-  std::vector<std::set<Uuid>> blocked(slice.size());
-  std::vector<std::function<void()>> tasks;
+std::set<Uuid> ShardFill::insert(const shard::ServerLeases& leases, const Slice& slice) {
+  std::set<std::uint32_t> shards;
   for (const auto& [to, parts] : slice) {
-    tasks.emplace_back([&, n = tasks.size(), to = to, &parts = parts] {
-      shard::on_shard(shards_, to, [&] {
-        for (const auto& [index, entries] : parts) {
-          const Step step(steps::backfill_insert_index_rows, to);
-          blocked[n].merge(insert_rows(*leases.at(to), to, targets_[index].definition, entries));
-        }
-      });
+    shards.insert(to);
+  }
+  const auto groups = shard::by_server(leases, shards);
+  std::vector<std::set<Uuid>> blocked(groups.size());
+  std::vector<std::function<void()>> tasks;
+  for (const auto& group : groups) {
+    tasks.emplace_back([&, n = tasks.size(), &group = group] {
+      for (const std::uint32_t to : group) {
+        shard::on_shard(shards_, to, [&] {
+          for (const auto& [index, entries] : slice.at(to)) {
+            const Step step(steps::backfill_insert_index_rows, to);
+            blocked[n].merge(insert_rows(leases.on(to), to, targets_[index].definition, entries));
+          }
+        });
+      }
     });
   }
   // One server at a time, to leave a processor to other work.

@@ -80,7 +80,7 @@ class ShardFill {
   std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
   void lock_fence(const sql::Database& database);
   void advance(const sql::Database& database, const std::vector<job::JobRow>& cursors) const;
-  std::set<Uuid> insert(const std::map<std::uint32_t, shard::Lease>& leases, const Slice& slice);
+  std::set<Uuid> insert(const shard::ServerLeases& leases, const Slice& slice);
   // Returns the ids of entities whose rows conflict with another row.
   [[nodiscard]] std::set<Uuid> insert_rows(const sql::Database& database, std::uint32_t to,
                                            const IndexDefinition& definition,

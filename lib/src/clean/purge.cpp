@@ -39,7 +39,7 @@ shard::Catalog lock_fence(std::uint32_t shard, const sql::Database& database) {
   return shard::load_catalog(database);
 }
 
-void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const std::vector<shard::Lease>& leases,
+void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const shard::ServerLeases& leases,
                            const shard::Catalog& catalog, std::vector<Uuid>& tombstones) {
   const Step step(steps::purge_read_index_rows, shard);
   for (const shard::PlacedRow& row : shard::read_rows(shards, leases, catalog, tombstones)) {

@@ -53,6 +53,7 @@ class Drop {
         if (comment_of_table(database, table_) != shard::table_comment(generation)) {
           return;
         }
+        database.select();
         try {
           database->execute(statement);
         } catch (sql::ServerError& error) {

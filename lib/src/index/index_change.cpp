@@ -109,6 +109,7 @@ void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
     if (!is_ours(database)) {
       throw taken_over(table_);
     }
+    database.select();
     const shard::Step scope(step, shard);
     work(database);
   });

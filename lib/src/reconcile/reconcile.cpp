@@ -29,11 +29,11 @@ constexpr std::size_t batch_size = 200;    // entities locked at once
 constexpr std::size_t max_changes = 5000;  // index rows changed while the entities are locked
 constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence is held exclusively
 
-// Deletes and inserts index rows on several shards, in one transaction per shard. All transactions stay open until
+// Deletes and inserts index rows on several shards, in one transaction per server. All transactions stay open until
 // commit().
 class IndexTransactions {
  public:
-  IndexTransactions(shard::Shards& shards, const std::vector<shard::Lease>& leases, const shard::Catalog& catalog)
+  IndexTransactions(shard::Shards& shards, const shard::ServerLeases& leases, const shard::Catalog& catalog)
       : shards_(shards), leases_(leases), catalog_(catalog) {}
 
   // Returns false if an unknown row blocks an insert into a UNIQUE table. Then the caller must not commit.
@@ -53,19 +53,28 @@ class IndexTransactions {
   }
 
   void commit() {
-    for (auto& [shard, transaction] : open_) {
-      shard::on_shard(shards_, shard, [&, shard = shard, &open = transaction] {
-        const Step step(steps::reconcile_commit, shard);
-        open->commit();
+    for (auto& [server, open] : open_) {
+      shard::on_shard(shards_, open.shard, [&, &open = open] {
+        const Step step(steps::reconcile_commit, open.shard);
+        open.transaction->commit();
       });
     }
   }
 
  private:
+  struct Open {
+    std::uint32_t shard = 0;  // the first one that the transaction changes
+    std::unique_ptr<sql::Transaction> transaction = {};
+  };
+
   bool apply_on(std::uint32_t shard, const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
     const Step step(steps::reconcile_change_index_rows, shard);
-    const sql::Database& database = *leases_[shard];
-    open_.emplace_back(shard, std::make_unique<sql::Transaction>(database));
+    const sql::Database database = leases_.on(shard);
+    auto& [first, transaction] = open_[leases_.server_of(shard)];
+    if (!transaction) {
+      first = shard;
+      transaction = std::make_unique<sql::Transaction>(database);
+    }
     if (const auto rows = deletes.find(shard); rows != deletes.end()) {
       for (const auto& [index, entries] : rows->second) {
         shard::delete_entries(database, catalog_.indexes[index].definition, entries);
@@ -82,9 +91,9 @@ class IndexTransactions {
   }
 
   shard::Shards& shards_;
-  const std::vector<shard::Lease>& leases_;
+  const shard::ServerLeases& leases_;
   const shard::Catalog& catalog_;
-  std::vector<std::pair<std::uint32_t, std::unique_ptr<sql::Transaction>>> open_;
+  std::map<std::uint32_t, Open> open_;  // by server
 };
 
 // Throws unless the locks on the fence and the entities are still held. Only then may changes to index rows be
@@ -156,7 +165,7 @@ class Reconciliation {
   // were too many changes for one round.
   bool attempt() {
     const auto catalog = shards_.catalog(entity_shard_, deadline_);
-    const std::vector<shard::Lease> leases = shard::connect_all(shards_, deadline_);
+    const shard::ServerLeases leases = shard::connect_all(shards_, deadline_);
     const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
     return shard::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
@@ -197,7 +206,7 @@ class Reconciliation {
     return shard::read_entities(database, ids_, shard::Lock::shared);
   }
 
-  [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const std::vector<shard::Lease>& leases,
+  [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const shard::ServerLeases& leases,
                                                               const shard::Catalog& catalog) const {
     const Step step(steps::reconcile_read_index_rows, entity_shard_);
     return shard::read_rows(shards_, leases, catalog, ids_);
@@ -276,13 +285,13 @@ class Reconciliation {
   }
 
   // Returns false if a row blocked an insert. Then nothing was changed.
-  bool repair(const shard::Catalog& catalog, const std::vector<shard::Lease>& leases,
-              const sql::Database& entity_database, const Changes& changes) {
+  bool repair(const shard::Catalog& catalog, const shard::ServerLeases& leases, const sql::Database& entity_database,
+              const Changes& changes) {
     if (!changes.deletes.empty()) {
       const Step step(steps::reconcile_make_durable, entity_shard_);
       if (!step.left_out()) {
         // Otherwise a crash could restore an old body that calls for the rows deleted below.
-        shard::make_durable(*leases[entity_shard_], entity_shard_);
+        shard::make_durable(leases.on(entity_shard_), entity_shard_);
       }
     }
     IndexTransactions transactions(shards_, leases, catalog);
@@ -325,7 +334,7 @@ class Reconciliation {
 // Finds the suspects in one batch; see suspects().
 std::set<Uuid> suspects_in_batch(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
                                  std::span<const Uuid> ids, const base::Deadline& deadline) {
-  const std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
+  const shard::ServerLeases leases = shard::connect_all(shards, deadline);
   const shard::Lease entity_lease = shards.connect(entity_shard, deadline);
   // Reads the entities before the rows: if an entity changes in between, its new stamp makes the caller check it later.
   const auto entities = shard::on_shard(shards, entity_shard,
@@ -359,7 +368,7 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, const sql::Databas
 
 // Returns the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair it deletes
 // the rows that it returns. If there are more than fit into one round, it sets `more`.
-std::vector<Difference> sweep_batch(shard::Shards& shards, const std::vector<shard::Lease>& leases,
+std::vector<Difference> sweep_batch(shard::Shards& shards, const shard::ServerLeases& leases,
                                     std::uint32_t entity_shard, const sql::Database& entity_database,
                                     std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
   const std::vector<Uuid> absent = absent_entities(entity_shard, entity_database, ids);
@@ -389,16 +398,10 @@ std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard,
                               ReconcileMode mode, const base::Deadline& deadline, const Between& between) {
   std::vector<Difference> orphans;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    std::vector<shard::Lease> leases = shard::connect_all(shards, deadline);
+    shard::ServerLeases leases = shard::connect_all(shards, deadline);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     while (true) {
-      const auto connect_again = [&] {
-        for (shard::Lease& lease : leases) {
-          if (lease->broken()) {
-            lease = shards.connect(lease.shard(), round_deadline, shard::Purpose::index_writes);
-          }
-        }
-      };
+      const auto connect_again = [&] { leases.replace_broken(round_deadline, shard::Purpose::index_writes); };
       std::vector<Difference> round;
       bool more = false;
       const auto sweep_some = [&](const sql::Database& database, const shard::Fence&) {

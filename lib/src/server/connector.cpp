@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "config/option_files.hpp"
 
@@ -26,12 +26,29 @@ Error::Context shard_context(const Cluster& cluster, std::uint32_t shard) {
 
 Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
     : cluster_(cluster), options_(options), warnings_(warnings) {
-  std::set<std::string> groups;
-  for (const ShardConfig& shard : cluster_.shards) {
-    if (groups.insert(shard.option_group).second) {
-      static_cast<void>(connect_options(shard));
+  // Options are resolved once for all shards with the same settings, because that reads files.
+  std::vector<std::pair<ShardConfig, std::uint32_t>> configs;  // without database and replicas; the server's number
+  std::vector<sql::ConnectOptions> servers;
+  for (ShardConfig config : cluster_.shards) {
+    config.database.clear();
+    config.replicas.clear();
+    const auto known =
+        std::find_if(configs.rbegin(), configs.rend(), [&](const auto& pair) { return pair.first == config; });
+    if (known != configs.rend()) {
+      server_of_.push_back(known->second);
+      continue;
+    }
+    const sql::ConnectOptions resolved = connect_options(config);
+    const auto same = std::find_if(servers.begin(), servers.end(), [&](const sql::ConnectOptions& other) {
+      return other.address == resolved.address && other.user == resolved.user && other.tls == resolved.tls;
+    });
+    server_of_.push_back(static_cast<std::uint32_t>(same - servers.begin()));
+    configs.emplace_back(std::move(config), server_of_.back());
+    if (same == servers.end()) {
+      servers.push_back(resolved);
     }
   }
+  servers_ = static_cast<std::uint32_t>(servers.size());
 }
 
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/warnings.hpp"
 #include "sql/connection.hpp"
@@ -41,6 +42,10 @@ class Connector {
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n) const;
 
+  // Numbers the cluster's servers from 0. Shards with the same address, user and TLS settings are on the same server.
+  [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return server_of_.at(shard); }
+  [[nodiscard]] std::uint32_t servers() const { return servers_; }
+
   [[nodiscard]] std::chrono::milliseconds connect_timeout() const { return options_.connect_timeout; }
   // Returns the statement timeout for a connection that is kept for later uses.
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
@@ -52,6 +57,8 @@ class Connector {
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
+  std::vector<std::uint32_t> server_of_;  // by shard
+  std::uint32_t servers_ = 0;
   std::mutex password_mutex_;
   std::optional<std::string> password_;  // as the user typed it
 };

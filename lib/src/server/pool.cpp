@@ -1,4 +1,4 @@
-// The idle connections of one shard.
+// The idle sessions of one server.
 #include "server/pool.hpp"
 
 #include <chrono>
@@ -19,24 +19,24 @@ std::uint64_t Pool::generation() const {
   return generation_;
 }
 
-std::unique_ptr<sql::Connection> Pool::take(Purpose purpose) {
+Session Pool::take(Purpose purpose) {
   const std::lock_guard lock(mutex_);
   auto& idle = idle_.at(static_cast<std::size_t>(purpose));
   while (!idle.empty()) {
-    auto connection = std::move(idle.back());
+    Session session = std::move(idle.back());
     idle.pop_back();
-    if (connection->idle_for() < max_idle_time) {
-      return connection;
+    if (session.connection->idle_for() < max_idle_time) {
+      return session;
     }
   }
-  return nullptr;
+  return {};
 }
 
-void Pool::give_back(Purpose purpose, std::unique_ptr<sql::Connection> connection, std::uint64_t generation) {
+void Pool::give_back(Purpose purpose, Session session, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   auto& idle = idle_.at(static_cast<std::size_t>(purpose));
   if (idle.size() < max_idle && generation == generation_) {
-    idle.push_back(std::move(connection));
+    idle.push_back(std::move(session));
   }
 }
 

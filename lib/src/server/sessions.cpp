@@ -38,7 +38,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     owner_ = other.owner_;
     shard_ = other.shard_;
     purpose_ = other.purpose_;
-    connection_ = std::move(other.connection_);
+    session_ = std::move(other.session_);
     database_ = std::move(other.database_);
     keep_ = other.keep_;
     pool_generation_ = other.pool_generation_;
@@ -51,19 +51,24 @@ Lease::~Lease() {
 }
 
 void Lease::give_back() noexcept {
-  if (!connection_) {
+  if (!session_.connection) {
     return;
   }
   try {
-    if (connection_->broken()) {
+    if (session_.connection->broken()) {
       owner_->connection_broke(shard_);
     } else if (keep_) {
-      owner_->give_back(shard_, purpose_, std::move(connection_), pool_generation_);
+      owner_->give_back(shard_, purpose_, std::move(session_), pool_generation_);
     }
   } catch (...) {
-    connection_.reset();  // no memory for the pool: the connection is closed instead
+    session_.connection.reset();  // no memory for the pool: the connection is closed instead
   }
-  connection_.reset();
+  session_.connection.reset();
+}
+
+sql::Database Lease::on(std::uint32_t shard) {
+  owner_->check(session_, shard);
+  return {*session_.connection, owner_->cluster_.shards[shard].database};
 }
 
 Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
@@ -75,7 +80,8 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
       check_(std::move(check)),
       on_no_database_(std::move(on_no_database)),
       connector_(cluster, options, warnings),
-      shards_(cluster.shards.size()) {}
+      pools_(connector_.servers()),
+      health_(cluster.shards.size()) {}
 
 Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   return until_it_answers(shard, deadline, purpose,
@@ -85,7 +91,7 @@ Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Pur
 template <typename Try>
 auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
     -> decltype(attempt(std::chrono::milliseconds())) {
-  Health& health = shards_.at(shard).health;
+  Health& health = health_.at(shard);
   sql::Backoff backoff;
   while (true) {
     if (purpose != Purpose::fail_fast) {
@@ -112,7 +118,7 @@ auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadl
 }
 
 void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& error) {
-  Health& health = shards_.at(shard).health;
+  Health& health = health_.at(shard);
   if (health.attempted(options_.timeout)) {
     const auto final_error = after_timeout(with_class(sql::ErrorClass::unreachable, error), options_.timeout);
     health.give_up(final_error);
@@ -121,7 +127,7 @@ void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& e
 }
 
 void Sessions::warn_of_wait(std::uint32_t shard) {
-  Health& health = shards_.at(shard).health;
+  Health& health = health_.at(shard);
   if (!health.failing_for(longest_silent_wait)) {
     return;
   }
@@ -141,22 +147,26 @@ std::chrono::milliseconds Sessions::patience(Purpose purpose) const {
 }
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
-  auto& [pool, health] = shards_.at(shard);
+  Pool& pool = pool_of(shard);
+  Health& health = health_.at(shard);
+  const std::string& database = cluster_.shards[shard].database;
   const std::uint64_t generation = pool.generation();
-  if (auto connection = pool.take(purpose)) {
-    return {this, shard, purpose, std::move(connection), cluster_.shards[shard].database, true, generation};
+  if (Session session = pool.take(purpose); session.connection) {
+    Lease lease(this, shard, purpose, std::move(session), database, true, generation);
+    static_cast<void>(lease.on(shard));
+    return lease;
   }
   if (const auto refusal = health.refusal()) {
     throw sql::ServerError(*refusal);
   }
-  return on_shard(cluster_, shard, [&, &known = health]() -> Lease {
+  return on_shard(cluster_, shard, [&]() -> Lease {
     try {
       const auto time = left.value_or(options_.timeout);
       auto connection = connector_.open(shard, purpose, true, time, first_query_(shard));
       check_(shard, connection->take_first_rows());
-      known.answered();
+      health.answered();
       const bool keep = time >= connector_.longest_statement(purpose);
-      return {this, shard, purpose, std::move(connection), cluster_.shards[shard].database, keep, generation};
+      return {this, shard, purpose, {std::move(connection), {shard}}, database, keep, generation};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         on_no_database_(shard);
@@ -166,33 +176,50 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
   });
 }
 
+void Sessions::check(Session& session, std::uint32_t shard) {
+  if (session.checked.contains(shard)) {
+    return;
+  }
+  on_shard(cluster_, shard, [&] {
+    sql::NamedTexts rows;
+    try {
+      rows = sql::to_named_texts(session.connection->query(first_query_(shard)));
+    } catch (const sql::ServerError& error) {
+      if (error.number() != er_bad_db && error.error_class() != sql::ErrorClass::table_gone) {
+        throw;
+      }
+    }
+    check_(shard, rows);
+    session.checked.insert(shard);
+  });
+}
+
 std::unique_ptr<sql::Connection> Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
                                                              bool use_database) {
   return until_it_answers(shard, deadline, Purpose::general, [&](std::chrono::milliseconds left) {
     auto connection =
         on_shard(cluster_, shard, [&] { return connector_.open(shard, Purpose::general, use_database, left); });
-    shards_.at(shard).health.answered();
+    health_.at(shard).answered();
     return connection;
   });
 }
 
 bool Sessions::is_failing(std::uint32_t shard) const {
-  return shards_.at(shard).health.failing_for(std::chrono::milliseconds(0));
+  return health_.at(shard).failing_for(std::chrono::milliseconds(0));
 }
 
 void Sessions::note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure) {
-  shards_.at(shard).health.failed(since, failure);
+  health_.at(shard).failed(since, failure);
 }
 
 void Sessions::connection_broke(std::uint32_t shard) {
-  shards_.at(shard).health.failed(Health::Clock::now());
-  shards_.at(shard).pool.empty();
+  health_.at(shard).failed(Health::Clock::now());
+  pool_of(shard).empty();
 }
 
-void Sessions::give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
-                         std::uint64_t pool_generation) {
-  shards_.at(shard).health.answered();
-  shards_.at(shard).pool.give_back(purpose, std::move(connection), pool_generation);
+void Sessions::give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation) {
+  health_.at(shard).answered();
+  pool_of(shard).give_back(purpose, std::move(session), pool_generation);
 }
 
 }  // namespace looseleaf::server

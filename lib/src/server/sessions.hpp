@@ -26,17 +26,18 @@ namespace looseleaf::server {
 
 class Sessions;
 
-// A connection on loan. The destructor returns it to its pool, unless it is broken or was opened for this loan only.
+// A session on loan. It was lent for one shard, and can serve the other shards of the same server. The destructor
+// returns it to its pool, unless it is broken or was opened for this loan only. For one thread at a time.
 class Lease {
  public:
-  // `pool_generation` is the generation of the shard's pool before the connection was taken.
-  Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
-        std::string database, bool keep, std::uint64_t pool_generation)
+  // `pool_generation` is the generation of the server's pool before the session was taken.
+  Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, Session session, std::string database, bool keep,
+        std::uint64_t pool_generation)
       : owner_(owner),
         shard_(shard),
         purpose_(purpose),
-        connection_(std::move(connection)),
-        database_(*connection_, std::move(database)),
+        session_(std::move(session)),
+        database_(*session_.connection, std::move(database)),
         keep_(keep),
         pool_generation_(pool_generation) {}
   Lease(Lease&&) noexcept = default;
@@ -44,10 +45,13 @@ class Lease {
   ~Lease();
 
   const sql::Database& operator*() const { return database_; }
-  sql::Connection* operator->() const { return connection_.get(); }
+  sql::Connection* operator->() const { return session_.connection.get(); }
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
+  // Returns the database of a shard on the same server. If the shard was not checked in this session yet, this takes a
+  // round trip, and throws as Sessions::connect_once() does.
+  [[nodiscard]] sql::Database on(std::uint32_t shard);
   // Closes the connection now instead of returning it to the pool.
-  void discard() { connection_.reset(); }
+  void discard() { session_.connection.reset(); }
 
  private:
   void give_back() noexcept;
@@ -55,7 +59,7 @@ class Lease {
   Sessions* owner_;
   std::uint32_t shard_;
   Purpose purpose_;
-  std::unique_ptr<sql::Connection> connection_;
+  Session session_;
   sql::Database database_;  // of the shard, on this connection
   bool keep_;
   std::uint64_t pool_generation_;
@@ -98,10 +102,6 @@ class Sessions {
 
  private:
   friend class Lease;
-  struct Shard {
-    Pool pool;
-    Health health;
-  };
 
   // `attempt` receives the time that it may take.
   template <typename Try>
@@ -112,8 +112,10 @@ class Sessions {
   // Returns how long the process waits for a shard that does not answer.
   [[nodiscard]] std::chrono::milliseconds patience(Purpose purpose) const;
   void connection_broke(std::uint32_t shard);
-  void give_back(std::uint32_t shard, Purpose purpose, std::unique_ptr<sql::Connection> connection,
-                 std::uint64_t pool_generation);
+  void give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation);
+  // Checks a shard's identity in a session that has served other shards.
+  void check(Session& session, std::uint32_t shard);
+  [[nodiscard]] Pool& pool_of(std::uint32_t shard) { return pools_.at(connector_.server_of(shard)); }
 
   const Cluster& cluster_;
   const Options& options_;
@@ -122,7 +124,8 @@ class Sessions {
   const Check check_;
   const OnNoDatabase on_no_database_;
   Connector connector_;
-  std::vector<Shard> shards_;
+  std::vector<Pool> pools_;     // by server
+  std::vector<Health> health_;  // by shard
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/random.hpp"
 #include "shard/steps.hpp"
 #include "sql/transaction.hpp"
@@ -25,8 +27,11 @@ void make_durable(const sql::Database& database, std::uint32_t shard) {
 
 CrashDetector::CrashDetector(Shards& shards) {
   const base::Deadline deadline = shards.deadline();
+  std::set<std::uint32_t> servers;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    sessions_.push_back(shards.connect(shard, deadline));
+    if (servers.insert(shards.sessions().connector().server_of(shard)).second) {
+      sessions_.push_back(shards.connect(shard, deadline));
+    }
   }
 }
 
@@ -45,8 +50,8 @@ bool CrashDetector::make_durable() {
 
 bool CrashDetector::on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work) {
   try {
-    for (std::uint32_t shard = 0; !lost_ && shard < sessions_.size(); ++shard) {
-      work(*sessions_[shard], shard);
+    for (std::size_t server = 0; !lost_ && server < sessions_.size(); ++server) {
+      work(*sessions_[server], sessions_[server].shard());
     }
   } catch (const sql::ServerError& error) {
     if (!error.retryable()) {

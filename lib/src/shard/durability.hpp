@@ -18,7 +18,7 @@ namespace looseleaf::shard {
 void make_durable(const sql::Database& database, std::uint32_t shard);
 
 // For a caller that reads from all shards for a long time, over any connections, and then relies on the result. It
-// holds a session on each shard: as long as that session lives, its server has not died.
+// holds a session on each server: as long as that session lives, its server has not died.
 class CrashDetector {
  public:
   // Throws the same errors as Shards::connect.
@@ -33,7 +33,7 @@ class CrashDetector {
  private:
   bool on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work);
 
-  std::vector<Lease> sessions_;  // one for each shard
+  std::vector<Lease> sessions_;  // one for each server
   bool lost_ = false;
   std::chrono::steady_clock::time_point kept_alive_ = std::chrono::steady_clock::now();
 };

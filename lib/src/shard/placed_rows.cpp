@@ -61,35 +61,55 @@ Inserted insert_or_report(const sql::Database& database, const IndexDefinition& 
   return inserted;
 }
 
-std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadline& deadline) {
-  std::vector<shard::Lease> leases;
+shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline) {
+  shard::ServerLeases leases(shards.sessions());
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    leases.push_back(shards.connect(shard, deadline, shard::Purpose::index_writes));
+    leases.connect(shard, deadline, shard::Purpose::index_writes);
   }
   return leases;
 }
 
-std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
+std::vector<std::vector<std::uint32_t>> by_server(const shard::ServerLeases& leases,
+                                                  const std::set<std::uint32_t>& shards) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
+  for (const std::uint32_t shard : shards) {
+    groups[leases.server_of(shard)].push_back(shard);
+  }
+  std::vector<std::vector<std::uint32_t>> sorted;
+  for (auto& [server, group] : groups) {
+    sorted.push_back(std::move(group));
+  }
+  return sorted;
+}
+
+std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLeases& leases,
                                  const shard::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
   const bool all_of_several = most == shard::no_limit && ids.size() > 1;  // these may be too many rows to hold
-  std::vector<std::vector<PlacedRow>> found(leases.size());
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < leases.size(); ++shard) {
-    tasks.emplace_back([&, shard] {
-      shard::on_shard(shards, shard, [&] {
-        for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
-          if (catalog.indexes[index].maintained()) {
-            auto entries = shard::read_entries(*leases[shard], catalog.indexes[index].definition, ids,
-                                               all_of_several ? most_rows + 1 : most);
-            if (all_of_several && entries.size() > most_rows) {
-              throw TooManyRows();
-            }
-            for (auto& entry : entries) {
-              found[shard].push_back({shard, index, std::move(entry)});
-            }
-          }
+  std::vector<std::vector<PlacedRow>> found(shards.count());
+  const auto read = [&](std::uint32_t shard) {
+    for (std::size_t index = 0; index < catalog.indexes.size(); ++index) {
+      if (catalog.indexes[index].maintained()) {
+        auto entries = shard::read_entries(leases.on(shard), catalog.indexes[index].definition, ids,
+                                           all_of_several ? most_rows + 1 : most);
+        if (all_of_several && entries.size() > most_rows) {
+          throw TooManyRows();
         }
-      });
+        for (auto& entry : entries) {
+          found[shard].push_back({shard, index, std::move(entry)});
+        }
+      }
+    }
+  };
+  std::set<std::uint32_t> all;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    all.insert(all.end(), shard);
+  }
+  std::vector<std::function<void()>> tasks;
+  for (auto& group : by_server(leases, all)) {
+    tasks.emplace_back([&, group = std::move(group)] {
+      for (const std::uint32_t shard : group) {
+        shard::on_shard(shards, shard, [&] { read(shard); });
+      }
     });
   }
   base::run_all(tasks);

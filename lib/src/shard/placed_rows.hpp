@@ -48,8 +48,11 @@ struct Inserted {
 [[nodiscard]] Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition,
                                         std::span<const shard::IndexEntry> entries);
 
-// Returns a connection for index rows to every shard.
-[[nodiscard]] std::vector<shard::Lease> connect_all(shard::Shards& shards, const base::Deadline& deadline);
+// Returns sessions for index rows that serve every shard.
+[[nodiscard]] shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline);
+// Groups shards, sorted, by server.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> by_server(const shard::ServerLeases& leases,
+                                                                const std::set<std::uint32_t>& shards);
 
 // read_rows() throws this if several entities together have more rows than it should hold at once; see in_batches().
 struct TooManyRows {};
@@ -74,7 +77,7 @@ void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
 
 // Returns the sorted rows of these entities in every maintained index on every shard. It reads at most `most` rows of
 // each index table. Without that limit, it throws TooManyRows if several entities have too many rows to hold at once.
-[[nodiscard]] std::vector<PlacedRow> read_rows(shard::Shards& shards, const std::vector<shard::Lease>& leases,
+[[nodiscard]] std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLeases& leases,
                                                const shard::Catalog& catalog, std::span<const Uuid> ids,
                                                std::size_t most = shard::no_limit);
 

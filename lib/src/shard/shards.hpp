@@ -11,6 +11,7 @@
 
 #include "base/deadline.hpp"
 #include "base/warnings.hpp"
+#include "server/server_leases.hpp"
 #include "server/sessions.hpp"
 #include "shard/catalog_cache.hpp"
 #include "shard/identity.hpp"
@@ -21,6 +22,7 @@ namespace looseleaf::shard {
 
 using server::Lease;
 using server::Purpose;
+using server::ServerLeases;
 
 // The shared state of all operations on a cluster. Thread-safe. Outlives its leases.
 class Shards {

@@ -20,6 +20,9 @@ class Database {
   // Returns the quoted name of a table, with the database.
   [[nodiscard]] std::string table(std::string_view name) const { return qualified(name_, name); }
 
+  // Selects the database for DDL. Replication filters go by the selected database.
+  void select() const { session_->execute("USE " + quote_identifier(name_)); }
+
   Connection& operator*() const { return *session_; }
   Connection* operator->() const { return session_; }
 

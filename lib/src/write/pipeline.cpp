@@ -1,4 +1,5 @@
-// Runs encoders, one writer for each shard, and one delivering thread around one bounded window of writes in flight.
+// Runs encoders, a few writers for each server, and one delivering thread around one bounded window of writes in
+// flight.
 #include "write/pipeline.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 // A limit for text and rows together. The number of rows is known only after a text is encoded, so the encoders stop
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
-constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
+constexpr std::size_t writers_of_server = 3;  // at most; each writes to one shard at a time
+constexpr std::size_t encode_at_once = 64;    // texts that an encoder takes at a time
 // The text that an encoder takes at a time. The last text may exceed the limit.
 constexpr std::size_t encode_bytes = 128 * 1024;
 
@@ -49,7 +51,12 @@ Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(Wri
       writer_(writer),
       on_result_(std::move(on_result)),
       worthwhile_(worthwhile_batch(shards_.count())),
-      queues_(shards_.count()) {
+      shards_of_(shards_.sessions().connector().servers()),
+      queues_(shards_.count()),
+      busy_(shards_.count()) {
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    shards_of_.at(shards_.sessions().connector().server_of(shard)).push_back(shard);
+  }
   shards_.check_identities(shard::Shards::Known::trust);
   try {
     start_threads();
@@ -101,8 +108,10 @@ void Pipeline::start_threads() {
   for (unsigned i = 0; i < encoders; ++i) {
     start([this] { encode(); });
   }
-  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    start([this, shard] { write(shard); });
+  for (std::uint32_t server = 0; server < shards_of_.size(); ++server) {
+    for (std::size_t i = 0; i < std::min(writers_of_server, shards_of_[server].size()); ++i) {
+      start([this, server] { write(server); });
+    }
   }
   start([this] { deliver(); });
 }
@@ -210,25 +219,37 @@ void Pipeline::encode() {
   }
 }
 
-void Pipeline::write(std::uint32_t shard) {
-  std::vector<Slot*> batch;
+std::optional<std::uint32_t> Pipeline::next_shard(std::uint32_t server) const {
+  std::optional<std::uint32_t> next;
+  for (const std::uint32_t shard : shards_of_[server]) {
+    const auto& queue = queues_[shard];
+    if (queue.empty() || busy_[shard] || (queue.size() < worthwhile_ && !all_dispatched() && !crowded())) {
+      continue;
+    }
+    if (!next || queue.front()->result.sequence < queues_[*next].front()->result.sequence) {
+      next = shard;
+    }
+  }
+  return next;
+}
+
+void Pipeline::write(std::uint32_t server) {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto& queue = queues_[shard];
+    std::optional<std::uint32_t> shard;
     to_write_.wait(lock, [&] {
-      return queue.size() >= worthwhile_ || (all_dispatched() && (!queue.empty() || finished_)) ||
-             (crowded() && !queue.empty()) || failure_;
+      shard = next_shard(server);
+      return shard || (all_dispatched() && finished_) || failure_;
     });
-    if (failure_) {
+    if (failure_ || !shard) {
       return;
     }
-    batch = take_batch(queues_[shard]);
-    if (batch.empty()) {
-      return;
-    }
+    const std::vector<Slot*> batch = take_batch(queues_[*shard]);
+    busy_[*shard] = true;
     lock.unlock();
-    store_batch(shard, batch);
+    store_batch(*shard, batch);
     lock.lock();
+    busy_[*shard] = false;
     for (Slot* slot : batch) {
       slot->done = true;
     }

@@ -133,7 +133,7 @@ class BatchWriter {
     }
     shard::Lease lease = shards_.connect(entity_shard_, deadline_);
     Items batch = refuse_too_large(items, lease->max_allowed_packet());
-    std::map<std::uint32_t, shard::Lease> index_leases;
+    shard::ServerLeases index_leases(shards_.sessions());
     batch = connect_index_shards(batch, index_leases);
     if (batch.empty()) {
       return;
@@ -182,7 +182,7 @@ class BatchWriter {
   // Runs the steps from put.fence to put.commit. With `assume_new_ids`, it treats all ids as new, which an INSERT
   // verifies as reliably as a lookup, and ends with id_exists if that was wrong.
   Transacted transact(const sql::Database& database, const shard::Catalog& catalog, const Items& items,
-                      std::map<std::uint32_t, shard::Lease>& index_leases, bool assume_new_ids) {
+                      shard::ServerLeases& index_leases, bool assume_new_ids) {
     sql::Transaction transaction(database);
     const shard::Fence fence = lock_fence(database);
     if (fence.epoch != catalog.epoch) {
@@ -256,17 +256,21 @@ class BatchWriter {
 
   // Connects to every index shard that is needed, before any lock is held. Items whose shards cannot be reached are
   // deferred, or fail if the deadline has passed.
-  Items connect_index_shards(const Items& items, std::map<std::uint32_t, shard::Lease>& leases) {
+  Items connect_index_shards(const Items& items, shard::ServerLeases& leases) {
+    std::set<std::uint32_t> connected;
     std::map<std::uint32_t, sql::ServerError> down;
     for (const Item* item : items) {
       for (const shard::PlacedRow& row : item->rows) {
-        if (leases.contains(row.shard) || down.contains(row.shard)) {
+        if (connected.contains(row.shard) || down.contains(row.shard)) {
           continue;
         }
         try {
-          leases.emplace(row.shard, item->deferred
-                                        ? shards_.connect(row.shard, deadline_, shard::Purpose::index_writes)
-                                        : shards_.sessions().connect_once(row.shard, shard::Purpose::index_writes));
+          if (item->deferred) {
+            leases.connect(row.shard, deadline_, shard::Purpose::index_writes);
+          } else {
+            leases.connect_once(row.shard, shard::Purpose::index_writes);
+          }
+          connected.insert(row.shard);
         } catch (const sql::ServerError& error) {
           down.emplace(row.shard, error);
         }
@@ -433,7 +437,7 @@ class BatchWriter {
   // put.insert_index_rows. Returns the items of UNIQUE tables that conflict with another row. Returns nothing if rows
   // on some shard could not be inserted. Their items are then deferred, and the caller must roll back and start over.
   std::optional<Items> insert_index_rows(const shard::Catalog& catalog, const Items& items,
-                                         std::map<std::uint32_t, shard::Lease>& leases) {
+                                         shard::ServerLeases& leases) {
     shard::RowsByShard rows;
     for (Item* item : items) {
       for (const shard::PlacedRow& row : item->rows) {
@@ -447,34 +451,24 @@ class BatchWriter {
     for (const Item* item : items) {
       new_on.insert(item->new_on.begin(), item->new_on.end());
     }
-    std::vector<std::optional<IndexShardFailure>> failures(rows.size());
-    std::vector<std::set<Uuid>> in_the_way(rows.size());
-    std::vector<std::function<void()>> tasks;
+    std::set<std::uint32_t> shards;
     for (auto& [shard, by_index] : rows) {
-      tasks.emplace_back([&, n = tasks.size(), shard = shard, &by_index = by_index] {
-        try {
-          shard::on_shard(shards_, shard, [&] {
-            bool all_new = true;
-            for (auto& [index, entries] : by_index) {
-              const Step step(steps::put_insert_index_rows, shard);
-              if (step.left_out()) {
-                continue;
-              }
-              std::sort(entries.begin(), entries.end());
-              shard::Inserted inserted =
-                  shard::insert_or_report(*leases.at(shard), catalog.indexes[index].definition, entries);
-              in_the_way[n].merge(inserted.blocked);
-              all_new = all_new && inserted.all_new;
-            }
-            if (!all_new && new_on.contains(shard)) {
-              const Step step(steps::put_make_durable, shard);
-              if (!step.left_out()) {
-                shard::make_durable(*leases.at(shard), shard);
-              }
-            }
-          });
-        } catch (const sql::ServerError& error) {
-          failures[n] = IndexShardFailure{shard, error};
+      shards.insert(shard);
+    }
+    const auto groups = shard::by_server(leases, shards);
+    std::vector<std::vector<IndexShardFailure>> failures(groups.size());
+    std::vector<std::set<Uuid>> in_the_way(groups.size());
+    std::vector<std::function<void()>> tasks;
+    for (const auto& group : groups) {
+      tasks.emplace_back([&, n = tasks.size(), &group = group] {
+        for (const std::uint32_t shard : group) {
+          try {
+            shard::on_shard(shards_, shard, [&] {
+              insert_on(leases.on(shard), shard, catalog, rows.at(shard), new_on.contains(shard), in_the_way[n]);
+            });
+          } catch (const sql::ServerError& error) {
+            failures[n].push_back({shard, error});
+          }
         }
       });
     }
@@ -492,31 +486,52 @@ class BatchWriter {
     return blocked;
   }
 
-  // Returns false if there is a failure.
-  bool handle_failures(const std::vector<std::optional<IndexShardFailure>>& failures, const Items& items) {
-    bool all_inserted = true;
-    for (const auto& failure : failures) {
-      if (!failure) {
+  // Inserts the rows of one shard. If `make_durable`, rows that existed are on disk when it returns.
+  static void insert_on(const sql::Database& database, std::uint32_t shard, const shard::Catalog& catalog,
+                        shard::RowsByShard::mapped_type& rows, bool make_durable, std::set<Uuid>& in_the_way) {
+    bool all_new = true;
+    for (auto& [index, entries] : rows) {
+      const Step step(steps::put_insert_index_rows, shard);
+      if (step.left_out()) {
         continue;
       }
-      all_inserted = false;
-      if (failure->error.error_class() == sql::ErrorClass::conflict && !deadline_.passed()) {
+      std::sort(entries.begin(), entries.end());
+      shard::Inserted inserted = shard::insert_or_report(database, catalog.indexes[index].definition, entries);
+      in_the_way.merge(inserted.blocked);
+      all_new = all_new && inserted.all_new;
+    }
+    if (!all_new && make_durable) {
+      const Step step(steps::put_make_durable, shard);
+      if (!step.left_out()) {
+        shard::make_durable(database, shard);
+      }
+    }
+  }
+
+  // Returns false if there is a failure.
+  bool handle_failures(const std::vector<std::vector<IndexShardFailure>>& failures, const Items& items) {
+    std::vector<IndexShardFailure> all;
+    for (const auto& part : failures) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    for (const IndexShardFailure& failure : all) {
+      if (failure.error.error_class() == sql::ErrorClass::conflict && !deadline_.passed()) {
         continue;  // a conflict affects no item alone, so all are retried at once
       }
       for (Item* item : items) {
         const bool needs_it = std::any_of(item->rows.begin(), item->rows.end(),
-                                          [&](const shard::PlacedRow& row) { return row.shard == failure->shard; });
+                                          [&](const shard::PlacedRow& row) { return row.shard == failure.shard; });
         if (needs_it && !item->decided) {
-          put_off(*item, failure->error);
+          put_off(*item, failure.error);
         }
       }
     }
-    if (!all_inserted) {
+    if (!all.empty()) {
       for (Item* item : items) {
         item->reconcile = true;  // some rows may have been inserted
       }
     }
-    return all_inserted;
+    return all.empty();
   }
 
   // Deletes conflicting rows that crashed puts left, which only reconcile may do. An item that reconcile cannot help
