@@ -67,6 +67,9 @@
 #ifndef PUTS            /* writes by all writers together */
 #define PUTS 2
 #endif
+#ifndef TIDIES          /* times that a put itself deletes the row that only the old body called for */
+#define TIDIES 0
+#endif
 #ifndef RECONCILERS
 #define RECONCILERS 0
 #endif
@@ -166,7 +169,7 @@ byte watermark = 0;
 #define holds(p) (((sfence | srow) & bit(p)) || xfence == p || xrow == p)
 #define fence_free (xfence == 0 && sfence == 0)
 #define row_free (xrow == 0 && srow == 0)
-#if UNKNOWNS > 0 || CLEANS > 0 || BACKFILLERS > 0 || CRASHES > 0
+#if UNKNOWNS > 0 || CLEANS > 0 || BACKFILLERS > 0 || CRASHES > 0 || TIDIES > 0
 #define STAMPS
 #endif
 #if UNKNOWNS > 0 || CRASHES > 0
@@ -216,7 +219,7 @@ byte wanted[3];                       /* a backfill asks for a reconcile: 1; a R
 
 /* ---- bookkeeping of the model */
 
-byte puts = 0, cleans = 0, creates = 0, drops = 0, backfills = 0, queries = 0;
+byte puts = 0, tidies = 0, cleans = 0, creates = 0, drops = 0, backfills = 0, queries = 0;
 byte cuts = 0, failovers = 0, zombies = 0, unknowns = 0, late_commits = 0, late_ddl = 0, lost_locks = 0, wipes = 0;
 byte ended = 0, busy = 0, in_flight = 0;   /* writers and admins that are through; Reconcilers at work; stray statements */
 bool quiet = false, ghost = false, untidy = false, stuck = false;

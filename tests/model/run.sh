@@ -17,6 +17,11 @@ configurations="
 write         | -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                            | -DFAILOVERS=1
 unique        | -DUNIQUE -DRECONCILERS=1 -DCUTS=1 -DZOMBIES=1 -DLATE_COMMITS=1                                                   | -DFAILOVERS=1 -DCUTS=0
 two           | -DRECONCILERS=2 -DWRITERS=1 -DCUTS=1 -DLATE_COMMITS=1                                                            | -DPUTS=3
+tidy          | -DTIDIES=2 -DPUTS=3 -DCUTS=1 -DLATE_COMMITS=1                                                                    | -DFAILOVERS=1
+tidy_unique   | -DUNIQUE -DTIDIES=2 -DPUTS=3 -DCUTS=1 -DLATE_COMMITS=1                                                           | -DFAILOVERS=1
+tidy_unknown  | -DTIDIES=2 -DPUTS=3 -DUNKNOWNS=1 -DFAILOVERS=1                                                                   | -DCUTS=1
+tidy_crash    | -DTIDIES=1 -DCRASHES=1                                                                                           | -DPUTS=3
+tidy_recreate | $index_is_ready -DBODY=1 -DTIDIES=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DSTEADY          | -DFIRST=1
 clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                                              | -DCLEANS=3
 unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                                       | -DCUTS=1
 immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEEPS=0                                             | -DPURGES=1
@@ -68,6 +73,10 @@ NO_VALIDATE                   | write
 VALIDATE_CONNECTION_ONLY      | unknown
 RECONCILE_WITHOUT_LOCK        | write
 RECONCILE_WITHOUT_DURABLE     | crash
+TIDY_WITHOUT_STAMP            | tidy
+TIDY_WITHOUT_LOCK             | tidy
+TIDY_WITHOUT_VALIDATE         | tidy
+TIDY_WITHOUT_EPOCH            | tidy_recreate
 SHARED_SWEEP                  | write
 SWEEP_WITHOUT_LOOK            | write
 NO_SWEEP                      | write

@@ -68,6 +68,8 @@ proctype Ghost(byte w; byte v; byte st) {
   }
 }
 
+#define tidies_itself (tidies < TIDIES && known != 0 && has_value(old) && old != v)
+
 proctype Writer(byte w) {
   byte v, old, st, known = 1; bool inserted;
 #if CRASHES > 0
@@ -131,7 +133,7 @@ again:
           row_free;
 #endif
           xrow = w;                                                  /* put.write_entities: an update */
-#if !defined(NAIVE) && !defined(CHANGED_ROWS_ONLY) && CRASHES == 0
+#if !defined(NAIVE) && !defined(CHANGED_ROWS_ONLY) && CRASHES == 0 && TIDIES == 0
           old = 0;
 #endif
           goto written
@@ -240,8 +242,48 @@ resolve:
 #if CRASHES > 0
      atomic { release(w) };
 #endif
+#if TIDIES > 0
+     old = ABSENT;                                                   /* leaves the old row to a reconcile */
+#endif
 acknowledged:
      atomic { acknowledge(w, st) }
+#if TIDIES > 0
+     if
+     :: atomic { !tidies_itself }
+     :: atomic { tidies_itself && xfence == 0 && xrow == 0 -> tidies++; connect(w);
+          /* reconcile.fence */ /* reconcile.lock_entities */
+#ifndef TIDY_WITHOUT_EPOCH
+          if :: maintained != known -> goto end_of_put :: else fi;
+#endif
+#ifndef TIDY_WITHOUT_STAMP
+          if :: body == ABSENT || stamp != st -> goto end_of_put :: else fi;
+#endif
+          sfence = sfence | bit(w);
+#ifndef TIDY_WITHOUT_LOCK
+          srow = srow | bit(w);
+#endif
+          skip };
+        if /* reconcile.change_index_rows */
+        :: atomic { unlocked(1) && unlocked(2) ->
+             if :: table == 0 || is_broken(old, w) -> release(w); goto end_of_put :: else fi;
+             if
+             :: table != known && has_value(v) && row[v] -> deleting[v] = w   /* the row may mean another one there */
+             :: table == known && row[old] -> deleting[old] = w
+             :: else
+             fi }
+        :: atomic { release(w); goto end_of_put }
+        fi;
+#ifndef TIDY_WITHOUT_VALIDATE
+        if :: atomic { lost(w) -> roll_back_rows(w); release(w); goto end_of_put } :: else fi; /* reconcile.validate */
+#endif
+        if /* reconcile.commit */ /* reconcile.end */
+        :: atomic { !is_broken(old, w) -> commit_row(w, 1); commit_row(w, 2); assert(!missing); release(w) }
+        :: atomic { late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(w); run LateCommit();
+             release(w) }
+        :: atomic { roll_back_rows(w); release(w) }
+        fi
+     fi;
+#endif
 #ifdef INDEX_AFTER_COMMIT
      if
      :: atomic { v == TOMB -> skip }

@@ -220,7 +220,7 @@ TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobod
   Scenario scenario;
   FaultProxy proxy(scenario.cluster.socket(0));
   overtake(scenario, [&](const std::string& name, const std::string& commands) {
-    proxy.judge_by(at_statement(Direction::to_client, "COMMIT", {Verdict::Kind::cut}));
+    proxy.judge_by(at_commit_of(Direction::to_client, scenario.insert_into(0, "entities"), {Verdict::Kind::cut}));
     Worker writer(scenario.cluster, {.user = name,
                                      .name = name,
                                      .commands = commands,

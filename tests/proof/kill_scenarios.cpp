@@ -1,4 +1,4 @@
-// The scenarios. Entity k lives on shard k % 2.
+// The scenarios. Entity k lives on shard k % shards.
 #include "tests/proof/kill_scenarios.hpp"
 
 #include <fmt/format.h>
@@ -149,7 +149,17 @@ std::vector<Scenario> put_scenarios() {
   };
   there.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
   there.only = {"put.insert_index_rows", "put.make_durable", "durable."};
-  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown, unknown_too, there};
+  Scenario batch = changed;  // one batch for both shards of a server
+  batch.name = "put of several shards on a server";
+  batch.shards = 4;
+  batch.writes = {put(0, {11, "after", {3, 4}, 0}), put(1, {10, "after", {3, 4}, 1}), put(4, {14, "after", {5}, 4}),
+                  put(3, {13, "after", {}, 8}),     put(10, {20, "a", {4, 5}, 50}),   put(11, {21, "a", {4, 5}, 51}),
+                  put(12, {22, "a", {1, 7, 8}, 52})};
+  Scenario batch_unknown = batch;
+  batch_unknown.name = "put of several shards on a server whose connection dies at COMMIT";
+  batch_unknown.cut_at = unknown.cut_at;
+  batch_unknown.only = {"put.resolve:before@0", "put.resolve:after@0"};  // the batch may be two, of one shard each
+  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown, unknown_too, there, batch, batch_unknown};
   for (Scenario& scenario : scenarios) {
     for (const KillWrite& write : scenario.writes) {
       scenario.input += *write.body + "\n";
@@ -265,8 +275,8 @@ std::vector<Scenario> job_scenarios() {
 
 }  // namespace
 
-Bench::Bench()
-    : cluster_(TestCluster::shared(2)),
+Bench::Bench(std::uint32_t shards)
+    : cluster_(TestCluster::shared(shards)),
       observer_(cluster_),
       datastore_(Datastore::open(Cluster::load(cluster_.file()))) {
   datastore_.init();

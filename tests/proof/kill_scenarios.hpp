@@ -12,10 +12,10 @@
 
 namespace looseleaf::test {
 
-// A cluster of two shards with databases of its own on the servers that all share.
+// A cluster with databases of its own on the two servers that all share.
 class Bench {
  public:
-  Bench();
+  explicit Bench(std::uint32_t shards);
 
   [[nodiscard]] Observer& observer() { return observer_; }
   [[nodiscard]] const TestCluster& cluster() const { return cluster_; }
@@ -41,6 +41,7 @@ struct KillWrite {
 
 struct Scenario {
   std::string name;
+  std::uint32_t shards = 2;
   std::function<void(Bench&)> prepare;
   // What is interrupted: arguments of the program, and its input.
   std::function<std::vector<std::string>(Bench&)> command;

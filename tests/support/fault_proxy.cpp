@@ -42,6 +42,8 @@ std::size_t first_packet(std::string_view bytes) {
 }  // namespace
 
 struct FaultProxy::Connection {
+  std::uint64_t number = 0;
+
   // What was read from one end and waits to be sent to the other.
   struct Flow {
     std::string bytes;
@@ -206,6 +208,7 @@ void FaultProxy::accept() {
     return;
   }
   connection->client = std::move(client);
+  connection->number = ++accepted_;
   connections_.push_back(std::move(connection));
 }
 
@@ -231,8 +234,8 @@ void FaultProxy::forward(Connection& connection, Direction direction) {
       connection.statement = is_query ? packet.substr(header_size + 1) : std::string();
     }
     const bool is_last = is_command && size == header_size + 1 && packet[header_size] == com_quit;
-    if (!flow.stall_judged &&
-        !obey(judge({direction, 0, connection.statement, is_last}), connection, connection.statement)) {
+    if (!flow.stall_judged && !obey(judge({direction, 0, connection.statement, is_last, connection.number}), connection,
+                                    connection.statement)) {
       flow.stall_judged = true;
       return;
     }
@@ -303,6 +306,19 @@ Judge at_statement(Direction direction, std::string beginning, Verdict verdict) 
       return Verdict{};
     }
     *done = true;
+    return verdict;
+  };
+}
+
+Judge at_commit_of(Direction direction, std::string beginning, Verdict verdict) {
+  return [=, connection = std::make_shared<std::uint64_t>(0)](const Packet& packet) {
+    if (packet.direction == Direction::to_server && packet.statement.starts_with(beginning)) {
+      *connection = packet.connection;
+    }
+    if (packet.connection != *connection || packet.direction != direction || packet.statement != "COMMIT") {
+      return Verdict{};
+    }
+    *connection = 0;
     return verdict;
   };
 }

@@ -21,9 +21,10 @@ enum class Direction { to_server, to_client };
 // One packet that has arrived whole and was not passed on yet.
 struct Packet {
   Direction direction;
-  std::uint64_t number;        // among those in this direction since the last judge was set, from 1
-  std::string_view statement;  // the SQL text that it holds or, to the client, answers; empty for anything else
-  bool ends_session = false;   // the client's last
+  std::uint64_t number;          // among those in this direction since the last judge was set, from 1
+  std::string_view statement;    // the SQL text that it holds or, to the client, answers; empty for anything else
+  bool ends_session = false;     // the client's last
+  std::uint64_t connection = 0;  // which one, from 1
 };
 
 struct Verdict {
@@ -76,7 +77,8 @@ class FaultProxy {
 
   cli::Descriptor listener_, wake_reader_, wake_writer_;
   std::uint16_t port_ = 0;
-  std::list<std::unique_ptr<Connection>> connections_;  // of the thread alone
+  std::list<std::unique_ptr<Connection>> connections_;  // of the thread alone, as is the next
+  std::uint64_t accepted_ = 0;
 
   mutable std::mutex mutex_;  // guards everything below
   std::string socket_;
@@ -95,5 +97,7 @@ class FaultProxy {
 // A judge that speaks this verdict the first time a packet holds (or, to the client, answers) a statement that begins
 // so.
 [[nodiscard]] Judge at_statement(Direction direction, std::string beginning, Verdict verdict);
+// The same for the COMMIT of a transaction with such a statement.
+[[nodiscard]] Judge at_commit_of(Direction direction, std::string beginning, Verdict verdict);
 
 }  // namespace looseleaf::test

@@ -14,7 +14,7 @@ namespace looseleaf {
 class Datastore;
 
 // Writes a long sequence of puts and deletes at full speed in bounded memory. A few threads parse and compress the
-// texts. One writer per shard stores them in batches; batches grow when input arrives faster. Writes of one id take
+// texts. One writer per server stores them in batches; batches grow when input arrives faster. Writes of one id take
 // effect in the order in which they were given.
 class LOOSELEAF_EXPORT WriteStream {
  public:

@@ -10,7 +10,6 @@
 #include "index/drop_index.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
-#include "shard/placement.hpp"
 #include "verify/verify.hpp"
 #include "write/encode.hpp"
 
@@ -23,8 +22,7 @@ WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::s
   WriteResult result;
   result.text = text;
   if (auto write = write::encode_put(shards, result)) {
-    const std::uint32_t shard = shard::shard_of(write->id, shards.count());
-    writer.write_batch(shard, {*std::move(write)}, shards.deadline());
+    writer.write_batch({*std::move(write)}, shards.deadline());
   }
   if (result.status == WriteStatus::stored) {
     result.text.clear();

@@ -12,6 +12,7 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "model/parsed_entity.hpp"
+#include "reconcile/index_transactions.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
@@ -28,82 +29,6 @@ namespace steps = shard::steps;
 constexpr std::size_t batch_size = 200;    // entities locked at once
 constexpr std::size_t max_changes = 5000;  // index rows changed while the entities are locked
 constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence is held exclusively
-
-// Deletes and inserts index rows on several shards, in one transaction per server. All transactions stay open until
-// commit().
-class IndexTransactions {
- public:
-  IndexTransactions(shard::Shards& shards, const shard::ServerLeases& leases, const shard::Catalog& catalog)
-      : shards_(shards), leases_(leases), catalog_(catalog) {}
-
-  // Returns false if an unknown row blocks an insert into a UNIQUE table. Then the caller must not commit.
-  [[nodiscard]] bool apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
-    std::set<std::uint32_t> touched;
-    for (const auto& [shard, rows] : deletes)
-      touched.insert(shard);
-    for (const auto& [shard, rows] : inserts)
-      touched.insert(shard);
-    for (const std::uint32_t shard : touched) {  // in ascending order
-      const bool placed = shard::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
-      if (!placed) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void commit() {
-    for (auto& [server, open] : open_) {
-      shard::on_shard(shards_, open.shard, [&, &open = open] {
-        const Step step(steps::reconcile_commit, open.shard);
-        open.transaction->commit();
-      });
-    }
-  }
-
- private:
-  struct Open {
-    std::uint32_t shard = 0;  // the first one that the transaction changes
-    std::unique_ptr<sql::Transaction> transaction = {};
-  };
-
-  bool apply_on(std::uint32_t shard, const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
-    const Step step(steps::reconcile_change_index_rows, shard);
-    const sql::Database database = leases_.on(shard);
-    auto& [first, transaction] = open_[leases_.server_of(shard)];
-    if (!transaction) {
-      first = shard;
-      transaction = std::make_unique<sql::Transaction>(database);
-    }
-    if (const auto rows = deletes.find(shard); rows != deletes.end()) {
-      for (const auto& [index, entries] : rows->second) {
-        shard::delete_entries(database, catalog_.indexes[index].definition, entries);
-      }
-    }
-    if (const auto rows = inserts.find(shard); rows != inserts.end()) {
-      for (const auto& [index, entries] : rows->second) {
-        if (!shard::insert_or_report(database, catalog_.indexes[index].definition, entries).blocked.empty()) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  shard::Shards& shards_;
-  const shard::ServerLeases& leases_;
-  const shard::Catalog& catalog_;
-  std::map<std::uint32_t, Open> open_;  // by server
-};
-
-// Throws unless the locks on the fence and the entities are still held. Only then may changes to index rows be
-// committed.
-void validate(const sql::Database& entity_database, std::uint32_t entity_shard) {
-  const Step step(steps::reconcile_validate, entity_shard);
-  if (!step.left_out()) {
-    shard::validate_locks(entity_database);
-  }
-}
 
 // The index rows that the locked entities call for.
 struct Expectation {

@@ -193,6 +193,18 @@ std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<co
   return rows;
 }
 
+std::vector<EntityRow> lock_stamps_shared(const sql::Database& database, std::span<const Uuid> ids) {
+  std::vector<EntityRow> rows;
+  in_lists(ids, [&](std::span<const Uuid> some) {
+    const sql::Result result = database->query("SELECT id, updated FROM " + database.table("entities") +
+                                               " WHERE id IN (" + id_list(some) + ") ORDER BY id LOCK IN SHARE MODE");
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      rows.push_back({.id = require_uuid(result.text(i, 0)), .updated = base::parse_stamp(result.text(i, 1))});
+    }
+  });
+  return rows;
+}
+
 std::vector<EntityRow> read_before(const sql::Database& database, std::uint64_t added_id, std::size_t limit,
                                    std::uint64_t max_size) {
   return to_bodies(

@@ -51,6 +51,8 @@ enum class Lock { none, shared, exclusive };
 
 // Like read_entities, but without bodies and with exclusive locks.
 [[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);
+// Returns the ids and stamps of the rows, and locks these shared.
+[[nodiscard]] std::vector<EntityRow> lock_stamps_shared(const sql::Database& database, std::span<const Uuid> ids);
 
 // Inserts new ids with plain INSERTs in multi-row statements. Throws ServerError(duplicate_key) if another writer has
 // inserted one of the ids first.

@@ -20,15 +20,28 @@ namespace {
 constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
 
+constexpr std::string_view fence_columns = "epoch, NOW(6), clock_floor, @@global.read_only";
+
+// Converts these columns of a row, of which the first is the one at `column`.
+Fence to_fence(const sql::Database& database, const sql::Result& rows, std::size_t row, std::size_t column) {
+  require_writable(database, rows.text(row, column + 3));
+  return {rows.unsigned_integer(row, column), base::parse_stamp(rows.text(row, column + 1)),
+          base::parse_stamp(rows.text(row, column + 2))};
+}
+
 Fence read_fence(const sql::Database& database, const char* lock) {
-  const sql::Result row = database->query(
-      sql::Statement(fmt::format("SELECT epoch, NOW(6), clock_floor, @@global.read_only FROM {} WHERE only_row = 1 {}",
-                                 database.table("looseleaf_shard"), lock)));
-  if (row.empty()) {
+  const sql::Result rows = database->query(sql::Statement(
+      fmt::format("SELECT {} FROM {} WHERE only_row = 1 {}", fence_columns, database.table("looseleaf_shard"), lock)));
+  if (rows.empty()) {
     throw NotInitialised();
   }
-  require_writable(database, row.text(0, 3));
-  return {row.unsigned_integer(0, 0), base::parse_stamp(row.text(0, 1)), base::parse_stamp(row.text(0, 2))};
+  return to_fence(database, rows, 0, 0);
+}
+
+sql::ServerError fence_busy() {
+  return {
+      sql::ErrorClass::conflict,         0, ErrorCode::unavailable, "could not lock the fence before the timeout", {},
+      "retry, or use a longer --timeout"};
 }
 
 // Makes one attempt: locks the fence in its own transaction, runs `work` and commits. Returns false if the fence was
@@ -94,6 +107,28 @@ Fence lock_fence_shared(const sql::Database& database) {
   return read_fence(database, "LOCK IN SHARE MODE");
 }
 
+std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards) {
+  if (shards.size() == 1) {
+    return {{shards.front(), lock_fence_shared(lease.on(shards.front()))}};
+  }
+  const bool mariadb = lease->flavour() == sql::Flavour::mariadb;
+  std::string select;
+  for (const std::uint32_t shard : shards) {
+    select += fmt::format("{}(SELECT {}, {} FROM {} WHERE only_row = 1 {} SKIP LOCKED)",
+                          select.empty() ? "" : " UNION ALL ", shard, fence_columns,
+                          lease.on(shard).table("looseleaf_shard"), mariadb ? "LOCK IN SHARE MODE" : "FOR SHARE");
+  }
+  const sql::Result rows = lease->query(select);
+  std::map<std::uint32_t, Fence> fences;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    fences.emplace(rows.unsigned_integer(i, 0), to_fence(*lease, rows, i, 1));
+  }
+  if (fences.empty()) {
+    throw fence_busy();
+  }
+  return fences;
+}
+
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
                           const std::function<void(const sql::Database&, const Fence&)>& work,
                           const std::function<void()>& prepare) {
@@ -102,8 +137,7 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
       prepare();
       const Lease lease = shards.connect(shard, deadline);
       if (!work_exclusively(*lease, shard, work)) {
-        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "could not lock the fence before the timeout", {}, "retry, or use a longer --timeout");
+        throw fence_busy();
       }
     });
   });

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 
 #include "base/deadline.hpp"
@@ -25,6 +27,10 @@ struct Fence {
 
 // Locks the fence row shared until the connection's transaction ends.
 [[nodiscard]] Fence lock_fence_shared(const sql::Database& database);
+// Locks the fence rows of several shards on the session's server, in one statement and in ascending order. If there is
+// more than one, it does not wait: it leaves out shards whose fence another session holds or wants exclusively, and
+// throws a retryable ServerError if none is left.
+[[nodiscard]] std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
 // for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient

@@ -120,7 +120,7 @@ std::uint64_t insert_entries(const sql::Database& database, const IndexDefinitio
 
 void delete_entries(const sql::Database& database, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries) {
-  constexpr std::size_t at_once = 100;  // larger lists make some optimizers scan the table instead of ranges
+  constexpr std::size_t at_once = 500;  // MariaDB makes a temporary table of a list of 1,000
   const std::string columns = fmt::format("{}", fmt::join(column_names(definition), ", "));
   const std::string table = database.table(definition.table);
   for (std::size_t from = 0; from < entries.size(); from += at_once) {
@@ -130,9 +130,10 @@ void delete_entries(const sql::Database& database, const IndexDefinition& defini
       append_entry(rows, entry);
       rows += ')';
     }
-    // The key on entity_id ensures that the statement touches only rows of entities that the caller has locked.
-    database->execute(fmt::format("DELETE r FROM {0} r FORCE INDEX (entity_id) WHERE ({1}, entity_id) IN ({2})", table,
-                                  columns, rows));
+    // The whole primary key ensures that the statement touches only these rows. MySQL would scan the table for a list
+    // that it looks up by a part of a key.
+    database->execute(
+        fmt::format("DELETE r FROM {0} r FORCE INDEX (PRIMARY) WHERE ({1}, entity_id) IN ({2})", table, columns, rows));
   }
 }
 

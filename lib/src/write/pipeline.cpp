@@ -1,4 +1,4 @@
-// Runs encoders, a few writers for each server, and one delivering thread around one bounded window of writes in
+// Runs encoders, a writer for each server, and one delivering thread around one bounded window of writes in
 // flight.
 #include "write/pipeline.hpp"
 
@@ -22,15 +22,14 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 // A limit for text and rows together. The number of rows is known only after a text is encoded, so the encoders stop
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
-constexpr std::size_t writers_of_server = 3;  // at most; each writes to one shard at a time
-constexpr std::size_t encode_at_once = 64;    // texts that an encoder takes at a time
+constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
 // The text that an encoder takes at a time. The last text may exceed the limit.
 constexpr std::size_t encode_bytes = 128 * 1024;
 
-// A shard's writer waits for this number of writes while more are on their way, because commits cost more than rows. It
-// is two thirds of the shard's share of the window, so that some shards write while the others gather.
-std::size_t worthwhile_batch(std::uint32_t shards) {
-  return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / shards));
+// A server's writer waits for this number of writes while more are on their way, because commits cost more than rows.
+// It is two thirds of the server's share of the window, so that some servers store while the others' writes gather.
+std::size_t worthwhile_batch(std::size_t servers) {
+  return std::min(batch_writes, std::max<std::size_t>(1, window_writes * 2 / 3 / servers));
 }
 
 }  // namespace
@@ -50,13 +49,9 @@ Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(Wri
     : shards_(shards),
       writer_(writer),
       on_result_(std::move(on_result)),
-      worthwhile_(worthwhile_batch(shards_.count())),
-      shards_of_(shards_.sessions().connector().servers()),
-      queues_(shards_.count()),
-      busy_(shards_.count()) {
-  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    shards_of_.at(shards_.sessions().connector().server_of(shard)).push_back(shard);
-  }
+      servers_(shards_.sessions().connector()),
+      worthwhile_(worthwhile_batch(servers_.servers())),
+      queues_(servers_.servers()) {
   shards_.check_identities(shard::Shards::Known::trust);
   try {
     start_threads();
@@ -108,10 +103,8 @@ void Pipeline::start_threads() {
   for (unsigned i = 0; i < encoders; ++i) {
     start([this] { encode(); });
   }
-  for (std::uint32_t server = 0; server < shards_of_.size(); ++server) {
-    for (std::size_t i = 0; i < std::min(writers_of_server, shards_of_[server].size()); ++i) {
-      start([this, server] { write(server); });
-    }
+  for (auto& queue : queues_) {
+    start([this, &queue] { write(queue); });
   }
   start([this] { deliver(); });
 }
@@ -172,7 +165,7 @@ void Pipeline::dispatch() {
     }
     slot.done = slot.final_already;
     if (!slot.done) {
-      auto& queue = queues_[shard::shard_of(slot.write.id, shards_.count())];
+      auto& queue = queues_[servers_.server_of(shard::shard_of(slot.write.id, shards_.count()))];
       queue.push_back(&slot);
       any_full = any_full || queue.size() == worthwhile_;
     }
@@ -219,37 +212,21 @@ void Pipeline::encode() {
   }
 }
 
-std::optional<std::uint32_t> Pipeline::next_shard(std::uint32_t server) const {
-  std::optional<std::uint32_t> next;
-  for (const std::uint32_t shard : shards_of_[server]) {
-    const auto& queue = queues_[shard];
-    if (queue.empty() || busy_[shard] || (queue.size() < worthwhile_ && !all_dispatched() && !crowded())) {
-      continue;
-    }
-    if (!next || queue.front()->result.sequence < queues_[*next].front()->result.sequence) {
-      next = shard;
-    }
-  }
-  return next;
+bool Pipeline::worth_writing(const std::deque<Slot*>& queue) const {
+  return !queue.empty() && (queue.size() >= worthwhile_ || all_dispatched() || crowded());
 }
 
-void Pipeline::write(std::uint32_t server) {
+void Pipeline::write(std::deque<Slot*>& queue) {
   std::unique_lock lock(mutex_);
   while (true) {
-    std::optional<std::uint32_t> shard;
-    to_write_.wait(lock, [&] {
-      shard = next_shard(server);
-      return shard || (all_dispatched() && finished_) || failure_;
-    });
-    if (failure_ || !shard) {
+    to_write_.wait(lock, [&] { return worth_writing(queue) || (all_dispatched() && finished_) || failure_; });
+    if (failure_ || queue.empty()) {
       return;
     }
-    const std::vector<Slot*> batch = take_batch(queues_[*shard]);
-    busy_[*shard] = true;
+    const std::vector<Slot*> batch = take_batch(queue);
     lock.unlock();
-    store_batch(*shard, batch);
+    store_batch(batch);
     lock.lock();
-    busy_[*shard] = false;
     for (Slot* slot : batch) {
       slot->done = true;
     }
@@ -288,13 +265,13 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   return batch;
 }
 
-void Pipeline::store_batch(std::uint32_t shard, const std::vector<Slot*>& batch) {
+void Pipeline::store_batch(const std::vector<Slot*>& batch) {
   std::vector<Write> writes;
   writes.reserve(batch.size());
   for (Slot* slot : batch) {
     writes.push_back(std::move(slot->write));
   }
-  writer_.write_batch(shard, writes, shards_.deadline());
+  writer_.write_batch(writes, shards_.deadline());
 }
 
 void Pipeline::deliver() {

@@ -10,7 +10,6 @@
 #include <looseleaf/write.hpp>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +19,7 @@
 
 namespace looseleaf::write {
 
-// Runs encoders, a few writers for each server, and one delivering thread around one bounded window of writes in
+// Runs encoders, a writer for each server, and one delivering thread around one bounded window of writes in
 // flight. Implements looseleaf::WriteStream; `shards` and `writer` outlive it.
 class Pipeline {
  public:
@@ -49,15 +48,14 @@ class Pipeline {
 
   // The stages.
   void encode();
-  void write(std::uint32_t server);
+  void write(std::deque<Slot*>& queue);
   void deliver();
 
   // Takes as many writes as one transaction should have. A repeated id starts the next batch.
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue);
-  // Returns a shard of the server that has a batch worth writing and that no other writer is writing to. Prefers the
-  // one that waits longest.
-  [[nodiscard]] std::optional<std::uint32_t> next_shard(std::uint32_t server) const;
-  void store_batch(std::uint32_t shard, const std::vector<Slot*>& batch);
+  // Returns true if the queue has enough for a batch, or no more will come soon.
+  [[nodiscard]] bool worth_writing(const std::deque<Slot*>& queue) const;
+  void store_batch(const std::vector<Slot*>& batch);
 
   // Returns true if nothing more is on its way to the writers, either at the moment or at the end of the stream.
   [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }
@@ -70,8 +68,8 @@ class Pipeline {
   shard::Shards& shards_;
   Writer& writer_;
   const std::function<void(WriteResult)> on_result_;
-  const std::size_t worthwhile_;                       // writes
-  std::vector<std::vector<std::uint32_t>> shards_of_;  // by server
+  const server::Connector& servers_;
+  const std::size_t worthwhile_;  // writes
 
   std::mutex mutex_;  // guards everything below, except the contents of a slot that a stage has taken
   std::condition_variable room_, to_encode_, to_write_, to_deliver_, flushed_;
@@ -79,8 +77,7 @@ class Pipeline {
   std::uint64_t first_ = 0;
   std::uint64_t next_encode_ = 0, next_dispatch_ = 0;
   std::size_t bytes_ = 0;
-  std::vector<std::deque<Slot*>> queues_;  // by shard: encoded, waiting for a writer
-  std::vector<bool> busy_;                 // by shard: a writer is writing to it
+  std::vector<std::deque<Slot*>> queues_;  // by server: encoded, waiting for its writer
   bool finished_ = false;
   bool delivering_ = false;     // true while a result is delivered outside the lock
   std::exception_ptr failure_;  // the failure of a stage

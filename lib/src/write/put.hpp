@@ -1,42 +1,24 @@
-// The write protocol for a batch of puts and deletes of one entity shard.
+// The write protocol for a batch of puts and deletes of entities on one server.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <exception>
-#include <looseleaf/write.hpp>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
+#include "write/batch.hpp"
 
 namespace looseleaf::write {
-
-// The expected rows of an entity under one catalog.
-struct ExpectedRows {
-  std::uint64_t epoch = 0;  // epoch of the catalog
-  std::vector<shard::PlacedRow> rows;
-};
-
-// One entity to store or, without a body, to delete.
-struct Write {
-  Uuid id;
-  std::optional<std::string> body;       // as stored
-  std::optional<ExpectedRows> expected;  // present if the caller had both the parsed body and a catalog
-  WriteResult* result = nullptr;         // where the outcome goes
-};
 
 // Writes to the shards of one cluster. Thread-safe; `shards` outlives it.
 class Writer {
  public:
   explicit Writer(shard::Shards& shards) : shards_(shards), last_ids_were_new_(shards.count()) {}
 
-  // Stores one batch. All writes belong to `entity_shard`; their ids are distinct and sorted. Sets the status
-  // and the error of each write's result. Never throws for a server's error: the results contain it.
-  void write_batch(std::uint32_t entity_shard, const std::vector<Write>& writes, const base::Deadline& deadline);
+  // Stores one batch. The entity shards of all writes are on one server; the ids are distinct and sorted. Sets the
+  // status and the error of each write's result. Never throws for a server's error: the results contain it.
+  void write_batch(const std::vector<Write>& writes, const base::Deadline& deadline);
 
  private:
   shard::Shards& shards_;

@@ -1,0 +1,75 @@
+// Changes index rows on several shards while the entities' locks are held.
+#include "reconcile/index_transactions.hpp"
+
+#include <set>
+
+#include "shard/fence.hpp"
+#include "shard/index_rows.hpp"
+#include "shard/steps.hpp"
+
+namespace looseleaf::reconcile {
+namespace {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+}  // namespace
+
+bool IndexTransactions::apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
+  std::set<std::uint32_t> touched;
+  for (const auto& [shard, rows] : deletes) {
+    touched.insert(shard);
+  }
+  for (const auto& [shard, rows] : inserts) {
+    touched.insert(shard);
+  }
+  for (const std::uint32_t shard : touched) {  // in ascending order
+    const bool placed = shard::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
+    if (!placed) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void IndexTransactions::commit() {
+  for (auto& [server, open] : open_) {
+    shard::on_shard(shards_, open.shard, [&, &open = open] {
+      const Step step(steps::reconcile_commit, open.shard);
+      open.transaction->commit();
+    });
+  }
+}
+
+bool IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& deletes,
+                                 const shard::RowsByShard& inserts) {
+  const Step step(steps::reconcile_change_index_rows, shard);
+  const sql::Database database = leases_.on(shard);
+  auto& [first, transaction] = open_[leases_.server_of(shard)];
+  if (!transaction) {
+    first = shard;
+    transaction = std::make_unique<sql::Transaction>(database);
+  }
+  if (const auto rows = deletes.find(shard); rows != deletes.end()) {
+    for (const auto& [index, entries] : rows->second) {
+      shard::delete_entries(database, catalog_.indexes[index].definition, entries);
+    }
+  }
+  if (const auto rows = inserts.find(shard); rows != inserts.end()) {
+    for (const auto& [index, entries] : rows->second) {
+      if (!shard::insert_or_report(database, catalog_.indexes[index].definition, entries).blocked.empty()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void validate(const sql::Database& entity_database, std::uint32_t entity_shard) {
+  const Step step(steps::reconcile_validate, entity_shard);
+  if (!step.left_out()) {
+    shard::validate_locks(entity_database);
+  }
+}
+
+}  // namespace looseleaf::reconcile

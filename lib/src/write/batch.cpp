@@ -1,0 +1,40 @@
+// The writes of one batch on their way through the protocol.
+#include "write/batch.hpp"
+
+#include <utility>
+
+namespace looseleaf::write {
+
+ItemsByShard by_shard(const Items& items) {
+  ItemsByShard groups;
+  for (Item* item : items) {
+    groups[item->shard].push_back(item);
+  }
+  return groups;
+}
+
+std::vector<Uuid> ids_of(const Items& items) {
+  std::vector<Uuid> ids;
+  ids.reserve(items.size());
+  for (const Item* item : items) {
+    ids.push_back(item->write->id);
+  }
+  return ids;
+}
+
+void decide(Item& item, WriteStatus status, std::optional<Error> error) {
+  item.decided = true;
+  item.write->result->status = status;
+  item.write->result->error = std::move(error);
+}
+
+void fail(const Items& items, const Error& error) {
+  for (Item* item : items) {
+    if (!item->decided) {
+      item->reconcile = item->reconcile || !item->rows.empty();  // some of its rows may already be inserted
+      decide(*item, WriteStatus::failed, error);
+    }
+  }
+}
+
+}  // namespace looseleaf::write

@@ -1,0 +1,57 @@
+// The writes of one batch on their way through the protocol.
+#pragma once
+
+#include <cstdint>
+#include <looseleaf/write.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/stamp.hpp"
+#include "shard/placed_rows.hpp"
+
+namespace looseleaf::write {
+
+// The expected rows of an entity under one catalog.
+struct ExpectedRows {
+  std::uint64_t epoch = 0;  // epoch of the catalog
+  std::vector<shard::PlacedRow> rows;
+};
+
+// One entity to store or, without a body, to delete.
+struct Write {
+  Uuid id;
+  std::optional<std::string> body;       // as stored
+  std::optional<ExpectedRows> expected;  // present if the caller had both the parsed body and a catalog
+  WriteResult* result = nullptr;         // where the outcome goes
+};
+
+// One write on its way.
+struct Item {
+  const Write* write = nullptr;
+  std::uint32_t shard = 0;             // the entity's
+  bool decided = false;                // the outcome is final
+  bool deferred = false;               // waits for an index shard that is down, while the other items proceed
+  bool reconcile = false;              // the index tables may have superfluous rows of this entity
+  std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
+  // The rows that only the old body calls for. They are superfluous once this write is stored.
+  std::vector<shard::PlacedRow> superseded;
+  std::set<std::uint32_t> new_on;  // shards of the expected rows that the old body does not call for
+  std::uint64_t added_id = 0;      // of the entity's row; 0: a new row
+  base::Stamp stamp;               // the stamp to be written
+};
+
+using Items = std::vector<Item*>;
+using ItemsByShard = std::map<std::uint32_t, Items>;  // by entity shard
+
+[[nodiscard]] ItemsByShard by_shard(const Items& items);
+[[nodiscard]] std::vector<Uuid> ids_of(const Items& items);
+
+// Makes the outcome of an item final.
+void decide(Item& item, WriteStatus status, std::optional<Error> error = {});
+// Lets all items fail that are not decided yet.
+void fail(const Items& items, const Error& error);
+
+}  // namespace looseleaf::write

@@ -1,0 +1,32 @@
+// Inserts the index rows of a batch: put.insert_index_rows and put.make_durable of docs/protocol.md.
+#pragma once
+
+#include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <set>
+#include <vector>
+
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
+#include "sql/errors.hpp"
+#include "write/batch.hpp"
+
+namespace looseleaf::write {
+
+// Names an index shard on which rows could not be inserted.
+struct IndexShardFailure {
+  std::uint32_t shard;
+  sql::ServerError error;
+};
+
+struct InsertedRows {
+  std::vector<IndexShardFailure> failures;  // empty: all rows are inserted, unless one blocks them, and durable
+  std::set<Uuid> blocked;                   // entities of UNIQUE tables that conflict with another row
+};
+
+// Inserts the rows of all items, on each server in one transaction, on all servers at once. `leases` must serve all
+// their shards. If there are failures, some rows may be inserted nevertheless.
+[[nodiscard]] InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerLeases& leases,
+                                             const shard::Catalog& catalog, const Items& items);
+
+}  // namespace looseleaf::write

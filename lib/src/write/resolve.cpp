@@ -1,0 +1,103 @@
+// Finds out whether a COMMIT of unknown outcome happened.
+#include "write/resolve.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "shard/durability.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/steps.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+#include "write/old_bodies.hpp"
+
+namespace looseleaf::write {
+namespace {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::span<const Uuid> ids) {
+  const sql::Transaction transaction(database);
+  return shard::read_entities(database, ids, shard::Lock::exclusive);
+}
+
+void leave_unknown(const Items& items, const Error& error) {
+  for (Item* item : items) {
+    Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
+                  "read the entity, or put it again; a put can be repeated safely");
+    decide(*item, WriteStatus::unknown, unknown.with("id", to_string(item->write->id)));
+  }
+}
+
+// Decides an item whose row has a greater stamp, because another writer came later. Normally this write took effect
+// before that one. But if the other write would have been rejected after ours, then either ours never took effect, or
+// the entity was deleted in between. If the entity is deleted now, such a write may have come in between, so the
+// outcome is unknown.
+void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
+  const IndexDefinition* const forbidding =
+      item.write->body ? first_forbidding(catalog, read_body(*item.write->body), row.body) : nullptr;
+  if (forbidding == nullptr) {
+    decide(item, WriteStatus::stored);
+  } else {
+    decide(item, WriteStatus::unknown,
+           Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown",
+                 {{"id", to_string(item.write->id)}, {"index", forbidding->table}},
+                 "read the entity: another writer has deleted it or given it another immutable property"));
+  }
+}
+
+void decide_from_rows(const shard::Catalog& catalog, const Items& items, const std::vector<shard::EntityRow>& rows) {
+  for (Item* item : items) {
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
+    if (row == rows.end() || row->updated < item->stamp) {
+      continue;
+    }
+    if (row->updated > item->stamp) {
+      decide_overtaken(catalog, *item, *row);
+    } else if (row->body == item->write->body) {
+      decide(*item, WriteStatus::stored);
+    }
+  }
+}
+
+// Locks the rows on a new connection, which waits until the old session is gone, and then reads them.
+void resolve_on(shard::Shards& shards, std::uint32_t shard, const shard::Catalog& catalog, const Items& items,
+                const base::Deadline& deadline) {
+  sql::Backoff backoff;
+  while (true) {
+    try {
+      shard::on_shard(shards, shard, [&] {
+        const shard::Lease lease = shards.connect(shard, deadline);
+        const Step step(steps::put_resolve, shard);
+        const auto rows = read_locked(*lease, ids_of(items));
+        shard::make_durable(*lease, shard);
+        decide_from_rows(catalog, items, rows);
+      });
+      return;
+    } catch (const Error& error) {
+      const auto* server = dynamic_cast<const sql::ServerError*>(&error);
+      const bool again = server && (server->retryable() || server->error_class() == sql::ErrorClass::unreachable);
+      if (!again || deadline.passed()) {
+        leave_unknown(items, error);
+        return;
+      }
+    }
+    backoff.wait(deadline);
+  }
+}
+
+}  // namespace
+
+void resolve(shard::Shards& shards, const shard::Catalog& catalog, const Items& items, const base::Deadline& deadline) {
+  for (Item* item : items) {
+    item->reconcile = true;
+  }
+  for (const auto& [shard, of_shard] : by_shard(items)) {
+    resolve_on(shards, shard, catalog, of_shard, deadline);
+  }
+}
+
+}  // namespace looseleaf::write

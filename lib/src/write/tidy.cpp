@@ -1,0 +1,112 @@
+// Deletes the index rows that a put made superfluous, or that are in its way.
+#include "write/tidy.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <set>
+
+#include "reconcile/reconcile.hpp"
+#include "reconcile/superseded.hpp"
+#include "shard/steps.hpp"
+
+namespace looseleaf::write {
+namespace {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+// The time that a put may still spend on repairing index rows after its outcome is decided.
+constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000);
+
+std::chrono::milliseconds time_to_tidy(const base::Deadline& deadline) {
+  return std::clamp(deadline.left(), shortest_tidying, longest_tidying);
+}
+
+// Reconciles entities of one shard, and deletes the rows of those that do not exist.
+reconcile::ReconcileReport make_right(shard::Shards& shards, std::uint32_t shard, const Items& items,
+                                      const base::Deadline& deadline) {
+  reconcile::ReconcileReport report =
+      reconcile::reconcile(shards, shard, ids_of(items), reconcile::ReconcileMode::repair, deadline);
+  reconcile::sweep_orphans(shards, shard, report.absent, reconcile::ReconcileMode::repair, deadline);
+  return report;
+}
+
+void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& blocked,
+                      const base::Deadline& deadline) {
+  reconcile::ReconcileReport report;
+  try {
+    report = make_right(shards, shard, blocked, deadline);
+  } catch (const Error& error) {
+    fail(blocked, error);
+    return;
+  }
+  for (Item* item : blocked) {
+    const Error::Context context = {{"id", to_string(item->write->id)}};
+    const bool unreadable =
+        std::any_of(report.differences.begin(), report.differences.end(), [&](const reconcile::Difference& difference) {
+          return difference.kind == FindingKind::unreadable && difference.entry.entity_id == item->write->id;
+        });
+    if (unreadable) {  // an unreadable body does not show which of its rows are right
+      decide(*item, WriteStatus::failed,
+             Error(ErrorCode::corrupt, "the stored entity with this id cannot be read", context,
+                   "delete it first, then put it"));
+    } else if (deadline.passed()) {
+      decide(*item, WriteStatus::failed,
+             Error(ErrorCode::unavailable, "a conflicting row persisted until the timeout", context, "retry"));
+    }
+  }
+}
+
+}  // namespace
+
+void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
+                     const std::map<std::uint32_t, std::uint64_t>& epochs, const Items& items,
+                     const base::Deadline& deadline) {
+  std::map<std::uint32_t, reconcile::SupersededOnShard> by_shard;
+  for (const Item* item : items) {
+    if (!item->reconcile && !item->superseded.empty()) {
+      auto& [epoch, entities] = by_shard[item->shard];
+      epoch = epochs.at(item->shard);
+      entities.push_back({item->write->id, item->stamp, item->superseded});
+    }
+  }
+  if (by_shard.empty()) {
+    return;
+  }
+  std::set<Uuid> done;
+  try {
+    done = reconcile::delete_superseded(shards, catalog, by_shard, base::Deadline(time_to_tidy(deadline)));
+  } catch (const std::exception&) {
+    done.clear();  // reconcile_touched() tries again, and reports what fails
+  }
+  for (Item* item : items) {
+    item->reconcile = item->reconcile || (!item->superseded.empty() && !done.contains(item->write->id));
+  }
+}
+
+void reconcile_touched(shard::Shards& shards, const Items& items, const base::Deadline& deadline) {
+  Items touched;
+  std::copy_if(items.begin(), items.end(), std::back_inserter(touched),
+               [](const Item* item) { return item->reconcile; });
+  const base::Deadline tidying(time_to_tidy(deadline));
+  for (const auto& [shard, of_shard] : by_shard(touched)) {
+    const Step step(steps::put_reconcile, shard);
+    try {
+      static_cast<void>(make_right(shards, shard, of_shard, tidying));
+    } catch (const std::exception& error) {
+      const auto* const known = dynamic_cast<const Error*>(&error);
+      shards.warnings().give({"index rows of some entities could not be repaired yet",
+                              known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
+                              "run `looseleaf clean --full` to repair them; queries stay correct until then"});
+    }
+  }
+}
+
+void clear_the_way(shard::Shards& shards, const Items& blocked, const base::Deadline& deadline) {
+  for (const auto& [shard, of_shard] : by_shard(blocked)) {
+    clear_the_way_on(shards, shard, of_shard, deadline);
+  }
+}
+
+}  // namespace looseleaf::write
