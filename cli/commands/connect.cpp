@@ -36,6 +36,9 @@ looseleaf::Options store_options(const Globals& globals) {
     options.connect_timeout = options.timeout;
   }
   options.defaults_file = globals.defaults_file;
+  if (globals.max_connections) {
+    options.max_connections = static_cast<std::uint32_t>(*globals.max_connections);
+  }
   if (!globals.ssl_mode.empty()) {
     options.ssl_mode = parse_ssl_mode(globals.ssl_mode);
   }

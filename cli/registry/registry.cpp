@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <looseleaf/cluster.hpp>
 
 namespace looseleaf::cli {
 
@@ -62,6 +63,13 @@ std::vector<Parameter> common_parameters(Globals& globals) {
        .for_store = true,
        .details = "Connecting takes at most 5 s. If a shard does not answer within 2 s, the program prints a warning "
                   "once."},
+      {.name = "--max-connections",
+       .value = "N",
+       .help = "connections to each server at most; default 8",
+       .target = &globals.max_connections,
+       .range = {min_connections, most_connections},
+       .for_store = true,
+       .details = "It takes precedence over the cluster file. More connections let jobs work on more shards at once."},
   };
 }
 

@@ -23,6 +23,7 @@ struct Globals {
   std::string color = "auto";
   std::string progress = "auto";
   double timeout = 30;  // seconds
+  std::optional<std::uint64_t> max_connections;
   bool quiet = false;
   bool verbose = false;
 

@@ -1,44 +1,31 @@
 // How often a command waits for a distant server.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <list>
 #include <string>
 #include <vector>
 
 #include "tests/support/entities.hpp"
 #include "tests/support/expectations.hpp"
-#include "tests/support/relay.hpp"
+#include "tests/support/relayed_store.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A store with an index by_n over two shards, on servers that are as distant as this.
-class DistantStore {
+// Two shards on servers that are distant.
+class DistantStore : public RelayedStore {
  public:
   static constexpr std::chrono::milliseconds round_trip = 100ms;
 
-  DistantStore() : near_(initialised()) {
-    std::string shards;
-    for (std::uint32_t shard = 0; shard < near_.shards(); ++shard) {
-      const Relay& relay = relays_.emplace_back(near_.socket(shard), round_trip / 2);
-      shards += fmt::format(R"({}"localhost:{}/{}")", shard == 0 ? "" : ", ", relay.port(), near_.database(shard));
-    }
-    file_ = near_.directory().write("distant.json", fmt::format(R"({{"shards": [{}], "user": "root",
-        "ssl_mode": "disabled", "defaults_file": "{}"}})",
-                                                                shards, near_.defaults_file()));
-  }
-
-  [[nodiscard]] const TestCluster& near() const { return near_; }
+  DistantStore() : RelayedStore(2, round_trip / 2) {}
 
   // The number of round trips, one after the other, that a command takes: those of the client library too. A machine
   // that is busy can only make it look like more, so the lowest of a few counts.
   [[nodiscard]] int round_trips(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> command = {"looseleaf", "--cluster", file_};
+    std::vector<std::string> command = {"looseleaf", "--cluster", file()};
     command.insert(command.end(), arguments.begin(), arguments.end());
     auto shortest = std::chrono::steady_clock::duration::max();
     for (int i = 0; i < 3; ++i) {
@@ -50,11 +37,6 @@ class DistantStore {
     }
     return static_cast<int>(shortest / round_trip);
   }
-
- private:
-  TestCluster near_;
-  std::list<Relay> relays_;
-  std::string file_;
 };
 
 // The client library needs four to connect. What sets the session up, and the shard's identity, need one each.

@@ -64,8 +64,8 @@ TEST_CASE("every command has a help of its own, which asks no server") {
     const cli::ProcessResult help = run({"looseleaf", command, "--help", "--cluster", "/nonexistent"});
     check_status(help, 0);
     CHECK(holds_in_order(help.out, {"usage: looseleaf " + command, "common options:\n", "--quiet", "--color WHEN"}));
-    for (const std::string option :
-         {"--cluster FILE", "--defaults-file FILE", "--ssl-mode MODE", "--verbose", "--progress WHEN", "--timeout S"}) {
+    for (const std::string option : {"--cluster FILE", "--defaults-file FILE", "--ssl-mode MODE", "--verbose",
+                                     "--progress WHEN", "--timeout S", "--max-connections N"}) {
       CAPTURE(option);  // a sandbox has no use for these, and its help once listed them
       CHECK(times("\n  " + option, help.out) == (command == "sandbox" ? 0 : 1));
     }
@@ -123,6 +123,7 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"put", "--rejects"},
        {"error: an option needs a value\n", "option: --rejects\n", "hint: see `looseleaf put --help`\n"}},
       {{"status", "--output", "xml"}, {"error: invalid value\n", "value: xml\n", "hint: choose one of text, json\n"}},
+      {{"status", "--max-connections", "3"}, {"error: a number out of range\n", "value: 3\n", "4 to 1000"}},
       {{"status", "--ssl-mode", "yes"}, {"error: invalid value\n", "value: yes\n", "verify-identity"}},
       {{"status", "--color", "blue"}, {"error: invalid value\n", "hint: choose one of auto, always, never\n"}},
       {{"status", "--progress", "on"}, {"error: invalid value\n", "value: on\n"}},

@@ -60,7 +60,7 @@ void wait_until_free(const sql::Database& database, const std::string& lock) {
 // Another run cannot begin, for the right reason.
 void check_held(shard::Shards& shards) {
   try {
-    const job::JobLock lock(shards, "clean", "");
+    const job::JobLock lock(shards, "clean", {""});
     FAIL_CHECK("two have the lock");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::busy);
@@ -72,17 +72,17 @@ TEST_CASE("a session that asked for a job's lock is not used for anything else")
   shard::Shards shards = fixture.shards(), others = fixture.shards();
   std::uint64_t asked = 0;
   {
-    const shard::Lease lease = others.connect(0, others.deadline());
+    const shard::Lease lease = others.connect(0, others.deadline(), shard::Purpose::pinned);
     asked = lease->id();
   }
   {
-    const job::JobLock lock(shards, "clean", "");
+    const job::JobLock lock(shards, "clean", {""});
     check_held(others);
-    const shard::Lease lease = others.connect(0, others.deadline());
+    const shard::Lease lease = others.connect(0, others.deadline(), shard::Purpose::pinned);
     CHECK(lease->id() != asked);
     asked = std::stoull(holder(*lease, own_lock(lock)));
   }
-  const shard::Lease lease = shards.connect(0, shards.deadline());
+  const shard::Lease lease = shards.connect(0, shards.deadline(), shard::Purpose::pinned);
   CHECK(lease->id() != asked);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("a job whose session is lost takes its lock anew, also from a session 
   const StoreFixture fixture;
   shard::Shards shards = fixture.shards(), others = fixture.shards();
   const shard::Lease admin = others.connect(0, others.deadline());
-  job::JobLock lock(shards, "clean", "");
+  job::JobLock lock(shards, "clean", {""});
   const std::string first = holder(*admin, own_lock(lock));
   REQUIRE(!first.empty());
   admin->execute("KILL " + first);
@@ -114,7 +114,7 @@ TEST_CASE("a job that cannot end its former session says so, and goes on when th
   const StoreFixture fixture;
   shard::Shards shards = shards_of_account(fixture, 3s), others = fixture.shards();
   const shard::Lease admin = others.connect(0, others.deadline());
-  job::JobLock lock(shards, "clean", "");
+  job::JobLock lock(shards, "clean", {""});
   admin->execute("KILL " + holder(*admin, own_lock(lock)));
   wait_until_free(*admin, own_lock(lock));
   REQUIRE(admin->query(fmt::format("SELECT GET_LOCK('{}', 0)", own_lock(lock))).cell(0, 0) == "1");

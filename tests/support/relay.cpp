@@ -45,7 +45,18 @@ void Relay::accept() {
   if (client.get() >= 0 && server.get() >= 0) {
     const int client_file = client.get(), server_file = server.get();
     links_.push_back({std::move(client), std::move(server), {client_file, server_file}, {server_file, client_file}});
+    most_ = std::max<std::size_t>(most_, open_links());
   }
+}
+
+std::size_t Relay::open_links() const {
+  std::size_t open = 0;
+  for (const Link& link : links_) {
+    pollfd file{link.client.get(), POLLRDHUP, 0};
+    ::poll(&file, 1, 0);
+    open += (file.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0 ? 1 : 0;
+  }
+  return open;
 }
 
 void Relay::collect(Flow& flow) const {

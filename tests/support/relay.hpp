@@ -2,7 +2,9 @@
 // It can be as slow as a distant server.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -22,6 +24,8 @@ class Relay {
   ~Relay();
 
   [[nodiscard]] std::uint16_t port() const;
+  // The most connections that were open at the same moment.
+  [[nodiscard]] std::size_t most_connections() const { return most_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -46,11 +50,14 @@ class Relay {
   [[nodiscard]] static bool deliver(Flow& flow);
   // Returns how many milliseconds poll() may wait.
   [[nodiscard]] int patience() const;
+  // Returns the number of links that their clients have not closed.
+  [[nodiscard]] std::size_t open_links() const;
 
   std::string socket_;
   std::chrono::microseconds delay_;
   cli::Descriptor listener_, wake_reader_{-1}, wake_writer_{-1};
   std::list<Link> links_;  // of the thread alone
+  std::atomic<std::size_t> most_ = 0;
   std::thread thread_;
 };
 

@@ -38,6 +38,10 @@ struct Address {
 
 inline constexpr std::uint32_t max_shards = 4096;  // the most shards that a cluster can have
 
+// The most connections that a process has to one server (address, user and TLS settings): the limits of the limit, and
+// the default.
+inline constexpr std::uint32_t min_connections = 4, default_connections = 8, most_connections = 1000;
+
 struct ShardConfig {
   Address address;
   std::string database = "looseleaf";
@@ -56,6 +60,7 @@ struct Cluster {
   std::string user;
   std::string defaults_file;  // empty: use the usual option files
   TlsSettings tls;
+  std::uint32_t max_connections = default_connections;
 
   // Reads and checks a cluster file. Resolves ~ and relative paths in it; they are relative to the file's folder.
   // Throws Error(bad_cluster) with file, line and column in the context. For an unknown key, the hint names the nearest

@@ -19,8 +19,9 @@ struct Warning {
 struct Options {
   std::chrono::milliseconds timeout = std::chrono::seconds(30);  // limit for one operation including all its retries
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
-  std::string defaults_file;        // takes precedence over the cluster file's; empty: use that one
-  std::optional<SslMode> ssl_mode;  // takes precedence over the cluster file's
+  std::optional<std::uint32_t> max_connections;  // takes precedence over the cluster file's; at least min_connections
+  std::string defaults_file;                     // takes precedence over the cluster file's; empty: use that one
+  std::optional<SslMode> ssl_mode;               // takes precedence over the cluster file's
   // Called once for each distinct warning, from any thread, one call at a time.
   std::function<void(const Warning&)> on_warning;
   // Called once if a server wants a password and none is configured. Without it, connecting fails instead.

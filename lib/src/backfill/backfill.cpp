@@ -79,8 +79,21 @@ class Backfill {
         }
         continue;
       }
-      targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation(),
-                          job_.take_lock("backfill", table).token()});
+      targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation()});
+    }
+    lock_targets();
+  }
+
+  void lock_targets() {
+    std::vector<std::string> tables;
+    for (const FillTarget& target : targets_) {
+      tables.push_back(target.definition.table);
+    }
+    if (!tables.empty()) {
+      const std::uint64_t token = job_.take_lock("backfill", tables).token();
+      for (FillTarget& target : targets_) {
+        target.token = token;
+      }
     }
   }
 

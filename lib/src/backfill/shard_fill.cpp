@@ -257,12 +257,18 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
   }
 }
 
+std::set<std::uint32_t> ShardFill::shards_of(const Slice& slice) {
+  std::set<std::uint32_t> shards;
+  for (const auto& [to, parts] : slice) {
+    shards.insert(to);
+  }
+  return shards;
+}
+
 std::set<Uuid> ShardFill::transact(const Slice& slice, const std::vector<job::JobRow>& cursors,
                                    const base::Deadline& deadline) {
   shard::ServerLeases leases(shards_.sessions());
-  for (const auto& [to, parts] : slice) {
-    leases.connect(to, deadline, shard::Purpose::index_writes);
-  }
+  leases.connect_all(shards_of(slice), deadline, shard::Purpose::index_writes);
   const shard::Lease lease = shards_.connect(shard_, deadline);
   return shard::on_shard(shards_, shard_, [&] {
     sql::Transaction transaction(*lease);
@@ -291,11 +297,7 @@ void ShardFill::advance(const sql::Database& database, const std::vector<job::Jo
 }
 
 std::set<Uuid> ShardFill::insert(const shard::ServerLeases& leases, const Slice& slice) {
-  std::set<std::uint32_t> shards;
-  for (const auto& [to, parts] : slice) {
-    shards.insert(to);
-  }
-  const auto groups = shard::by_server(leases, shards);
+  const auto groups = leases.by_server(shards_of(slice));
   std::vector<std::set<Uuid>> blocked(groups.size());
   std::vector<std::function<void()>> tasks;
   for (const auto& group : groups) {

@@ -76,6 +76,7 @@ class ShardFill {
   [[nodiscard]] std::vector<Slice> sorted_slices();
   [[nodiscard]] std::vector<job::JobRow> moved_cursors() const;
   void store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors);
+  [[nodiscard]] static std::set<std::uint32_t> shards_of(const Slice& slice);
   // Runs under the shared fence. Returns the ids of entities whose rows conflict with another row.
   std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
   void lock_fence(const sql::Database& database);

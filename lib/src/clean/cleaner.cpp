@@ -28,7 +28,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
     : shards_(shards),
       options_(options),
       job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "interrupted before the end")),
-      token_(job_.take_lock("clean", "").token()),
+      token_(job_.take_lock("clean", {""}).token()),
       named_(shards.count(), 0),
       purging_(shards.count()),
       checked_until_(shards.count(), Clock::now()) {}

@@ -137,7 +137,7 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
     found.push_back(sql::with_retries(deadline, [&] {
       const auto connection = shards.sessions().connect_unchecked(shard, deadline, false);
       return shard::on_shard(shards, shard,
-                             [&] { return inspect(*connection, shards.cluster().shards[shard].database); });
+                             [&] { return inspect(**connection, shards.cluster().shards[shard].database); });
     }));
   }
   const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);

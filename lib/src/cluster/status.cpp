@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "job/jobs.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
@@ -115,16 +114,12 @@ Status status(shard::Shards& shards) {
   Status status;
   std::mutex mutex;  // guards cluster_id
   status.shards.resize(shards.count());
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    tasks.emplace_back([&, shard] {
-      status.shards[shard] = status_of(shards, shard, [&](Uuid cluster_id) {
-        const std::lock_guard lock(mutex);
-        status.cluster_id = cluster_id;
-      });
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    status.shards[shard] = status_of(shards, shard, [&](Uuid cluster_id) {
+      const std::lock_guard lock(mutex);
+      status.cluster_id = cluster_id;
     });
-  }
-  base::run_all(tasks);
+  });
   std::vector<ShardStatus*> asked;
   for (ShardStatus& shard : status.shards) {
     asked.push_back(&shard);

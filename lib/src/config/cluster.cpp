@@ -226,6 +226,15 @@ std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonOb
   return shards;
 }
 
+std::uint32_t parse_max_connections(const JsonObject& root) {
+  const std::int64_t limit = root.integer("max_connections").value_or(default_connections);
+  if (limit < min_connections || limit > most_connections) {
+    root.fail_at_value("max_connections", "max_connections is out of range",
+                       fmt::format("use a number from {} to {}", min_connections, most_connections));
+  }
+  return static_cast<std::uint32_t>(limit);
+}
+
 std::optional<Uuid> parse_cluster_id(const JsonObject& root) {
   const std::optional<std::string> text = root.string("cluster_id");
   if (!text) {
@@ -249,7 +258,7 @@ Cluster Cluster::parse(std::string_view text, const std::string& path) {
   const JsonObject root(document);
   reject_passwords(root);
   root.allow_only({"$schema", "cluster_id", "shards", "user", "defaults_file", "ssl_mode", "ssl_ca", "ssl_capath",
-                   "ssl_cert", "ssl_key"});
+                   "ssl_cert", "ssl_key", "max_connections"});
   static_cast<void>(root.string("$schema"));  // only its type is checked
   Cluster cluster;
   cluster.file = path;
@@ -258,6 +267,7 @@ Cluster Cluster::parse(std::string_view text, const std::string& path) {
   cluster.user = root.string("user").value_or("");
   cluster.defaults_file = resolve(root.string("defaults_file").value_or(""), path);
   cluster.tls = parse_tls(root, path);
+  cluster.max_connections = parse_max_connections(root);
   return cluster;
 }
 

@@ -19,8 +19,8 @@ Job::Job(Job& whole, const Throttle& throttle, std::string_view phase)
       phase_(phase),
       counts_(whole.shards_.count()) {}
 
-JobLock& Job::take_lock(const std::string& name, const std::string& table) {
-  auto lock = std::make_unique<JobLock>(shards_, name, table);
+JobLock& Job::take_lock(const std::string& name, const std::vector<std::string>& tables) {
+  auto lock = std::make_unique<JobLock>(shards_, name, tables);
   const std::lock_guard guard(shared_->mutex);
   return *shared_->locks.emplace_back(std::move(lock));
 }

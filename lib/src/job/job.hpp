@@ -49,9 +49,8 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Takes the lock of a job and keeps it until the run ends. Throws Error(busy), naming the holder, if another process
-  // has the lock.
-  JobLock& take_lock(const std::string& name, const std::string& table);
+  // Takes the lock of a job and keeps it until the run ends; see JobLock.
+  JobLock& take_lock(const std::string& name, const std::vector<std::string>& tables);
   // Calls `keep_alive` at every checkpoint as long as the result lives. `keep_alive` may throw to end the run.
   [[nodiscard]] KeepAlive keep_alive_with(std::function<void()> keep_alive);
 

@@ -162,11 +162,10 @@ std::string this_process() {
   return fmt::format("{} pid {}", host.data(), ::getpid());
 }
 
-JobLock::JobLock(shard::Shards& shards, std::string job, std::string table)
+JobLock::JobLock(shard::Shards& shards, std::string job, std::vector<std::string> tables)
     : shards_(shards),
       job_(std::move(job)),
-      table_(std::move(table)),
-      name_(name_of_lock(shards, job_, table_)),
+      tables_(std::move(tables)),
       token_(base::random_u64()),
       own_name_(fmt::format("looseleaf.own.{:016x}", token_)) {
   acquire();
@@ -180,7 +179,9 @@ JobLock::~JobLock() {
   }
   try {
     if (!shards_.sessions().is_failing(0)) {
-      static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
+      for (const std::string& table : tables_) {
+        static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_of(table))));
+      }
     }
     lease_->discard();
   } catch (const std::exception&) {
@@ -190,7 +191,7 @@ JobLock::~JobLock() {
 
 // Takes another lock first, which only this object requests. If that lock is taken, the holder is a lost session of
 // this object. A server may need a moment to free one lock after the other.
-bool JobLock::take(const sql::Database& database, const base::Deadline& deadline) const {
+void JobLock::take(const sql::Database& database, const base::Deadline& deadline) const {
   if (!get_named_lock(database, own_name_, deadline)) {
     end_former_session(database);
     if (!get_named_lock(database, own_name_, deadline)) {
@@ -199,7 +200,15 @@ bool JobLock::take(const sql::Database& database, const base::Deadline& deadline
                              "retry, or use a longer --timeout");
     }
   }
-  return get_named_lock(database, name_, deadline);
+  for (const std::string& table : tables_) {
+    if (!get_named_lock(database, name_of(table), deadline)) {
+      throw held_by_another(database, table);
+    }
+  }
+}
+
+std::string JobLock::name_of(const std::string& table) const {
+  return name_of_lock(shards_, job_, table);
 }
 
 // Ends a lost session. A server that has not noticed a lost connection keeps its session, and thus the locks, until the
@@ -226,12 +235,10 @@ void JobLock::acquire() {
       lease_->discard();
       lease_.reset();
     }
-    shard::Lease lease = shards_.connect(0, deadline);
+    shard::Lease lease = shards_.connect(0, deadline, shard::Purpose::pinned);
     try {
       lease->execute("SET SESSION wait_timeout = 120");
-      if (!take(*lease, deadline)) {
-        throw held_by_another(*lease);
-      }
+      take(*lease, deadline);
     } catch (...) {
       lease.discard();
       throw;
@@ -240,12 +247,12 @@ void JobLock::acquire() {
   });
 }
 
-Error JobLock::held_by_another(const sql::Database& database) const {
-  const auto row = holder_row(database, job_, table_);
-  const auto session = session_with_lock(database, name_);
+Error JobLock::held_by_another(const sql::Database& database, const std::string& table) const {
+  const auto row = holder_row(database, job_, table);
+  const auto session = session_with_lock(database, name_of(table));
   Error::Context context = {{"job", job_}};
-  if (!table_.empty()) {
-    context.emplace_back("index", table_);
+  if (!table.empty()) {
+    context.emplace_back("index", table);
   }
   if (row) {
     context.emplace_back("holder", row->holder);

@@ -55,13 +55,15 @@ void remove_job(const sql::Database& database, const std::string& job, const std
 // Returns "host pid 123", for messages.
 [[nodiscard]] std::string this_process();
 
-// The right to run a job on this cluster. It is a named lock on shard 0's server. The destructor releases it, and the
-// server itself frees it once it notices that the holder has died. A holder that was only suspended finds its token
-// replaced in looseleaf_progress when it continues.
+// The right to run a job on this cluster, for one index or several, or for none. It is a named lock for each index on
+// shard 0's server, all of one session. The destructor releases it, and the server itself frees it once it notices that
+// the holder has died. A holder that was only suspended finds its token replaced in looseleaf_progress when it
+// continues.
 class JobLock {
  public:
-  // Throws Error(busy), naming the holder, if another process has the lock.
-  JobLock(shard::Shards& shards, std::string job, std::string table);
+  // `tables` are sorted and not empty; a job for no index has an empty name. Throws Error(busy), naming the holder, if
+  // another process has the lock of one of them.
+  JobLock(shard::Shards& shards, std::string job, std::vector<std::string> tables);
   ~JobLock();
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
@@ -74,13 +76,15 @@ class JobLock {
 
  private:
   void acquire();
-  // Returns false if another process has the lock.
-  [[nodiscard]] bool take(const sql::Database& database, const base::Deadline& deadline) const;
+  // Throws Error(busy) if another process has the lock of an index.
+  void take(const sql::Database& database, const base::Deadline& deadline) const;
   void end_former_session(const sql::Database& database) const;
-  [[nodiscard]] Error held_by_another(const sql::Database& database) const;
+  [[nodiscard]] Error held_by_another(const sql::Database& database, const std::string& table) const;
+  [[nodiscard]] std::string name_of(const std::string& table) const;
 
   shard::Shards& shards_;
-  std::string job_, table_, name_;
+  std::string job_;
+  std::vector<std::string> tables_;
   std::uint64_t token_;
   std::string own_name_;
   std::optional<shard::Lease> lease_;

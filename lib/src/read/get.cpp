@@ -5,7 +5,6 @@
 #include <set>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "shard/entity_rows.hpp"
@@ -66,18 +65,19 @@ class Batch {
     for (const Uuid& id : ids) {
       by_shard[shard::shard_of(id, shards_.count())].insert(id);
     }
-    std::vector<std::function<void()>> tasks;
+    std::vector<std::uint32_t> needed;
     for (const auto& [shard, wanted] : by_shard) {
-      Bodies& into = bodies_[shard];
+      bodies_[shard] = {};
       if (!unavailable_.record_miss(shard)) {
-        tasks.emplace_back([&, shard = shard, &wanted = wanted] {
-          tolerate(shard,
-                   [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
-          read::decode(into, hooks_);
-        });
+        needed.push_back(shard);
       }
     }
-    base::run_all(tasks);
+    shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
+      const std::set<Uuid>& wanted = by_shard.at(shard);
+      Bodies& into = bodies_.at(shard);
+      tolerate(shard, [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
+      read::decode(into, hooks_);
+    });
   }
 
   // Returns nothing if the id is skipped. To be called once for each time that an id was asked for.

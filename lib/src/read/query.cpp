@@ -11,7 +11,6 @@
 #include <span>
 #include <utility>
 
-#include "base/parallel.hpp"
 #include "model/entity.hpp"
 #include "model/filter.hpp"
 #include "read/get.hpp"
@@ -204,23 +203,26 @@ class QueryExecution {
 
   void read_more() {
     stop_if_asked();
-    std::vector<std::function<void()>> tasks;
+    std::map<std::uint32_t, ShardRows*> on_shard;
+    std::vector<std::uint32_t> needed;
     for (ShardRows& stream : streams_) {
       if (stream.needs_more()) {
-        tasks.emplace_back([&] {
-          try {
-            stream.read();
-          } catch (const Error& error) {
-            if (!query_.partial || error.code() != ErrorCode::unavailable) {
-              throw;
-            }
-            unavailable_.add(stream.shard(), error);
-            stream.end();
-          }
-        });
+        on_shard.emplace(stream.shard(), &stream);
+        needed.push_back(stream.shard());
       }
     }
-    base::run_all(tasks);
+    shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
+      ShardRows& stream = *on_shard.at(shard);
+      try {
+        stream.read();
+      } catch (const Error& error) {
+        if (!query_.partial || error.code() != ErrorCode::unavailable) {
+          throw;
+        }
+        unavailable_.add(shard, error);
+        stream.end();
+      }
+    });
   }
 
   // Returns false when the caller wants no more entities.
@@ -333,24 +335,19 @@ std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uin
   return shard::with_shard(shards, shard, deadline, load, purpose_of(query));
 }
 
-// Returns the shards that are down, with the reason. All shards are tried at once, because each that is down takes
-// time.
+// Returns the shards that are down, with the reason.
 Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    tasks.emplace_back([&, shard] {
-      try {
-        static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast));
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unavailable) {
-          throw;
-        }
-        down.add(shard, error);
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    try {
+      static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) {
+        throw;
       }
-    });
-  }
-  base::run_all(tasks);
+      down.add(shard, error);
+    }
+  });
   return down.missed();
 }
 

@@ -24,11 +24,7 @@ shard::ServerLeases connect_to_rows(shard::Shards& shards, const std::map<std::u
       }
     }
   }
-  for (const auto& group : shard::by_server(leases, needed)) {
-    for (const std::uint32_t shard : group) {
-      leases.connect(shard, deadline, shard::Purpose::index_writes);
-    }
-  }
+  leases.connect_all(needed, deadline, shard::Purpose::index_writes);
   return leases;
 }
 

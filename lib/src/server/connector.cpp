@@ -101,9 +101,14 @@ std::chrono::milliseconds Connector::longest_statement(Purpose purpose) const {
     case Purpose::fail_fast:
       return std::min(half, options_.connect_timeout);
     case Purpose::general:
+    case Purpose::pinned:
       break;
   }
   return half;
+}
+
+std::size_t Connector::max_connections() const {
+  return options_.max_connections.value_or(cluster_.max_connections);
 }
 
 sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) const {

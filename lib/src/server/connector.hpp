@@ -20,9 +20,10 @@ namespace looseleaf::server {
 // The purpose of a connection. A connection with the purpose index_writes writes index rows while locks on another
 // server are held. If a server hangs, it therefore gives up after a few seconds instead of the whole timeout. So does a
 // connection with the purpose fail_fast, because its user can answer without a shard that does not reply. In addition,
-// it waits for a dead shard no longer than the connect timeout.
-enum class Purpose { general, index_writes, fail_fast };
-inline constexpr std::size_t purposes = 3;
+// it waits for a dead shard no longer than the connect timeout. A session with the purpose pinned is kept for as long
+// as a job runs.
+enum class Purpose { general, index_writes, fail_fast, pinned };
+inline constexpr std::size_t purposes = 4;
 
 // Returns context that identifies the shard in an error: shard, server, database.
 [[nodiscard]] Error::Context shard_context(const Cluster& cluster, std::uint32_t shard);
@@ -47,6 +48,8 @@ class Connector {
   [[nodiscard]] std::uint32_t servers() const { return servers_; }
 
   [[nodiscard]] std::chrono::milliseconds connect_timeout() const { return options_.connect_timeout; }
+  // Returns the most connections that this process may have to one server.
+  [[nodiscard]] std::size_t max_connections() const;
   // Returns the statement timeout for a connection that is kept for later uses.
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
 

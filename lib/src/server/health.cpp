@@ -1,4 +1,4 @@
-// Tracks whether a shard answers, so that the process waits for a dead shard once and not in every batch.
+// Tracks whether a server answers, so that the process waits for a dead server once and not in every batch.
 #include "server/health.hpp"
 
 #include "base/deadline.hpp"
@@ -48,6 +48,11 @@ void Health::give_up(const sql::ServerError& why) {
 std::optional<sql::ServerError> Health::refusal() const {
   const std::lock_guard lock(mutex_);
   return given_up_ && Clock::now() - tried_ < retry_dead_after ? given_up_ : std::nullopt;
+}
+
+std::optional<sql::ServerError> Health::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 std::optional<sql::ServerError> Health::untold_failure() {

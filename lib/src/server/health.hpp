@@ -1,4 +1,4 @@
-// Tracks whether a shard answers, so that the process waits for a dead shard once and not in every batch.
+// Tracks whether a server answers, so that the process waits for a dead server once and not in every batch.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace looseleaf::server {
 
-// The known state of one shard. A shard is failing from its first failure until it answers. After a shard has been
+// The known state of one server. A server is failing from its first failure until it answers. After a server has been
 // failing for a whole timeout, it is given up: from then on the process tries it once every few seconds, and every
 // other use of it fails immediately. Thread-safe.
 class Health {
@@ -21,17 +21,19 @@ class Health {
   void answered();
 
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
-  // Returns the rest of the time, `patience`, for which the process waits for the shard.
+  // Returns the rest of the time, `patience`, for which the process waits for the server.
   [[nodiscard]] std::chrono::milliseconds time_left(std::chrono::milliseconds patience) const;
 
-  // Call this after a failed attempt. It records the attempt's time and returns true if the shard is to be given up.
+  // Call this after a failed attempt. It records the attempt's time and returns true if the server is to be given up.
   [[nodiscard]] bool attempted(std::chrono::milliseconds timeout);
-  // Gives the shard up. Every use of it gets the error `why` until the shard is tried again.
+  // Gives the server up. Every use of it gets the error `why` until the server is tried again.
   void give_up(const sql::ServerError& why);
-  // Returns the error passed to give_up(); absent if the shard may be tried now.
+  // Returns the error passed to give_up(); absent if the server may be tried now.
   [[nodiscard]] std::optional<sql::ServerError> refusal() const;
 
-  // Returns the reason why the shard fails if no call has returned it since the failures began. Later calls return
+  // Returns the last failure to connect; absent if the server answers.
+  [[nodiscard]] std::optional<sql::ServerError> failure() const;
+  // Returns the reason why the server fails if no call has returned it since the failures began. Later calls return
   // nothing.
   [[nodiscard]] std::optional<sql::ServerError> untold_failure();
 
@@ -39,7 +41,7 @@ class Health {
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
   std::optional<sql::ServerError> failure_;   // the last failure to connect
-  std::optional<sql::ServerError> given_up_;  // the reason why the shard was given up
+  std::optional<sql::ServerError> given_up_;  // the reason why the server was given up
   bool told_ = false;
   Clock::time_point tried_;
 };

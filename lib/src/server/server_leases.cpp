@@ -1,9 +1,21 @@
 // One session on each of several servers.
 #include "server/server_leases.hpp"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 namespace looseleaf::server {
 
 ServerLeases::ServerLeases(Sessions& sessions) : sessions_(sessions), leases_(sessions.connector().servers()) {}
+
+void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose) {
+  for (const auto& group : by_server(shards)) {
+    for (const std::uint32_t shard : group) {
+      connect(shard, deadline, purpose);
+    }
+  }
+}
 
 void ServerLeases::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   auto& lease = leases_.at(server_of(shard));
@@ -22,13 +34,31 @@ void ServerLeases::connect_once(std::uint32_t shard, Purpose purpose) {
 }
 
 void ServerLeases::replace_broken(const base::Deadline& deadline, Purpose purpose) {
+  const auto is_broken = [](const std::optional<Lease>& lease) { return lease && (*lease)->broken(); };
+  if (std::none_of(leases_.begin(), leases_.end(), is_broken)) {
+    return;
+  }
+  // All, because one alone would be taken after those of greater servers.
+  std::set<std::uint32_t> shards;
   for (auto& lease : leases_) {
-    if (lease && (*lease)->broken()) {
-      const std::uint32_t shard = lease->shard();
+    if (lease) {
+      shards.insert(lease->shard());
       lease.reset();
-      lease.emplace(sessions_.connect(shard, deadline, purpose));
     }
   }
+  connect_all(shards, deadline, purpose);
+}
+
+std::vector<std::vector<std::uint32_t>> ServerLeases::by_server(const std::set<std::uint32_t>& shards) const {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
+  for (const std::uint32_t shard : shards) {
+    groups[server_of(shard)].push_back(shard);
+  }
+  std::vector<std::vector<std::uint32_t>> sorted;
+  for (auto& [server, group] : groups) {
+    sorted.push_back(std::move(group));
+  }
+  return sorted;
 }
 
 sql::Database ServerLeases::on(std::uint32_t shard) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -16,14 +17,19 @@ class ServerLeases {
  public:
   explicit ServerLeases(Sessions& sessions);
 
-  // Connects to the shard's server unless that was done before, and checks the shard. Throws as Sessions::connect()
+  // Connects to the servers of these shards, in ascending order, and checks the shards. Throws as Sessions::connect()
   // does.
+  void connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose);
+  // Connects to the shard's server unless that was done before, and checks the shard. Connect to servers in ascending
+  // order; see Pool.
   void connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose);
   // The same without retries; see Sessions::connect_once().
   void connect_once(std::uint32_t shard, Purpose purpose);
-  // Connects again to servers whose session is broken.
+  // If a session is broken, replaces all of them.
   void replace_broken(const base::Deadline& deadline, Purpose purpose);
 
+  // Groups shards, sorted, by server, in ascending order of servers.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> by_server(const std::set<std::uint32_t>& shards) const;
   // Returns the shard's database. The shard's server must be connected.
   [[nodiscard]] sql::Database on(std::uint32_t shard) const;
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return sessions_.connector().server_of(shard); }

@@ -37,8 +37,8 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     give_back();
     owner_ = other.owner_;
     shard_ = other.shard_;
-    purpose_ = other.purpose_;
     session_ = std::move(other.session_);
+    place_ = std::move(other.place_);
     database_ = std::move(other.database_);
     keep_ = other.keep_;
     pool_generation_ = other.pool_generation_;
@@ -58,7 +58,7 @@ void Lease::give_back() noexcept {
     if (session_.connection->broken()) {
       owner_->connection_broke(shard_);
     } else if (keep_) {
-      owner_->give_back(shard_, purpose_, std::move(session_), pool_generation_);
+      owner_->give_back(shard_, place_.purpose(), std::move(session_), pool_generation_);
     }
   } catch (...) {
     session_.connection.reset();  // no memory for the pool: the connection is closed instead
@@ -80,8 +80,11 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
       check_(std::move(check)),
       on_no_database_(std::move(on_no_database)),
       connector_(cluster, options, warnings),
-      pools_(connector_.servers()),
-      health_(cluster.shards.size()) {}
+      health_(connector_.servers()) {
+  for (std::uint32_t server = 0; server < connector_.servers(); ++server) {
+    pools_.emplace_back(connector_.max_connections());
+  }
+}
 
 Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   return until_it_answers(shard, deadline, purpose,
@@ -91,7 +94,7 @@ Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Pur
 template <typename Try>
 auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)
     -> decltype(attempt(std::chrono::milliseconds())) {
-  Health& health = health_.at(shard);
+  Health& health = health_of(shard);
   sql::Backoff backoff;
   while (true) {
     if (purpose != Purpose::fail_fast) {
@@ -118,7 +121,7 @@ auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadl
 }
 
 void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& error) {
-  Health& health = health_.at(shard);
+  Health& health = health_of(shard);
   if (health.attempted(options_.timeout)) {
     const auto final_error = after_timeout(with_class(sql::ErrorClass::unreachable, error), options_.timeout);
     health.give_up(final_error);
@@ -127,7 +130,7 @@ void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& e
 }
 
 void Sessions::warn_of_wait(std::uint32_t shard) {
-  Health& health = health_.at(shard);
+  Health& health = health_of(shard);
   if (!health.failing_for(longest_silent_wait)) {
     return;
   }
@@ -146,13 +149,27 @@ std::chrono::milliseconds Sessions::patience(Purpose purpose) const {
   return purpose == Purpose::fail_fast ? options_.connect_timeout : options_.timeout;
 }
 
+Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline) {
+  if (auto place = pool_of(shard).enter(purpose, deadline)) {
+    return *std::move(place);
+  }
+  if (const auto failure = health_of(shard).failure()) {  // those who have the sessions wait for the server
+    throw sql::ServerError(after_timeout(*failure, options_.timeout));
+  }
+  Error::Context context = shard_context(cluster_, shard);
+  context.emplace_back("connections", fmt::format("{}", connector_.max_connections()));
+  throw Error(ErrorCode::unavailable, "all connections of this process to the server were in use until the timeout",
+              std::move(context), "retry, or raise \"max_connections\" in the cluster file or --max-connections");
+}
+
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
   Pool& pool = pool_of(shard);
-  Health& health = health_.at(shard);
+  Health& health = health_of(shard);
   const std::string& database = cluster_.shards[shard].database;
+  Place place = enter(shard, purpose, base::Deadline(left.value_or(options_.timeout)));
   const std::uint64_t generation = pool.generation();
-  if (Session session = pool.take(purpose); session.connection) {
-    Lease lease(this, shard, purpose, std::move(session), database, true, generation);
+  if (Session session = pool.take(place); session.connection) {
+    Lease lease(this, shard, std::move(place), std::move(session), database, true, generation);
     static_cast<void>(lease.on(shard));
     return lease;
   }
@@ -166,7 +183,7 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
       check_(shard, connection->take_first_rows());
       health.answered();
       const bool keep = time >= connector_.longest_statement(purpose);
-      return {this, shard, purpose, {std::move(connection), {shard}}, database, keep, generation};
+      return {this, shard, std::move(place), {std::move(connection), {shard}}, database, keep, generation};
     } catch (const sql::ServerError& error) {
       if (error.number() == er_bad_db) {
         on_no_database_(shard);
@@ -194,31 +211,43 @@ void Sessions::check(Session& session, std::uint32_t shard) {
   });
 }
 
-std::unique_ptr<sql::Connection> Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
-                                                             bool use_database) {
+Lease Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline, bool use_database) {
   return until_it_answers(shard, deadline, Purpose::general, [&](std::chrono::milliseconds left) {
-    auto connection =
-        on_shard(cluster_, shard, [&] { return connector_.open(shard, Purpose::general, use_database, left); });
-    health_.at(shard).answered();
-    return connection;
+    Lease lease = open_unchecked(shard, use_database, left, deadline);
+    health_of(shard).answered();
+    return lease;
   });
 }
 
+Lease Sessions::connect_unchecked_once(std::uint32_t shard) {
+  const auto time = connector_.connect_timeout();
+  return open_unchecked(shard, true, time, base::Deadline(time));
+}
+
+Lease Sessions::open_unchecked(std::uint32_t shard, bool use_database, std::chrono::milliseconds left,
+                               const base::Deadline& deadline) {
+  Place place = enter(shard, Purpose::general, deadline);
+  pool_of(shard).make_room(place);
+  auto connection =
+      on_shard(cluster_, shard, [&] { return connector_.open(shard, Purpose::general, use_database, left); });
+  return {this, shard, std::move(place), {std::move(connection)}, cluster_.shards[shard].database, false, 0};
+}
+
 bool Sessions::is_failing(std::uint32_t shard) const {
-  return health_.at(shard).failing_for(std::chrono::milliseconds(0));
+  return health_.at(connector_.server_of(shard)).failing_for(std::chrono::milliseconds(0));
 }
 
 void Sessions::note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure) {
-  health_.at(shard).failed(since, failure);
+  health_of(shard).failed(since, failure);
 }
 
 void Sessions::connection_broke(std::uint32_t shard) {
-  health_.at(shard).failed(Health::Clock::now());
+  health_of(shard).failed(Health::Clock::now());
   pool_of(shard).empty();
 }
 
 void Sessions::give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation) {
-  health_.at(shard).answered();
+  health_of(shard).answered();
   pool_of(shard).give_back(purpose, std::move(session), pool_generation);
 }
 

@@ -1,9 +1,11 @@
-// Lends connections to the shards of a cluster: it pools them, waits for shards that do not answer, and gives up on
-// dead shards.
+// Lends connections to the shards of a cluster: it pools them, limits their number, waits for servers that do not
+// answer, and gives up on dead servers.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
@@ -31,11 +33,11 @@ class Sessions;
 class Lease {
  public:
   // `pool_generation` is the generation of the server's pool before the session was taken.
-  Lease(Sessions* owner, std::uint32_t shard, Purpose purpose, Session session, std::string database, bool keep,
+  Lease(Sessions* owner, std::uint32_t shard, Place place, Session session, std::string database, bool keep,
         std::uint64_t pool_generation)
       : owner_(owner),
         shard_(shard),
-        purpose_(purpose),
+        place_(std::move(place)),
         session_(std::move(session)),
         database_(*session_.connection, std::move(database)),
         keep_(keep),
@@ -58,7 +60,7 @@ class Lease {
 
   Sessions* owner_;
   std::uint32_t shard_;
-  Purpose purpose_;
+  Place place_;  // before the session, so that it outlives it
   Session session_;
   sql::Database database_;  // of the shard, on this connection
   bool keep_;
@@ -80,22 +82,28 @@ class Sessions {
   Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
            Check check, OnNoDatabase on_no_database);
 
-  // Returns a checked connection. Retries until the deadline. Once a whole timeout of retries has failed, it tries this
-  // shard only once per call, and at most once every few seconds, until the shard answers again. Prints a warning if it
-  // waits for long. Throws ServerError, or any error that the check throws. For a shard that was given up, the
-  // ServerError has the class unreachable, which no caller retries.
+  // Returns a checked connection. Waits while this process has as many on the server as the limit allows for this
+  // purpose, and throws Error(unavailable) if none becomes free before the deadline. Retries until the deadline. Once a
+  // whole timeout of retries has failed, it tries this shard only once per call, and at most once every few seconds,
+  // until the shard answers again. Prints a warning if it waits for long. Throws ServerError, or any error that the
+  // check throws. For a shard that was given up, the ServerError has the class unreachable, which no caller retries.
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
-  // Like connect(), but without retries. `left` is the remaining time of the operation. A server that stops responding
-  // delays the operation for little longer than that, but for at least a second, because the client library counts
-  // whole seconds.
+  // Like connect(), but without retries. `left` is the remaining time of the operation; absent: a whole timeout. A
+  // server that stops responding delays the operation for little longer than that, but for at least a second, because
+  // the client library counts whole seconds.
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
-  // Like connect(), but without checks and without the pool. Without `use_database`, the database need not exist.
-  [[nodiscard]] std::unique_ptr<sql::Connection> connect_unchecked(std::uint32_t shard, const base::Deadline& deadline,
-                                                                   bool use_database);
+  // Like connect(), but without checks, and the session never goes to the pool. Without `use_database`, the database
+  // need not exist.
+  [[nodiscard]] Lease connect_unchecked(std::uint32_t shard, const base::Deadline& deadline, bool use_database);
+  // The same, with one attempt of at most the connect timeout.
+  [[nodiscard]] Lease connect_unchecked_once(std::uint32_t shard);
   [[nodiscard]] Connector& connector() { return connector_; }
 
-  // Returns true if a shard has failed and has not answered since.
+  // Returns the most sessions that are open at once for this purpose.
+  [[nodiscard]] std::size_t limit_of(Purpose purpose) const { return pools_.front().limit_of(purpose); }
+
+  // Returns true if a shard's server has failed and has not answered since.
   [[nodiscard]] bool is_failing(std::uint32_t shard) const;
   // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
@@ -116,6 +124,10 @@ class Sessions {
   // Checks a shard's identity in a session that has served other shards.
   void check(Session& session, std::uint32_t shard);
   [[nodiscard]] Pool& pool_of(std::uint32_t shard) { return pools_.at(connector_.server_of(shard)); }
+  [[nodiscard]] Health& health_of(std::uint32_t shard) { return health_.at(connector_.server_of(shard)); }
+  [[nodiscard]] Lease open_unchecked(std::uint32_t shard, bool use_database, std::chrono::milliseconds left,
+                                     const base::Deadline& deadline);
+  [[nodiscard]] Place enter(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline);
 
   const Cluster& cluster_;
   const Options& options_;
@@ -124,8 +136,8 @@ class Sessions {
   const Check check_;
   const OnNoDatabase on_no_database_;
   Connector connector_;
-  std::vector<Pool> pools_;     // by server
-  std::vector<Health> health_;  // by shard
+  std::deque<Pool> pools_;      // by server
+  std::vector<Health> health_;  // by server
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

@@ -30,7 +30,7 @@ CrashDetector::CrashDetector(Shards& shards) {
   std::set<std::uint32_t> servers;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     if (servers.insert(shards.sessions().connector().server_of(shard)).second) {
-      sessions_.push_back(shards.connect(shard, deadline));
+      sessions_.push_back(shards.connect(shard, deadline, Purpose::pinned));
     }
   }
 }

@@ -47,16 +47,16 @@ void Identity::check(std::uint32_t shard, const Head& head) {
 
 // The superfluous shard may be the first or the last in the cluster file. The shard at the other end knows the right
 // number.
-void Identity::refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const {
+void Identity::refuse_uninitialised(std::uint32_t shard, server::Sessions& sessions) const {
   for (const std::uint32_t other : {0U, count() - 1}) {
     std::uint64_t in_store = count();
     try {
       if (other != shard) {
-        const auto connection = connector.open(other, server::Purpose::general, true, connector.connect_timeout());
-        const auto found = connection->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
+        const server::Lease lease = sessions.connect_unchecked_once(other);
+        const auto found = lease->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
         in_store = found.empty() ? in_store : found.unsigned_integer(0, 0);
       }
-    } catch (const sql::ServerError&) {  // that shard does not know the number
+    } catch (const Error&) {  // that shard does not know the number
     }
     if (in_store != count()) {
       throw other_shard_count(in_store, count());

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "server/connector.hpp"
+#include "server/sessions.hpp"
 #include "shard/catalog.hpp"
 
 namespace looseleaf::shard {
@@ -24,7 +24,7 @@ class Identity {
   void check(std::uint32_t shard, const Head& head);
   // Throws NotInitialised, or a better explanation, for a shard without Looseleaf's tables. A superfluous shard in the
   // cluster file is not initialised either, but `init` does not help there.
-  [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Connector& connector) const;
+  [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Sessions& sessions) const;
 
  private:
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }

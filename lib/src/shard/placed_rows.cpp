@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
+std::set<std::uint32_t> all_shards(const shard::Shards& shards) {
+  std::set<std::uint32_t> all;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    all.insert(all.end(), shard);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::ParsedEntity* entity,
@@ -63,23 +71,8 @@ Inserted insert_or_report(const sql::Database& database, const IndexDefinition& 
 
 shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline) {
   shard::ServerLeases leases(shards.sessions());
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    leases.connect(shard, deadline, shard::Purpose::index_writes);
-  }
+  leases.connect_all(all_shards(shards), deadline, shard::Purpose::index_writes);
   return leases;
-}
-
-std::vector<std::vector<std::uint32_t>> by_server(const shard::ServerLeases& leases,
-                                                  const std::set<std::uint32_t>& shards) {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
-  for (const std::uint32_t shard : shards) {
-    groups[leases.server_of(shard)].push_back(shard);
-  }
-  std::vector<std::vector<std::uint32_t>> sorted;
-  for (auto& [server, group] : groups) {
-    sorted.push_back(std::move(group));
-  }
-  return sorted;
 }
 
 std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLeases& leases,
@@ -100,12 +93,8 @@ std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLease
       }
     }
   };
-  std::set<std::uint32_t> all;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    all.insert(all.end(), shard);
-  }
   std::vector<std::function<void()>> tasks;
-  for (auto& group : by_server(leases, all)) {
+  for (auto& group : leases.by_server(all_shards(shards))) {
     tasks.emplace_back([&, group = std::move(group)] {
       for (const std::uint32_t shard : group) {
         shard::on_shard(shards, shard, [&] { read(shard); });

@@ -50,9 +50,6 @@ struct Inserted {
 
 // Returns sessions for index rows that serve every shard.
 [[nodiscard]] shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline);
-// Groups shards, sorted, by server.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> by_server(const shard::ServerLeases& leases,
-                                                                const std::set<std::uint32_t>& shards);
 
 // read_rows() throws this if several entities together have more rows than it should hold at once; see in_batches().
 struct TooManyRows {};

@@ -1,8 +1,11 @@
 // The shards of one cluster.
 #include "shard/shards.hpp"
 
-#include <functional>
-#include <vector>
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <numeric>
 
 #include "base/parallel.hpp"
 
@@ -20,12 +23,12 @@ Shards::Shards(Cluster cluster, Options options)
           [this](std::uint32_t shard, const sql::NamedTexts& first_rows) {
             const auto head = parse_head(first_rows);
             if (!head) {
-              identity_.refuse_uninitialised(shard, sessions_.connector());
+              identity_.refuse_uninitialised(shard, sessions_);
             }
             identity_.check(shard, *head);
             catalogs_.offer(shard, *head);
           },
-          [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_.connector()); }) {}
+          [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_); }) {}
 
 void Shards::check_identities(Known known) {
   for_each_shard(*this, [&](std::uint32_t shard) {
@@ -48,12 +51,45 @@ void Shards::check_identities(Known known) {
   });
 }
 
-void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t)>& work) {
-  std::vector<std::function<void()>> tasks;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    tasks.emplace_back([&work, shard] { work(shard); });
+void for_shards(Shards& shards, const std::vector<std::uint32_t>& some,
+                const std::function<void(std::uint32_t)>& work) {
+  struct OnServer {
+    std::vector<std::size_t> positions;  // in `some`
+    std::atomic<std::size_t> next = 0;
+  };
+  std::map<std::uint32_t, OnServer> servers;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    servers[shards.sessions().connector().server_of(some[i])].positions.push_back(i);
   }
-  base::run_all(tasks);
+  std::vector<std::exception_ptr> errors(some.size());
+  std::vector<std::function<void()>> workers;
+  for (auto& [number, server] : servers) {
+    const std::size_t at_once = std::min(server.positions.size(), shards.sessions().limit_of(Purpose::general));
+    for (std::size_t i = 0; i < at_once; ++i) {
+      workers.emplace_back([&, &server = server] {
+        for (std::size_t next = server.next++; next < server.positions.size(); next = server.next++) {
+          const std::size_t position = server.positions[next];
+          try {
+            work(some[position]);
+          } catch (...) {
+            errors[position] = std::current_exception();
+          }
+        }
+      });
+    }
+  }
+  base::run_all(workers);
+  for (const std::exception_ptr& error : errors) {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  }
+}
+
+void for_each_shard(Shards& shards, const std::function<void(std::uint32_t)>& work) {
+  std::vector<std::uint32_t> all(shards.count());
+  std::iota(all.begin(), all.end(), 0);
+  for_shards(shards, all, work);
 }
 
 std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {

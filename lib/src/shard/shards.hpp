@@ -8,6 +8,7 @@
 #include <looseleaf/options.hpp>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/deadline.hpp"
 #include "base/warnings.hpp"
@@ -71,9 +72,11 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
   return server::on_shard(shards.cluster(), shard, std::forward<Function>(work));
 }
 
-// Runs `work` for every shard at once and returns when all have ended. Then rethrows the exception of the
-// lowest-numbered shard that failed.
-void for_each_shard(const Shards& shards, const std::function<void(std::uint32_t shard)>& work);
+// Runs `work` for these shards, on all servers at once and on each server for as many shards at once as sessions are
+// allowed, and returns when all have ended. Then rethrows the exception of the first of these shards that failed.
+void for_shards(Shards& shards, const std::vector<std::uint32_t>& some,
+                const std::function<void(std::uint32_t shard)>& work);
+void for_each_shard(Shards& shards, const std::function<void(std::uint32_t shard)>& work);
 
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
 template <typename Function>

@@ -116,7 +116,7 @@ InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerL
     new_on.insert(item->new_on.begin(), item->new_on.end());
   }
   std::vector<ServerInserts> inserts;
-  for (auto& group : shard::by_server(leases, needed)) {
+  for (auto& group : leases.by_server(needed)) {
     inserts.emplace_back(shards, leases, catalog, std::move(group), rows, new_on);
   }
   std::vector<std::function<void()>> tasks;

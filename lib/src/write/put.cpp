@@ -239,7 +239,7 @@ class BatchWriter {
     }
     const bool deferred = items.front()->deferred;
     std::map<std::uint32_t, sql::ServerError> down;
-    for (const auto& group : shard::by_server(leases, needed)) {
+    for (const auto& group : leases.by_server(needed)) {
       for (const std::uint32_t shard : group) {
         try {
           if (deferred) {

@@ -1,4 +1,4 @@
-// Whether a shard answers.
+// Whether a server answers.
 #include "server/health.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ Health::Clock::time_point ago(std::chrono::milliseconds time) {
   return Health::Clock::now() - time;
 }
 
-TEST_CASE("a shard is failing from its first failure until it answers") {
+TEST_CASE("a server is failing from its first failure until it answers") {
   Health health;
   CHECK_FALSE(health.failing_for(0ms));
   CHECK(health.time_left(30s) == 30s);
@@ -32,7 +32,7 @@ TEST_CASE("a shard is failing from its first failure until it answers") {
   CHECK(health.time_left(30s) == 30s);
 }
 
-TEST_CASE("a shard that failed for the whole timeout is given up, and refused at once until it answers") {
+TEST_CASE("a server that failed for the whole timeout is given up, and refused at once until it answers") {
   Health health;
   health.failed(ago(10s), failure("it is down"));
   CHECK_FALSE(health.attempted(30s));

@@ -1,0 +1,90 @@
+// How many connections a process has to a server.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "tests/support/entities.hpp"
+#include "tests/support/expectations.hpp"
+#include "tests/support/relayed_store.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::uint32_t many = 32;  // shards on two servers
+
+struct ManyShards : RelayedStore {
+  ManyShards() : RelayedStore(many) {}
+
+  [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> command = {"looseleaf", "--cluster", file(), "--quiet"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+  }
+  [[nodiscard]] std::string definition(const std::string& name, const std::string& more = {}) const {
+    return near().directory().write(
+        name + ".json",
+        fmt::format(R"({{"table": "{0}", "properties": [{{"name": "{0}", "type": "int"}}]{1}}})", name, more));
+  }
+  [[nodiscard]] static std::string entities(int shift) {
+    std::string lines;
+    for (std::uint64_t number = 0; number < 2000; ++number) {
+      const auto n = static_cast<int>(number) + shift;
+      lines += entity(number, fmt::format(R"("n":{},"m":{},"o":{})", n, n / 2, n % 7)) + "\n";
+    }
+    return lines;
+  }
+
+  // A life of a store, each command with these options.
+  void live(const std::vector<std::string>& options) const {
+    const auto check_run = [&](std::vector<std::string> arguments, const std::string& input = {}) {
+      CAPTURE(arguments.front());
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      check_status(run(command(arguments), input), 0);
+    };
+    check_run({"create-index", definition("n", R"(, "shard_on": "n")"), definition("m", R"(, "shard_on": "m")")});
+    check_run({"put"}, entities(0));
+    check_run({"put"}, entities(5));
+    check_run({"create-index", definition("o"), definition("p", R"(, "shard_on": "p")")});
+    check_run({"backfill"});
+    check_run({"get", "-"}, id_lines(200));
+    check_run({"query", "n", "n>=0"});
+    check_run({"query", "o", "o=3"});
+    check_run({"status"});
+    check_run({"delete", id_of(1), id_of(2)});
+    check_run({"verify", "--repair"});
+    check_run({"clean", "--full"});
+    check_run({"drop-index", "o", "--yes"});
+  }
+};
+
+TEST_CASE_FIXTURE(ManyShards, "a process has at most eight connections to a server, however many shards are there") {
+  live({});
+  CHECK(most_connections() <= 8);
+  CHECK(most_connections() > 4);  // the relays count
+}
+
+TEST_CASE_FIXTURE(ManyShards, "everything works with as few connections as the limit can be") {
+  live({"--max-connections", "4", "--timeout", "10"});
+  CHECK(most_connections() <= 4);
+}
+
+TEST_CASE_FIXTURE(ManyShards, "sixteen processes put side by side to many shards") {
+  check_status(run(command({"create-index", definition("n", R"(, "shard_on": "n")")})), 0);
+  std::list<cli::Process> puts;
+  for (int i = 0; i < 16; ++i) {
+    std::vector<std::string> arguments = command({"put"});
+    arguments.front() = looseleaf_program();
+    puts.push_back(start(arguments, entities(i)));
+  }
+  for (cli::Process& put : puts) {
+    check_status(put.wait(), 0);
+  }
+  CHECK(most_connections() <= 16 * 8);
+  check_status(run(command({"verify", "--grace", "0"})), 0);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
