@@ -24,8 +24,8 @@ std::uint64_t spread(std::uint64_t x) {
 
 }  // namespace
 
-Generator::Generator(std::uint64_t entities, std::uint64_t seed)
-    : users_(std::max<std::uint64_t>(1, entities / entities_a_user)), random_(seed) {}
+Generator::Generator(std::uint64_t entities, std::uint64_t seed, std::uint64_t revision)
+    : users_(std::max<std::uint64_t>(1, entities / entities_a_user)), revision_(revision), random_(seed) {}
 
 Uuid Generator::numbered(std::uint64_t kind, std::uint64_t number) const {
   return Uuid::parse(
@@ -42,11 +42,11 @@ std::string Generator::next() {
   return fmt::format(
       R"({{"id":"{}","user_id":"{}","feed_id":"{}","title":"{}","link":"http://www.example.org/{:x}/{}","published":{},"updated":{}}})",
       to_string(numbered(random_() >> 40, number)), some_user(), to_string(numbered(2, random_() % users_)), title,
-      random_(), number, 1'200'000'000 + number, 1'200'000'000 + number + random_() % 86400);
+      random_() + revision_, number, 1'200'000'000 + number, 1'200'000'000 + number + random_() % 86400);
 }
 
 std::string Generator::some_user() {
-  return to_string(numbered(1, random_() % users_));
+  return to_string(numbered(1, random_() % users_ + revision_));
 }
 
 }  // namespace looseleaf::bench

@@ -12,8 +12,8 @@ class Generator {
  public:
   static constexpr std::uint64_t entities_a_user = 25;
 
-  // Users and feeds are drawn from entities / 25.
-  Generator(std::uint64_t entities, std::uint64_t seed);
+  // Users and feeds are drawn from entities / 25. Another revision has the same ids, but other users and links.
+  Generator(std::uint64_t entities, std::uint64_t seed, std::uint64_t revision = 0);
 
   // The next entity as JSON, with an id of its own.
   std::string next();
@@ -23,7 +23,7 @@ class Generator {
  private:
   Uuid numbered(std::uint64_t kind, std::uint64_t number) const;
 
-  std::uint64_t users_;
+  std::uint64_t users_, revision_;
   std::uint64_t made_ = 0;
   std::mt19937_64 random_;
 };

@@ -119,15 +119,28 @@ std::vector<std::string> server_options(const Settings& settings) {
 Servers::Servers(const Settings& settings)
     : cluster_({.shards = server_count, .servers = server_count, .extra_args = server_options(settings)}) {}
 
-std::string Servers::write_entities(const std::string& name, std::uint64_t entities, std::uint64_t seed) const {
+std::string Servers::write_entities(const std::string& name, std::uint64_t entities, std::uint64_t seed,
+                                    std::uint64_t revision) const {
   const std::string file_path = path(name);
   std::ofstream file(file_path);
-  Generator generator(entities, seed);
+  Generator generator(entities, seed, revision);
   for (std::uint64_t i = 0; i < entities; ++i) {
     file << generator.next() << '\n';
   }
   require(static_cast<bool>(file.flush()), "cannot write " + file_path);
   return file_path;
+}
+
+// The generator's entities begin with their ids.
+std::string Servers::write_ids(const std::string& entities) const {
+  constexpr std::size_t before = 7, digits = 32;  // {"id":"
+  std::ifstream file(entities);
+  std::ofstream ids(path("ids"));
+  for (std::string line; std::getline(file, line);) {
+    ids << line.substr(before, digits) << '\n';
+  }
+  require(static_cast<bool>(ids.flush()), "cannot write the ids");
+  return path("ids");
 }
 
 std::vector<std::string> Servers::write_definitions(std::size_t count) const {
@@ -172,6 +185,33 @@ Usage Servers::run(const std::vector<Program>& programs) const {
   usage.server_cpu = server_cpu() - server;
   require(complaint.empty(), complaint);
   return usage;
+}
+
+Usage Servers::run_in_turn(const std::vector<Program>& programs) const {
+  Usage sum;
+  for (const Program& program : programs) {
+    const Usage usage = run({program});
+    sum.seconds += usage.seconds;
+    sum.client_cpu += usage.client_cpu;
+    sum.server_cpu += usage.server_cpu;
+    sum.max_rss_kib = std::max(sum.max_rss_kib, usage.max_rss_kib);
+  }
+  return sum;
+}
+
+void Servers::forget_connections() const {
+  for (std::uint32_t server = 0; server < server_count; ++server) {
+    cluster_.server_sql(server, "FLUSH STATUS");
+  }
+}
+
+std::uint64_t Servers::most_connections() const {
+  std::uint64_t most = 0;
+  for (std::uint32_t server = 0; server < server_count; ++server) {
+    const std::string row = cluster_.server_sql(server, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'");
+    most = std::max<std::uint64_t>(most, std::stoull(row.substr(row.find('\t') + 1)));
+  }
+  return most;
 }
 
 Usage Servers::run_with_own_clock(Program program) const {
@@ -275,6 +315,9 @@ void record(const Label& label, std::uint64_t count, const Usage& usage) {
   }
   if (usage.max_rss_kib > 0) {
     line["max_rss_mib"] = static_cast<double>(usage.max_rss_kib) / 1024;
+  }
+  if (usage.connections > 0) {
+    line["connections"] = usage.connections;
   }
   std::cout << line.dump() << std::endl;
 }

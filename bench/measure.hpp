@@ -39,6 +39,7 @@ struct Usage {
   double seconds = 0;                     // by the clock
   double client_cpu = 0, server_cpu = 0;  // seconds on processors; 0: not known
   std::uint64_t max_rss_kib = 0;          // of the largest process, not of the servers
+  std::uint64_t connections = 0;          // the most that a server had at once; 0: not measured
 };
 
 // A program to run, and the files that are its input and its output.
@@ -55,9 +56,11 @@ class Servers {
 
   [[nodiscard]] const test::TestCluster& cluster() const { return cluster_; }
   [[nodiscard]] std::string path(const std::string& name) const { return cluster_.directory().path() + "/" + name; }
-  // Writes a file of entities, one a line, and returns its path.
-  [[nodiscard]] std::string write_entities(const std::string& name, std::uint64_t entities,
-                                           std::uint64_t seed = 1) const;
+  // Writes a file of entities, one a line, and returns its path. For `revision` see Generator.
+  [[nodiscard]] std::string write_entities(const std::string& name, std::uint64_t entities, std::uint64_t seed = 1,
+                                           std::uint64_t revision = 0) const;
+  // Writes the ids of such a file, one a line, and returns its path.
+  [[nodiscard]] std::string write_ids(const std::string& entities) const;
   // Writes the definitions as files, the first `count` of them, and returns their paths.
   [[nodiscard]] std::vector<std::string> write_definitions(std::size_t count) const;
   // The server's own client program, as root on one server, in a database unless that is empty.
@@ -65,6 +68,11 @@ class Servers {
 
   // Runs programs side by side to their ends. Throws std::runtime_error with what one said that failed.
   Usage run(const std::vector<Program>& programs) const;
+  // Runs programs one after the other and adds up what they used.
+  Usage run_in_turn(const std::vector<Program>& programs) const;
+  // The most connections that a server had at once since this was forgotten.
+  void forget_connections() const;
+  [[nodiscard]] std::uint64_t most_connections() const;
   // Runs a program that prints how many seconds it took: with what it prepared before that, the whole took longer.
   Usage run_with_own_clock(Program program) const;
   // The same of something in this process; its memory is not measured.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "bench/measure.hpp"
 
@@ -12,18 +11,6 @@ namespace looseleaf::bench {
 namespace {
 
 constexpr std::uint64_t small = 100'000;
-
-// The ids of a file of the generator's entities, which begin with them.
-std::string write_ids(const Servers& servers, const std::string& file) {
-  constexpr std::size_t before = 7, digits = 32;  // {"id":"
-  std::ifstream entities(file);
-  std::ofstream ids(servers.path("ids"));
-  for (std::string line; std::getline(entities, line);) {
-    ids << line.substr(before, digits) << '\n';
-  }
-  require(static_cast<bool>(ids.flush()), "cannot write the ids");
-  return servers.path("ids");
-}
 
 void measure(const Settings& settings, std::uint64_t entities, const std::string& variant) {
   const Servers servers(settings);
@@ -36,7 +23,7 @@ void measure(const Settings& settings, std::uint64_t entities, const std::string
     record({"memory", variant, name, 1}, entities, servers.run({program}));
   };
   step("put", databases.looseleaf({"put"}, file));
-  step("get", databases.looseleaf({"get", "-"}, write_ids(servers, file)));
+  step("get", databases.looseleaf({"get", "-"}, servers.write_ids(file)));
   step("query", databases.looseleaf({"query", "index_user_id"}));
   servers.run({databases.looseleaf({"create-index", indexes[1]})});
   step("backfill", databases.looseleaf({"backfill"}));

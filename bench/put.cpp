@@ -122,13 +122,11 @@ void run(const Settings& settings) {
     return Puts(servers, variant, shards, servers.write_definitions(indexes), file, settings.entities);
   };
   const Puts none = puts("no index", 2, 0), one = puts("1 index", 2, 1), three = puts("3 indexes", 2, 3);
-  const Puts many_shards = puts("1 index, 8 shards", 8, 1);
   one.write_statements();
   for (int run = 1; run <= settings.runs; ++run) {
     one.looseleaf(run);
     one.raw_loader(run);
     one.native(run, 1);
-    many_shards.looseleaf(run);
     one.native(run, 2);
     one.piped_in_turn(run);
     one.piped_side_by_side(run);

@@ -37,7 +37,10 @@ const std::vector<Target>& targets() {
       get{"get", "one at a time", us}, user{"query", "a user's entities", us}, feed{"query", "10 newest of a feed", us},
       link{"query", "one link", us}, one{"backfill", "1 index", us}, three{"backfill", "3 indexes", us},
       reading{"verify", "all bodies", "reading and decoding"}, verify{"verify", "2 indexes", us},
-      process{"process", "get of one id", us};
+      process{"process", "get of one id", us}, put2{"put, by shards", "2 shards", us},
+      update2{"update, by shards", "2 shards", us}, get2{"get, by shards", "2 shards", us},
+      query2{"query of a local index, by shards", "2 shards", us}, backfill2{"backfill, by shards", "2 shards", us},
+      verify2{"verify, by shards", "2 shards", us}, clean2{"clean --full, by shards", "2 shards", us};
   using enum Reach;
   static const std::vector<Target> all = {
       {"raw loader / piped statements", "rate", raw, Side{"put", "1 index", "piped statements"}, at_least, 0.9},
@@ -49,7 +52,6 @@ const std::vector<Target>& targets() {
       {"put, 1 index / native JSON, 2 connections", "rate", put, Side{"put", "1 index", "native JSON, 2 connections"}},
       {"put, no index / raw loader", "rate", put_none, Side{"put", "no index", "raw loader"}},
       {"put, 3 indexes / raw loader", "rate", put_three, Side{"put", "3 indexes", "raw loader"}},
-      {"put, 8 shards on 2 servers / 2 shards", "rate", Side{"put", "1 index, 8 shards", us}, put, at_least, 0.9},
       {"put, Debian packages, 3 indexes / raw loader", "rate", debian,
        Side{"put", "Debian packages, 3 indexes", "raw loader"}, report, 0, true},
       {"put, 1 index: peak memory, MiB", "max_rss_mib", put, {}, at_most, 64},
@@ -80,6 +82,38 @@ const std::vector<Target>& targets() {
        at_most, 1.5},
       {"single put p99 during a backfill without a limit / without", "p99_ms",
        Side{"backfill latency", "unthrottled: during", "put"}, Side{"backfill latency", "unthrottled: without", "put"}},
+      {"put, 8 shards on 2 servers / 2 shards", "rate", Side{"put, by shards", "8 shards", us}, put2, at_least, 0.95},
+      {"put, 64 shards / 2 shards", "rate", Side{"put, by shards", "64 shards", us}, put2, at_least, 0.65},
+      {"put, 256 shards / 2 shards", "rate", Side{"put, by shards", "256 shards", us}, put2, at_least, 0.45},
+      {"update of two values, 2 shards / hand-written", "rate", update2,
+       Side{"update, by shards", "2 shards", "hand-written"}, at_least, 0.6},
+      {"update of two values, 64 shards / 2 shards", "rate", Side{"update, by shards", "64 shards", us}, update2,
+       at_least, 0.6},
+      {"get, 64 shards / 2 shards", "rate", Side{"get, by shards", "64 shards", us}, get2},
+      {"query of a local index, 64 shards / 2 shards", "p50_ms",
+       Side{"query of a local index, by shards", "64 shards", us}, query2, at_most, 4},
+      {"backfill, 64 shards / 2 shards", "rate", Side{"backfill, by shards", "64 shards", us}, backfill2},
+      {"verify, 64 shards / 2 shards", "rate", Side{"verify, by shards", "64 shards", us}, verify2},
+      {"clean --full, 64 shards / 2 shards", "rate", Side{"clean --full, by shards", "64 shards", us}, clean2},
+      {"put, 256 shards: connections to a server",
+       "connections",
+       Side{"put, by shards", "256 shards", us},
+       {},
+       at_most,
+       8},
+      {"backfill, 256 shards: connections to a server",
+       "connections",
+       Side{"backfill, by shards", "256 shards", us},
+       {},
+       at_most,
+       8},
+      {"put, 256 shards: peak memory, MiB", "max_rss_mib", Side{"put, by shards", "256 shards", us}, {}, at_most, 64},
+      {"verify, 256 shards: peak memory, MiB",
+       "max_rss_mib",
+       Side{"verify, by shards", "256 shards", us},
+       {},
+       at_most,
+       64},
       {"get of one id, whole process / `select 1` of the server's client", "p50_ms", process,
        Side{"process", "select 1", "the server's client"}, at_most, 2},
       {"get of one id, whole process, ms", "p50_ms", process, {}, at_most, 20},
@@ -173,7 +207,7 @@ std::vector<Measurement> read_records(std::istream& lines) {
       found = measurements.insert(found, {record.at("work"), record.at("variant"), record.at("by"), {}});
     }
     for (const char* const metric :
-         {"count", "seconds", "rate", "p50_ms", "p99_ms", "client_cpu", "server_cpu", "max_rss_mib"}) {
+         {"count", "seconds", "rate", "p50_ms", "p99_ms", "client_cpu", "server_cpu", "max_rss_mib", "connections"}) {
       if (record.contains(metric)) {
         found->metrics[metric].push_back(record[metric]);
       }

@@ -94,8 +94,8 @@ std::string name_of(const ordered_json& measurement) {
 
 void print_costs(const ordered_json& measurements, unsigned cores) {
   fmt::print(
-      "\n| work | by | entities a second | client µs | servers µs | waiting µs | peak MiB |\n"
-      "|---|---|---|---|---|---|---|\n");
+      "\n| work | by | entities a second | client µs | servers µs | waiting µs | peak MiB | connections |\n"
+      "|---|---|---|---|---|---|---|---|\n");
   for (const ordered_json& m : measurements) {
     const ordered_json& metrics = m["metrics"];
     if (!metrics.contains("seconds")) {
@@ -103,10 +103,11 @@ void print_costs(const ordered_json& measurements, unsigned cores) {
     }
     const std::vector<double> costs = costs_of(m, cores);
     fmt::print(
-        "| {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0),
+        "| {} | {} | {} | {} | {} |\n", name_of(m), cell(metrics, "rate", 1, 0),
         costs.empty() ? " | |"
                       : fmt::format("{:.1f} | {:.1f} | {:.1f}", costs[0] * micro, costs[1] * micro, costs[2] * micro),
-        metrics.contains("max_rss_mib") ? fmt::format("{:.1f}", metrics["max_rss_mib"]["max"].get<double>()) : "");
+        metrics.contains("max_rss_mib") ? fmt::format("{:.1f}", metrics["max_rss_mib"]["max"].get<double>()) : "",
+        metrics.contains("connections") ? fmt::format("{:.0f}", metrics["connections"]["max"].get<double>()) : "");
   }
 }
 

@@ -2,6 +2,8 @@
 // locked, each statement is a transaction of its own, and the tables may end up disagreeing.
 //   raw CLUSTER FILE [DEFINITION…]     two threads; parse, deflate, multi-row INSERTs into entities and index tables
 //   sql CLUSTER FILE PREFIX [DEFINITION…]     writes the statements of raw to PREFIX0.sql… instead, one file a shard
+//   update CLUSTER FILE [DEFINITION…]  the same entities with other values: two threads; read the old bodies, overwrite
+//                                      them, insert the new index rows and delete the old ones, a thousand at a time
 //   native CLUSTER FILE CONNECTIONS    multi-row INSERTs into shard 0's table `native`, which has a JSON column
 #include <cstdint>
 #include <fstream>
@@ -146,6 +148,95 @@ void raw(const std::vector<Place>& places, Lines& lines, const std::vector<Index
   });
 }
 
+// Overwrites entities whose index rows all change.
+class Updater {
+ public:
+  Updater(const std::vector<Place>& places, const std::vector<IndexDefinition>& indexes)
+      : sessions_(connect_all(places)), indexes_(indexes) {
+    for (Session& session : sessions_) {
+      session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    }
+  }
+
+  void update(const std::vector<std::string>& lines) {
+    std::vector<Insert> entities(sessions_.size(), Insert{"INSERT INTO entities (id, updated, body) VALUES ", {}, 0});
+    std::vector<Insert> ids(sessions_.size(), Insert{"SELECT body FROM entities WHERE id IN (", {}, 0});
+    std::vector<std::vector<Insert>> inserts = rows_of_indexes(false), deletes = rows_of_indexes(true);
+    for (const std::string& line : lines) {
+      const nlohmann::json entity = nlohmann::json::parse(line);
+      const EntityRows rows(entity, sessions_.size());
+      ids[rows.shard()].row() += "x'" + rows.id() + "'";
+      std::string& sql = entities[rows.shard()].row();
+      sql += "(x'" + rows.id() + "',NOW(6),";
+      append_bytes(sql, codec_.encode(line));
+      sql += ')';
+      add_rows(rows, inserts);
+    }
+    for (std::size_t shard = 0; shard < sessions_.size(); ++shard) {
+      if (ids[shard].rows > 0) {
+        read_old(shard, ids[shard].sql + ")", deletes);
+        sessions_[shard].execute(entities[shard].sql +
+                                 " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
+      }
+    }
+    for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      for (std::size_t shard = 0; shard < sessions_.size(); ++shard) {
+        if (inserts[i][shard].rows > 0) {
+          sessions_[shard].execute(inserts[i][shard].sql);
+        }
+        if (deletes[i][shard].rows > 0) {
+          sessions_[shard].execute(deletes[i][shard].sql + ")");
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::vector<Insert>> rows_of_indexes(bool to_delete) const {
+    std::vector<std::vector<Insert>> rows;
+    for (const IndexDefinition& index : indexes_) {
+      std::string columns;
+      for (const Property& property : index.properties) {
+        columns += property.name + ", ";
+      }
+      const std::string head = to_delete ? "DELETE FROM " + index.table + " WHERE (" + columns + "entity_id) IN ("
+                                         : "INSERT INTO " + index.table + " VALUES ";
+      rows.emplace_back(sessions_.size(), Insert{head, {}, 0});
+    }
+    return rows;
+  }
+
+  void add_rows(const EntityRows& rows, std::vector<std::vector<Insert>>& to) const {
+    for (std::size_t i = 0; i < indexes_.size(); ++i) {
+      rows.each(indexes_[i], [&](std::size_t shard, const std::string& row) { to[i][shard].row() += row; });
+    }
+  }
+
+  void read_old(std::size_t shard, const std::string& select, std::vector<std::vector<Insert>>& deletes) {
+    const auto found = sessions_[shard].query(select);
+    while (found->next()) {
+      const std::string body = found->getString(1);
+      const nlohmann::json old = nlohmann::json::parse(codec_.decode(body));
+      add_rows(EntityRows(old, sessions_.size()), deletes);
+    }
+  }
+
+  std::vector<Session> sessions_;
+  const std::vector<IndexDefinition>& indexes_;
+  Codec codec_;
+};
+
+void update(const std::vector<Place>& places, Lines& lines, const std::vector<IndexDefinition>& indexes) {
+  std::vector<int> threads = {1, 2};
+  on_threads(threads, [&](int) {
+    Updater updater(places, indexes);
+    std::vector<std::string> some;
+    while (lines.next(some)) {
+      updater.update(some);
+    }
+  });
+}
+
 void write_sql(const std::vector<Place>& places, Lines& lines, const std::string& prefix,
                const std::vector<IndexDefinition>& indexes) {
   std::vector<std::ofstream> files;
@@ -195,6 +286,8 @@ void run(std::vector<std::string> arguments) {
   arguments.erase(arguments.begin(), arguments.begin() + 3);
   if (mode == "raw") {
     raw(places, lines, load_definitions(arguments));
+  } else if (mode == "update") {
+    update(places, lines, load_definitions(arguments));
   } else if (mode == "sql") {
     const std::string prefix = arguments.at(0);
     arguments.erase(arguments.begin());
