@@ -188,6 +188,27 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
   CHECK(std::chrono::steady_clock::now() - begin < 12s);
 }
 
+TEST_CASE("a server that hangs is waited for once, however many shards it has") {
+  const TestCluster cluster({.shards = 24, .servers = 2, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  create_index(cluster, by_n_sharded);
+  const std::string input = entity_lines(200, R"("n":{})");
+  put_all(cluster, input);
+  const HungServer hung(cluster, 1);
+  const auto check_time = [&](std::vector<std::string> arguments, const std::string& text = {}) {
+    CAPTURE(arguments.front());
+    arguments.insert(arguments.end(), {"--timeout", "3"});
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(cluster.looseleaf(arguments, text).status == 3);
+    CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  };
+  check_time({"status"});
+  check_time({"put"}, input);
+  check_time({"get", "-"}, id_lines(200));
+  check_time({"query", "by_n", "n>=0", "--partial"});
+  check_time({"verify"});
+}
+
 TEST_CASE("a query that may be incomplete refuses an unknown index without waiting for a shard that is down") {
   const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);

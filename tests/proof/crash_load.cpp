@@ -27,30 +27,34 @@ constexpr const char* passing_indexes[] = {
     R"({"table": "passing", "properties": [{"name": "u", "type": "int"}], "shard_on": "u", "immutable": true})"};
 
 // Steps between which a process has written what is not committed yet.
+enum class Scope { shard, server, process };  // whose transaction it is
 struct Span {
   std::string_view from, to;
-  std::string_view anew;     // what begins after a failure, which passes no `to`
-  bool on_one_shard = true;  // these steps name the shard of the transaction
+  std::string_view anew;  // what begins after a failure, which passes no `to`
+  Scope scope;
 };
 
 constexpr Span spans[] = {
-    {"put.write_entities:after", "put.commit:after", "put.fence:before"},
-    {"intent.commit:before", "intent.commit:after", "intent.commit:before"},
-    {"backfill.insert_index_rows:before", "backfill.commit:after", "backfill.fence:before", false},
-    {"reconcile.change_index_rows:before", "reconcile.end:after", "reconcile.fence:before", false},
-    {"purge.delete:after", "purge.commit:after", "purge.fence:before"},
-    {"fence.commit:before", "fence.commit:after", "fence.commit:before"},
+    {"put.write_entities:after", "put.commit:after", "put.fence:before", Scope::server},
+    {"intent.commit:before", "intent.commit:after", "intent.commit:before", Scope::shard},
+    {"backfill.insert_index_rows:before", "backfill.commit:after", "backfill.fence:before", Scope::process},
+    {"reconcile.change_index_rows:before", "reconcile.end:after", "reconcile.fence:before", Scope::process},
+    {"purge.delete:after", "purge.commit:after", "purge.fence:before", Scope::shard},
+    {"fence.commit:before", "fence.commit:after", "fence.commit:before", Scope::shard},
 };
 
 // Whether a process whose trace this is is, or was when it died, in such a span.
 bool is_in_transaction(const std::string& trace) {
-  std::set<std::pair<const Span*, std::string>> open;
+  std::set<std::pair<const Span*, unsigned long>> open;
   std::istringstream lines(trace);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t at = std::min(line.find('@'), line.size());
-    const std::string place = line.substr(0, at), shard = line.substr(at);
+    const std::string place = line.substr(0, at);
+    const unsigned long shard = at == line.size() ? 0 : std::stoul(line.substr(at + 1));
     for (const Span& span : spans) {
-      const std::pair key(&span, span.on_one_shard ? shard : std::string());
+      const std::pair key(&span, span.scope == Scope::process  ? 0
+                                 : span.scope == Scope::server ? shard % crash_servers
+                                                               : shard);
       if (place == span.to || place == span.anew) {
         open.erase(key);
       }

@@ -20,6 +20,8 @@ enum class Victim { recorder, putter, job, cleaner, server };
 
 // Entities that the recorders share: the numbers from 0 on.
 constexpr int crash_recorded = 400;
+// Shard k is on server k % crash_servers.
+constexpr std::uint32_t crash_servers = 2;
 
 struct CrashLoadOptions {
   std::string name;       // the writes' names begin with it

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t shards = 3, servers = 2;
+constexpr std::uint32_t shards = 4, servers = crash_servers;
 constexpr auto shortest_round = std::chrono::milliseconds(100);
 constexpr int longest_round = 400;  // milliseconds more
 constexpr auto after_kill = std::chrono::milliseconds(100);

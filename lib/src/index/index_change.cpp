@@ -66,14 +66,14 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
       transaction.commit();
     });
   }
-  shard::with_shard(shards_, 0, deadline_, [&](const sql::Database& database) {
-    if (!is_ours(database)) {  // another run has started at shard 0 since
-      for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
-        remove_intent(shard);
-      }
-      throw taken_over(table_);
+  const bool still_ours =
+      shard::with_shard(shards_, 0, deadline_, [&](const sql::Database& database) { return is_ours(database); });
+  if (!still_ours) {  // another run has started at shard 0 since
+    for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
+      remove_intent(shard);
     }
-  });
+    throw taken_over(table_);
+  }
 }
 
 void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {

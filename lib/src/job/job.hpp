@@ -82,8 +82,8 @@ class Job {
   // processors to other work.
   [[nodiscard]] std::unique_lock<std::mutex> turn() { return throttling_.turn(); }
 
-  // Runs `work` for every shard at once and returns when all have ended. If one fails, the others end at their next
-  // checkpoint, and this function throws the error of the failed one.
+  // Runs `work` for every shard, for some of them at once as shard::for_each_shard() does. If one fails, the others end
+  // at their next checkpoint, and this function throws the error of the failed one.
   void for_each_shard(const std::function<void(std::uint32_t shard)>& work);
 
  private:

@@ -72,10 +72,12 @@ class Batch {
         needed.push_back(shard);
       }
     }
+    const base::Deadline deadline = shards_.deadline();
     shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
       const std::set<Uuid>& wanted = by_shard.at(shard);
       Bodies& into = bodies_.at(shard);
-      tolerate(shard, [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body); });
+      tolerate(shard,
+               [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body, deadline); });
       read::decode(into, hooks_);
     });
   }
@@ -109,16 +111,16 @@ class Batch {
   }
 
  private:
-  Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size) {
+  Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size,
+                   const base::Deadline& deadline) {
     return shard::with_shard(
-        shards_, shard, shards_.deadline(),
-        [&](const sql::Database& database) { return read::read(database, ids, max_size); },
+        shards_, shard, deadline, [&](const sql::Database& database) { return read::read(database, ids, max_size); },
         partial_ ? shard::Purpose::fail_fast : shard::Purpose::general);
   }
 
   // Returns nothing if the entity was deleted meanwhile.
   std::optional<std::string> read_large(std::uint32_t shard, const Uuid& id) {
-    Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size);
+    Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size, shards_.deadline());
     return one.empty() ? std::nullopt : std::move(one.begin()->second.row.body);
   }
 

@@ -211,10 +211,11 @@ class QueryExecution {
         needed.push_back(stream.shard());
       }
     }
+    const base::Deadline deadline = shards_.deadline();
     shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
       ShardRows& stream = *on_shard.at(shard);
       try {
-        stream.read();
+        stream.read(deadline);
       } catch (const Error& error) {
         if (!query_.partial || error.code() != ErrorCode::unavailable) {
           throw;

@@ -34,9 +34,9 @@ shard::IndexEntry ShardRows::take() {
   return entry;
 }
 
-void ShardRows::read() {
+void ShardRows::read(const base::Deadline& deadline) {
   auto entries = shard::with_shard(
-      shards_, shard_, shards_.deadline(), [&](const sql::Database& database) { return read(database); }, purpose_);
+      shards_, shard_, deadline, [&](const sql::Database& database) { return read(database); }, purpose_);
   ended_ = entries.size() < chunk_;
   if (!entries.empty()) {
     last_ = entries.back();

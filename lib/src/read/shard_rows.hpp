@@ -49,7 +49,7 @@ class ShardRows {
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
 
   shard::IndexEntry take();
-  void read();
+  void read(const base::Deadline& deadline);
 
  private:
   std::vector<shard::IndexEntry> read(const sql::Database& database);

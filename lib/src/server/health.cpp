@@ -21,6 +21,7 @@ void Health::answered() {
   failing_since_.reset();
   failure_.reset();
   given_up_.reset();
+  failed_attempt_.reset();
   told_ = false;
 }
 
@@ -48,6 +49,17 @@ void Health::give_up(const sql::ServerError& why) {
 std::optional<sql::ServerError> Health::refusal() const {
   const std::lock_guard lock(mutex_);
   return given_up_ && Clock::now() - tried_ < retry_dead_after ? given_up_ : std::nullopt;
+}
+
+void Health::attempt_failed(const sql::ServerError& failure) {
+  const std::lock_guard lock(mutex_);
+  failed_attempt_ = failure;
+  failed_attempt_at_ = Clock::now();
+}
+
+std::optional<sql::ServerError> Health::failure_within(std::chrono::milliseconds time) const {
+  const std::lock_guard lock(mutex_);
+  return failed_attempt_ && Clock::now() - failed_attempt_at_ < time ? failed_attempt_ : std::nullopt;
 }
 
 std::optional<sql::ServerError> Health::failure() const {

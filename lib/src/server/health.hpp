@@ -31,6 +31,12 @@ class Health {
   // Returns the error passed to give_up(); absent if the server may be tried now.
   [[nodiscard]] std::optional<sql::ServerError> refusal() const;
 
+  // Records that the server did not accept a connection. `failure` names no shard.
+  void attempt_failed(const sql::ServerError& failure);
+  // Returns the last failure that attempt_failed() recorded, if it was recorded within this time and the server has not
+  // answered since.
+  [[nodiscard]] std::optional<sql::ServerError> failure_within(std::chrono::milliseconds time) const;
+
   // Returns the last failure to connect; absent if the server answers.
   [[nodiscard]] std::optional<sql::ServerError> failure() const;
   // Returns the reason why the server fails if no call has returned it since the failures began. Later calls return
@@ -42,6 +48,8 @@ class Health {
   std::optional<Clock::time_point> failing_since_;
   std::optional<sql::ServerError> failure_;   // the last failure to connect
   std::optional<sql::ServerError> given_up_;  // the reason why the server was given up
+  std::optional<sql::ServerError> failed_attempt_;
+  Clock::time_point failed_attempt_at_;
   bool told_ = false;
   Clock::time_point tried_;
 };

@@ -5,30 +5,48 @@
 #include <map>
 #include <utility>
 
+#include "sql/retry.hpp"
+
 namespace looseleaf::server {
 
 ServerLeases::ServerLeases(Sessions& sessions) : sessions_(sessions), leases_(sessions.connector().servers()) {}
 
 void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose) {
+  sql::Backoff backoff;
+  while (const auto failed = try_all(shards, deadline, purpose)) {
+    release_all();
+    static_cast<void>(sessions_.connect(*failed, deadline, purpose));
+    backoff.wait(deadline);
+  }
+}
+
+std::optional<std::uint32_t> ServerLeases::try_all(const std::set<std::uint32_t>& shards,
+                                                   const base::Deadline& deadline, Purpose purpose) {
   for (const auto& group : by_server(shards)) {
     for (const std::uint32_t shard : group) {
-      connect(shard, deadline, purpose);
+      try {
+        connect_once(shard, purpose, deadline.left());
+      } catch (const sql::ServerError& error) {
+        if (!error.retryable() || deadline.passed()) {
+          throw;
+        }
+        return shard;
+      }
     }
   }
+  return std::nullopt;
 }
 
-void ServerLeases::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
-  auto& lease = leases_.at(server_of(shard));
-  if (!lease) {
-    lease.emplace(sessions_.connect(shard, deadline, purpose));
+void ServerLeases::release_all() {
+  for (auto& lease : leases_) {
+    lease.reset();
   }
-  static_cast<void>(lease->on(shard));
 }
 
-void ServerLeases::connect_once(std::uint32_t shard, Purpose purpose) {
+void ServerLeases::connect_once(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds left) {
   auto& lease = leases_.at(server_of(shard));
   if (!lease) {
-    lease.emplace(sessions_.connect_once(shard, purpose));
+    lease.emplace(sessions_.connect_once(shard, purpose, left));
   }
   static_cast<void>(lease->on(shard));
 }
@@ -40,12 +58,12 @@ void ServerLeases::replace_broken(const base::Deadline& deadline, Purpose purpos
   }
   // All, because one alone would be taken after those of greater servers.
   std::set<std::uint32_t> shards;
-  for (auto& lease : leases_) {
+  for (const auto& lease : leases_) {
     if (lease) {
       shards.insert(lease->shard());
-      lease.reset();
     }
   }
+  release_all();
   connect_all(shards, deadline, purpose);
 }
 

@@ -1,6 +1,7 @@
 // One session on each of several servers.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -17,14 +18,14 @@ class ServerLeases {
  public:
   explicit ServerLeases(Sessions& sessions);
 
-  // Connects to the servers of these shards, in ascending order, and checks the shards. Throws as Sessions::connect()
-  // does.
+  // Connects to the servers of these shards, in ascending order, and checks the shards. While it waits for a server
+  // that does not answer, it holds no session. Throws as Sessions::connect() does.
   void connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose);
-  // Connects to the shard's server unless that was done before, and checks the shard. Connect to servers in ascending
-  // order; see Pool.
-  void connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose);
-  // The same without retries; see Sessions::connect_once().
-  void connect_once(std::uint32_t shard, Purpose purpose);
+  // Connects to the shard's server unless that was done before, and checks the shard, without retries; see
+  // Sessions::connect_once(). Connect to servers in ascending order; see Pool.
+  void connect_once(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds left);
+  // Returns true if the shard's server is connected.
+  [[nodiscard]] bool is_connected(std::uint32_t shard) const { return leases_.at(server_of(shard)).has_value(); }
   // If a session is broken, replaces all of them.
   void replace_broken(const base::Deadline& deadline, Purpose purpose);
 
@@ -35,6 +36,11 @@ class ServerLeases {
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return sessions_.connector().server_of(shard); }
 
  private:
+  // Makes one attempt. Returns the shard whose server did not answer.
+  [[nodiscard]] std::optional<std::uint32_t> try_all(const std::set<std::uint32_t>& shards,
+                                                     const base::Deadline& deadline, Purpose purpose);
+  void release_all();
+
   Sessions& sessions_;
   mutable std::vector<std::optional<Lease>> leases_;  // by server
 };

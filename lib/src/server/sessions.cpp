@@ -11,6 +11,12 @@ namespace {
 
 constexpr int er_bad_db = 1049;
 
+// For this time after a server did not accept a connection, it is not asked again by those who do not wait for it.
+constexpr auto just_now = std::chrono::seconds(1);
+
+// How long connect_unchecked_once() waits while this process has too many connections.
+constexpr auto longest_unneeded_wait = std::chrono::seconds(1);
+
 // A failover or a restart may take this long without a warning; the program reports a longer wait.
 constexpr auto longest_silent_wait = std::chrono::seconds(2);
 
@@ -87,8 +93,10 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
 }
 
 Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
-  return until_it_answers(shard, deadline, purpose,
-                          [&](std::chrono::milliseconds left) { return connect_once(shard, purpose, left); });
+  return until_it_answers(shard, deadline, purpose, [&](std::chrono::milliseconds left) {
+    const bool in_vain = purpose == Purpose::fail_fast && health_of(shard).failing_for(patience(purpose));
+    return attempt(shard, purpose, deadline, left, in_vain ? Again::unless_it_just_failed : Again::yes);
+  });
 }
 
 template <typename Try>
@@ -154,7 +162,7 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
     return *std::move(place);
   }
   if (const auto failure = health_of(shard).failure()) {  // those who have the sessions wait for the server
-    throw sql::ServerError(after_timeout(*failure, options_.timeout));
+    throw sql::ServerError(after_timeout(with_class(sql::ErrorClass::unreachable, *failure), options_.timeout));
   }
   Error::Context context = shard_context(cluster_, shard);
   context.emplace_back("connections", fmt::format("{}", connector_.max_connections()));
@@ -163,34 +171,62 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
 }
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
+  const auto longest = left.value_or(options_.timeout);
+  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed);
+}
+
+Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
+                        std::chrono::milliseconds longest, Again again) {
+  const auto refuse_given_up = [&] {
+    if (const auto refusal = health_of(shard).refusal()) {
+      throw sql::ServerError(*refusal);
+    }
+  };
+  refuse_given_up();
+  Place place = enter(shard, purpose, deadline);
   Pool& pool = pool_of(shard);
-  Health& health = health_of(shard);
-  const std::string& database = cluster_.shards[shard].database;
-  Place place = enter(shard, purpose, base::Deadline(left.value_or(options_.timeout)));
   const std::uint64_t generation = pool.generation();
   if (Session session = pool.take(place); session.connection) {
-    Lease lease(this, shard, std::move(place), std::move(session), database, true, generation);
+    Lease lease(this, shard, std::move(place), std::move(session), cluster_.shards[shard].database, true, generation);
     static_cast<void>(lease.on(shard));
     return lease;
   }
-  if (const auto refusal = health.refusal()) {
-    throw sql::ServerError(*refusal);
-  }
-  return on_shard(cluster_, shard, [&]() -> Lease {
-    try {
-      const auto time = left.value_or(options_.timeout);
-      auto connection = connector_.open(shard, purpose, true, time, first_query_(shard));
-      check_(shard, connection->take_first_rows());
-      health.answered();
-      const bool keep = time >= connector_.longest_statement(purpose);
-      return {this, shard, std::move(place), {std::move(connection), {shard}}, database, keep, generation};
-    } catch (const sql::ServerError& error) {
-      if (error.number() == er_bad_db) {
-        on_no_database_(shard);
-      }
-      throw;
+  refuse_given_up();  // it may have been given up meanwhile
+  return on_shard(cluster_, shard, [&] {
+    if (const auto failure = health_of(shard).failure_within(just_now);
+        failure && again == Again::unless_it_just_failed) {
+      throw sql::ServerError(*failure);
     }
+    return open(shard, std::move(place), generation, std::min(longest, deadline.left()));
   });
+}
+
+Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation, std::chrono::milliseconds time) {
+  const auto leave = [&] { const Place left = std::move(place); };
+  const Purpose purpose = place.purpose();
+  std::unique_ptr<sql::Connection> connection;
+  try {
+    connection = connector_.open(shard, purpose, true, time, first_query_(shard));
+  } catch (const sql::ServerError& error) {
+    if (error.number() == er_bad_db) {
+      leave();
+      on_no_database_(shard);
+    }
+    if (error.retryable()) {
+      health_of(shard).attempt_failed(error);
+    }
+    throw;
+  }
+  const sql::NamedTexts rows = connection->take_first_rows();
+  if (rows.empty()) {  // the check looks at other shards, too
+    connection.reset();
+    leave();
+  }
+  check_(shard, rows);
+  health_of(shard).answered();
+  const bool keep = time >= connector_.longest_statement(purpose);
+  return {this, shard,     std::move(place), {std::move(connection), {shard}}, cluster_.shards[shard].database,
+          keep, generation};
 }
 
 void Sessions::check(Session& session, std::uint32_t shard) {
@@ -220,8 +256,7 @@ Lease Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& dea
 }
 
 Lease Sessions::connect_unchecked_once(std::uint32_t shard) {
-  const auto time = connector_.connect_timeout();
-  return open_unchecked(shard, true, time, base::Deadline(time));
+  return open_unchecked(shard, true, connector_.connect_timeout(), base::Deadline(longest_unneeded_wait));
 }
 
 Lease Sessions::open_unchecked(std::uint32_t shard, bool use_database, std::chrono::milliseconds left,

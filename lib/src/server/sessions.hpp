@@ -88,15 +88,15 @@ class Sessions {
   // until the shard answers again. Prints a warning if it waits for long. Throws ServerError, or any error that the
   // check throws. For a shard that was given up, the ServerError has the class unreachable, which no caller retries.
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general);
-  // Like connect(), but without retries. `left` is the remaining time of the operation; absent: a whole timeout. A
-  // server that stops responding delays the operation for little longer than that, but for at least a second, because
-  // the client library counts whole seconds.
+  // Like connect(), but without retries, and without an attempt if the server just failed to answer another one. `left`
+  // is the remaining time of the operation; absent: a whole timeout. A server that stops responding delays the
+  // operation for little longer than that, but for at least a second, because the client library counts whole seconds.
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
   // Like connect(), but without checks, and the session never goes to the pool. Without `use_database`, the database
   // need not exist.
   [[nodiscard]] Lease connect_unchecked(std::uint32_t shard, const base::Deadline& deadline, bool use_database);
-  // The same, with one attempt of at most the connect timeout.
+  // The same, with one attempt of at most the connect timeout, for a caller that can do without it.
   [[nodiscard]] Lease connect_unchecked_once(std::uint32_t shard);
   [[nodiscard]] Connector& connector() { return connector_; }
 
@@ -111,6 +111,13 @@ class Sessions {
  private:
   friend class Lease;
 
+  // Whether to connect to a server that did not accept a connection within the last second.
+  enum class Again { yes, unless_it_just_failed };
+  // Makes one attempt to get a session. Waits for a place until the deadline, and then connects for at most `longest`.
+  [[nodiscard]] Lease attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
+                              std::chrono::milliseconds longest, Again again);
+  // Opens a session for the place, and checks it.
+  [[nodiscard]] Lease open(std::uint32_t shard, Place place, std::uint64_t generation, std::chrono::milliseconds time);
   // `attempt` receives the time that it may take.
   template <typename Try>
   auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)

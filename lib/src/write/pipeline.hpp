@@ -42,8 +42,8 @@ class Pipeline {
   void end_threads();
   void wake_all();
   void enter(std::unique_ptr<Slot> slot);
-  // Hands every slot that is encoded, and whose predecessors are all encoded, to its shard's writer. Thus the writes of
-  // one id keep their order. Call this with the lock held.
+  // Hands every slot that is encoded, and whose predecessors are all encoded, to its server's writer. Thus the writes
+  // of one id keep their order. Call this with the lock held.
   void dispatch();
 
   // The stages.

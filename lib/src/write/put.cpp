@@ -54,11 +54,14 @@ class BatchWriter {
         break;
       }
       if (last_error_ && deadline_.passed()) {
-        fail(pending, *last_error_);
+        give_up(pending);
         continue;
       }
       for (const Items& group : groups(pending)) {
         attempt_and_catch(group);
+        if (last_error_ && deadline_.passed()) {
+          break;
+        }
       }
       if (std::none_of(pending.begin(), pending.end(), [](const Item* item) { return item->decided; })) {
         backoff.wait(deadline_);
@@ -108,6 +111,21 @@ class BatchWriter {
     return groups;
   }
 
+  // Lets items fail because the deadline has passed, each with the last error of its shard.
+  void give_up(const Items& items) {
+    for (const auto& [shard, of_shard] : by_shard(items)) {
+      const auto own = errors_.find(shard);
+      fail(of_shard, own != errors_.end() ? own->second : with_place(*last_error_, shard));
+    }
+  }
+
+  // Returns an error that another shard has caused, for items of this shard that were not tried since.
+  [[nodiscard]] Error with_place(const Error& cause, std::uint32_t shard) const {
+    Error::Context context = shards_.where(shard);
+    context.emplace_back("reason", cause.what());
+    return {cause.code(), "not stored before the timeout", std::move(context), cause.hint()};
+  }
+
   // After an error that may concern one shard alone, the shards are tried one by one. So it is that shard's items that
   // fail or wait.
   void attempt_and_catch(const Items& items) {
@@ -116,17 +134,25 @@ class BatchWriter {
     try {
       shard::on_shard(shards_, items.front()->shard, [&] { attempt(items); });
     } catch (const sql::ServerError& error) {
-      last_error_ = error;
+      note(items, error);
       const bool final = !error.retryable() && error.error_class() != sql::ErrorClass::duplicate_key;
       if (one_shard && final) {
         fail(items, error);
       }
       one_shard_at_a_time_ = one_shard_at_a_time_ || final || error.error_class() == sql::ErrorClass::conflict;
     } catch (const Error& error) {
+      note(items, error);
       if (one_shard) {
         fail(items, error);
       }
       one_shard_at_a_time_ = true;
+    }
+  }
+
+  void note(const Items& items, const Error& error) {
+    last_error_ = error;
+    for (const auto& [shard, of_shard] : by_shard(items)) {
+      errors_.insert_or_assign(shard, error);
     }
   }
 
@@ -147,6 +173,7 @@ class BatchWriter {
           item->reconcile = true;  // its rows may be inserted although the write may still be rejected
         }
         clear_the_way(shards_, done.blocked, deadline_);
+        one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
         break;
       case Ending::id_exists:
       case Ending::rolled_back:
@@ -167,11 +194,6 @@ class BatchWriter {
       batch.epochs.emplace(shard, catalog->epoch);
       for (Item* item : of_shard) {
         item->rows = expected_rows(*catalog, *item);
-        item->superseded.clear();
-        item->new_on.clear();
-        for (const shard::PlacedRow& row : item->rows) {
-          item->new_on.insert(row.shard);
-        }
         batch.items.push_back(item);
       }
     }
@@ -238,17 +260,22 @@ class BatchWriter {
       }
     }
     const bool deferred = items.front()->deferred;
+    const auto groups = leases.by_server(needed);
     std::map<std::uint32_t, sql::ServerError> down;
-    for (const auto& group : leases.by_server(needed)) {
+    if (deferred) {
+      wait_for_servers(groups, down);
+    }
+    for (const auto& group : groups) {
       for (const std::uint32_t shard : group) {
         try {
-          if (deferred) {
-            leases.connect(shard, deadline_, shard::Purpose::index_writes);
-          } else {
-            leases.connect_once(shard, shard::Purpose::index_writes);
+          if (!down.contains(shard)) {
+            leases.connect_once(shard, shard::Purpose::index_writes, deadline_.left());
           }
         } catch (const sql::ServerError& error) {
           down.emplace(shard, error);
+        }
+        if (!leases.is_connected(shard)) {
+          mark_down(group, sql::ServerError(down.at(shard)), down);
         }
       }
     }
@@ -258,13 +285,31 @@ class BatchWriter {
                                        [&](const shard::PlacedRow& row) { return down.contains(row.shard); });
       if (failed == item->rows.end()) {
         reachable.push_back(item);
-      } else if (deferred) {  // connect() has already waited as long as it makes sense
-        decide(*item, WriteStatus::failed, down.at(failed->shard));
       } else {
         put_off(*item, down.at(failed->shard));
       }
     }
     return reachable;
+  }
+
+  // Waits for each server alone, because nobody may wait for one that does not answer while holding sessions on others.
+  // Adds the shards of servers that did not answer, for which it has waited as long as it makes sense.
+  void wait_for_servers(const std::vector<std::vector<std::uint32_t>>& groups,
+                        std::map<std::uint32_t, sql::ServerError>& down) {
+    for (const auto& group : groups) {
+      try {
+        static_cast<void>(shards_.connect(group.front(), deadline_, shard::Purpose::index_writes));
+      } catch (const sql::ServerError& error) {
+        mark_down(group, error, down);
+      }
+    }
+  }
+
+  static void mark_down(const std::vector<std::uint32_t>& shards, const sql::ServerError& error,
+                        std::map<std::uint32_t, sql::ServerError>& down) {
+    for (const std::uint32_t shard : shards) {
+      down.emplace(shard, error);
+    }
   }
 
   // Defers an item that needs an index shard which cannot be written, or fails it if a retry makes no sense.
@@ -375,6 +420,13 @@ class BatchWriter {
   Items write_entities(const sql::Database& database, const shard::Catalog& catalog, const shard::Fence& fence,
                        const Items& items, bool assume_new_ids) {
     const std::uint32_t shard = items.front()->shard;
+    for (Item* item : items) {  // nothing is known of an old body yet
+      item->superseded.clear();
+      item->new_on.clear();
+      for (const shard::PlacedRow& row : item->rows) {
+        item->new_on.insert(row.shard);
+      }
+    }
     std::map<Uuid, shard::EntityRow> found;
     if (!assume_new_ids) {
       const Step step(steps::put_lock_entities, shard);
@@ -436,6 +488,7 @@ class BatchWriter {
   std::vector<std::atomic<bool>>& last_ids_were_new_;
   const base::Deadline& deadline_;
   std::optional<Error> last_error_;
+  std::map<std::uint32_t, Error> errors_;  // the last one by shard
   bool one_shard_at_a_time_ = false;
 };
 

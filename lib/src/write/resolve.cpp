@@ -2,6 +2,7 @@
 #include "write/resolve.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -63,9 +64,10 @@ void decide_from_rows(const shard::Catalog& catalog, const Items& items, const s
   }
 }
 
-// Locks the rows on a new connection, which waits until the old session is gone, and then reads them.
-void resolve_on(shard::Shards& shards, std::uint32_t shard, const shard::Catalog& catalog, const Items& items,
-                const base::Deadline& deadline) {
+// Locks the rows on a new connection, which waits until the old session is gone, and then reads them. Returns the error
+// if the deadline passed before.
+std::optional<Error> resolve_on(shard::Shards& shards, std::uint32_t shard, const shard::Catalog& catalog,
+                                const Items& items, const base::Deadline& deadline) {
   sql::Backoff backoff;
   while (true) {
     try {
@@ -76,13 +78,13 @@ void resolve_on(shard::Shards& shards, std::uint32_t shard, const shard::Catalog
         shard::make_durable(*lease, shard);
         decide_from_rows(catalog, items, rows);
       });
-      return;
+      return std::nullopt;
     } catch (const Error& error) {
       const auto* server = dynamic_cast<const sql::ServerError*>(&error);
       const bool again = server && (server->retryable() || server->error_class() == sql::ErrorClass::unreachable);
       if (!again || deadline.passed()) {
         leave_unknown(items, error);
-        return;
+        return deadline.passed() ? std::optional(error) : std::nullopt;
       }
     }
     backoff.wait(deadline);
@@ -95,8 +97,13 @@ void resolve(shard::Shards& shards, const shard::Catalog& catalog, const Items& 
   for (Item* item : items) {
     item->reconcile = true;
   }
+  std::optional<Error> failure;  // of the shards' server, when no time is left to ask it again
   for (const auto& [shard, of_shard] : by_shard(items)) {
-    resolve_on(shards, shard, catalog, of_shard, deadline);
+    if (failure) {
+      leave_unknown(of_shard, *failure);
+    } else {
+      failure = resolve_on(shards, shard, catalog, of_shard, deadline);
+    }
   }
 }
 

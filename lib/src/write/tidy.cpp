@@ -99,6 +99,9 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
       shards.warnings().give({"index rows of some entities could not be repaired yet",
                               known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
                               "run `looseleaf clean --full` to repair them; queries stay correct until then"});
+      if (tidying.passed()) {
+        return;  // the warning counts for the other shards, too
+      }
     }
   }
 }

@@ -65,5 +65,15 @@ TEST_CASE("a failure is told once for each time that the shard fails, and not on
   CHECK_FALSE(health.untold_failure());
 }
 
+TEST_CASE("a failed attempt is remembered for a while, unless the server answers") {
+  Health health;
+  CHECK_FALSE(health.failure_within(1h));
+  health.attempt_failed(failure("it is down"));
+  CHECK(health.failure_within(1h)->what() == std::string("it is down"));
+  CHECK_FALSE(health.failure_within(0ms));
+  health.answered();
+  CHECK_FALSE(health.failure_within(1h));
+}
+
 }  // namespace
 }  // namespace looseleaf::server
