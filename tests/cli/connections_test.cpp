@@ -28,9 +28,10 @@ struct ManyShards : RelayedStore {
         name + ".json",
         fmt::format(R"({{"table": "{0}", "properties": [{{"name": "{0}", "type": "int"}}]{1}}})", name, more));
   }
-  [[nodiscard]] static std::string entities(int shift) {
+  // 2,000 entities from the number `first` on.
+  [[nodiscard]] static std::string entities(int shift, std::uint64_t first = 0) {
     std::string lines;
-    for (std::uint64_t number = 0; number < 2000; ++number) {
+    for (std::uint64_t number = first; number < first + 2000; ++number) {
       const auto n = static_cast<int>(number) + shift;
       lines += entity(number, fmt::format(R"("n":{},"m":{},"o":{})", n, n / 2, n % 7)) + "\n";
     }
@@ -74,10 +75,10 @@ TEST_CASE_FIXTURE(ManyShards, "everything works with as few connections as the l
 TEST_CASE_FIXTURE(ManyShards, "sixteen processes put side by side to many shards") {
   check_status(run(command({"create-index", definition("n", R"(, "shard_on": "n")")})), 0);
   std::list<cli::Process> puts;
-  for (int i = 0; i < 16; ++i) {
+  for (std::uint64_t i = 0; i < 16; ++i) {
     std::vector<std::string> arguments = command({"put"});
     arguments.front() = looseleaf_program();
-    puts.push_back(start(arguments, entities(i)));
+    puts.push_back(start(arguments, entities(0, 2000 * i)));
   }
   for (cli::Process& put : puts) {
     check_status(put.wait(), 0);
