@@ -54,7 +54,7 @@ struct QueryReport {
 
   struct Shard {
     std::uint32_t shard = 0;
-    std::string sql;               // the first statement sent to the shard
+    std::string sql;               // the SELECT of its rows in the first statement
     std::uint64_t index_rows = 0;  // index rows read on the shard
   };
   std::vector<Shard> shards;                                 // the shards that were queried

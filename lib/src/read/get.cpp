@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t ids_at_once = 500;
 constexpr std::uint64_t small_body = 16 * 1024;  // bytes as stored; larger bodies are read one by one
-constexpr std::size_t most_decoded = 1 << 20;    // bytes of decoded texts per shard
+constexpr std::size_t most_decoded = 1 << 20;    // bytes of decoded texts per group of shards
 
 // The stored body of an entity, and its text once that is decoded.
 struct Found {
@@ -24,19 +24,11 @@ struct Found {
 };
 
 using Bodies = std::map<Uuid, Found>;
+using shard::IdsByShard;
 
-Bodies read(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
-  Bodies bodies;
-  for (shard::EntityRow& row : shard::read_bodies(database, ids, max_size)) {
-    bodies.emplace(row.id, Found{std::move(row), std::nullopt});
-  }
-  return bodies;
-}
-
-// Decodes bodies on the thread that has read them, as many as `most_decoded` allows. Skips a body that cannot be
-// decoded: Batch::decode reports it.
-void decode(Bodies& bodies, const GetHooks& hooks) {
-  std::size_t room = most_decoded;
+// Decodes bodies on the thread that has read them, as many as there is room for. Skips a body that cannot be decoded:
+// Batch::decode reports it.
+void decode(Bodies& bodies, std::size_t& room, const GetHooks& hooks) {
   for (auto& [id, found] : bodies) {
     const std::size_t length = found.row.body ? codec::recorded_length(*found.row.body) : room + 1;
     if (length <= room) {
@@ -61,24 +53,30 @@ class Batch {
       : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks) {}
 
   void read(std::span<const Uuid> ids) {
-    std::map<std::uint32_t, std::set<Uuid>> by_shard;
+    IdsByShard by_shard;
     for (const Uuid& id : ids) {
-      by_shard[shard::shard_of(id, shards_.count())].insert(id);
+      by_shard[shard::shard_of(id, shards_.count())].push_back(id);
     }
     std::vector<std::uint32_t> needed;
-    for (const auto& [shard, wanted] : by_shard) {
+    for (auto& [shard, wanted] : by_shard) {
+      std::sort(wanted.begin(), wanted.end());
+      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
       bodies_[shard] = {};
       if (!unavailable_.record_miss(shard)) {
         needed.push_back(shard);
       }
     }
     const base::Deadline deadline = shards_.deadline();
-    shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
-      const std::set<Uuid>& wanted = by_shard.at(shard);
-      Bodies& into = bodies_.at(shard);
-      tolerate(shard,
-               [&] { into = read_from(shard, std::vector<Uuid>(wanted.begin(), wanted.end()), small_body, deadline); });
-      read::decode(into, hooks_);
+    shard::for_groups(shards_, needed, [&](std::span<const std::uint32_t> group) {
+      tolerate(group, [&] {
+        for (shard::EntityRow& row : read_from(group, by_shard, small_body, deadline)) {
+          bodies_.at(shard::shard_of(row.id, shards_.count())).emplace(row.id, Found{std::move(row), std::nullopt});
+        }
+      });
+      std::size_t room = most_decoded;
+      for (const std::uint32_t shard : group) {
+        read::decode(bodies_.at(shard), room, hooks_);
+      }
     });
   }
 
@@ -95,7 +93,7 @@ class Batch {
       std::optional<std::string> large;  // kept no longer than this
       const std::optional<std::string>* body = &found->second.row.body;
       if (found->second.row.lacks_body()) {
-        tolerate(shard, [&] { large = read_large(shard, id); });
+        tolerate({&shard, 1}, [&] { large = read_large(shard, id); });
         body = &large;
       }
       if (*body) {
@@ -111,17 +109,18 @@ class Batch {
   }
 
  private:
-  Bodies read_from(std::uint32_t shard, std::span<const Uuid> ids, std::uint64_t max_size,
-                   const base::Deadline& deadline) {
-    return shard::with_shard(
-        shards_, shard, deadline, [&](const sql::Database& database) { return read::read(database, ids, max_size); },
-        partial_ ? shard::Purpose::fail_fast : shard::Purpose::general);
+  // Reads the bodies of entities of these shards, which are on one server.
+  std::vector<shard::EntityRow> read_from(std::span<const std::uint32_t> group, const IdsByShard& ids,
+                                          std::uint64_t max_size, const base::Deadline& deadline) {
+    return shard::with_group(shards_, group, deadline,
+                             partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
+                             [&](shard::Lease& lease) { return shard::read_bodies(lease, group, ids, max_size); });
   }
 
   // Returns nothing if the entity was deleted meanwhile.
   std::optional<std::string> read_large(std::uint32_t shard, const Uuid& id) {
-    Bodies one = read_from(shard, std::span(&id, 1), model::max_body_size, shards_.deadline());
-    return one.empty() ? std::nullopt : std::move(one.begin()->second.row.body);
+    auto rows = read_from({&shard, 1}, {{shard, {id}}}, model::max_body_size, shards_.deadline());
+    return rows.empty() ? std::nullopt : std::move(rows.front().body);
   }
 
   void decode(std::uint32_t shard, const std::string& body, GetResult& result) const {
@@ -134,17 +133,19 @@ class Batch {
     }
   }
 
+  // Lets results say which shards are down, and, unless they are skipped then, which one had a server error.
   template <typename Work>
-  void tolerate(std::uint32_t shard, Work&& work) {
+  void tolerate(std::span<const std::uint32_t> group, Work&& work) {
     try {
       work();
     } catch (const Error& error) {
-      const bool one_shards =
-          error.code() == ErrorCode::unavailable || (!partial_ && error.code() == ErrorCode::server);
-      if (!one_shards) {
-        throw;
+      const bool one_shards = !partial_ && error.code() == ErrorCode::server && group.size() == 1;
+      if (error.code() != ErrorCode::unavailable && !one_shards) {
+        throw;  // for_groups() asks the shards of a group one by one then
       }
-      unavailable_.add(shard, error);
+      for (const std::uint32_t shard : group) {
+        unavailable_.add(shard, error);
+      }
     }
   }
 

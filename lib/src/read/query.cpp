@@ -42,6 +42,7 @@ class QueryExecution {
         plan_(index.definition, query),
         filter_(query.where),
         unavailable_(unavailable),
+        reader_(shards, purpose_of(query), index, plan_),
         several_rows_(std::any_of(index.definition.properties.begin(), index.definition.properties.end(),
                                   [](const Property& property) { return property.each; })) {
     const auto after =
@@ -50,9 +51,11 @@ class QueryExecution {
     const std::size_t chunk = query.limit == 0 ? ShardRows::first_chunk
                                                : std::min<std::uint64_t>(query.limit, ShardRows::largest_chunk - 1) + 1;
     batch_size_ = chunk;
-    for (const std::uint32_t shard : plan_.shards(shards.count())) {
+    const std::vector<std::uint32_t> wanted = plan_.shards(shards.count());
+    for (const std::uint32_t shard : wanted) {
       if (!unavailable.record_miss(shard)) {
-        streams_.emplace_back(shards, shard, purpose_of(query), index, plan_, after, chunk);
+        streams_.emplace_back(shard, after, share_of(chunk, wanted.size()),
+                              share_of(ShardRows::largest_chunk, wanted.size()));
       }
     }
   }
@@ -201,27 +204,39 @@ class QueryExecution {
     batch.push_back(std::move(entry));
   }
 
+  // Returns how many rows one of several shards should contribute to a chunk: twice its share, and a few more. Then
+  // even the rows of a small chunk, which are not spread evenly, seldom need a second read.
+  static std::size_t share_of(std::size_t chunk, std::size_t shards) {
+    constexpr std::size_t few = 3;
+    return std::min(chunk, 2 * chunk / shards + few);
+  }
+
   void read_more() {
     stop_if_asked();
     std::map<std::uint32_t, ShardRows*> on_shard;
-    std::vector<std::uint32_t> needed;
+    std::vector<std::uint32_t> low;
     for (ShardRows& stream : streams_) {
-      if (stream.needs_more()) {
+      if (stream.needs_more() || stream.is_low()) {
         on_shard.emplace(stream.shard(), &stream);
-        needed.push_back(stream.shard());
+        low.push_back(stream.shard());
       }
     }
     const base::Deadline deadline = shards_.deadline();
-    shard::for_shards(shards_, needed, [&](std::uint32_t shard) {
-      ShardRows& stream = *on_shard.at(shard);
+    shard::for_groups(shards_, low, [&](std::span<const std::uint32_t> group) {
+      std::vector<ShardRows*> streams;
+      for (const std::uint32_t shard : group) {
+        streams.push_back(on_shard.at(shard));
+      }
       try {
-        stream.read(deadline);
+        reader_.read(streams, deadline);
       } catch (const Error& error) {
         if (!query_.partial || error.code() != ErrorCode::unavailable) {
           throw;
         }
-        unavailable_.add(shard, error);
-        stream.end();
+        for (ShardRows* stream : streams) {
+          unavailable_.add(stream->shard(), error);
+          stream->end();
+        }
       }
     });
   }
@@ -311,6 +326,7 @@ class QueryExecution {
   const QueryPlan plan_;
   const model::Filter filter_;
   Unavailable& unavailable_;
+  const RowReader reader_;
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
   const bool several_rows_;    // an entity may have several rows
@@ -339,14 +355,16 @@ std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uin
 // Returns the shards that are down, with the reason.
 Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
-  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+  shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
     try {
-      static_cast<void>(shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast));
+      shards.connect(group.front(), shards.deadline(), shard::Purpose::fail_fast).check(group);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) {
         throw;
       }
-      down.add(shard, error);
+      for (const std::uint32_t shard : group) {
+        down.add(shard, error);
+      }
     }
   });
   return down.missed();

@@ -212,8 +212,8 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 
 // Only columns whose values differ are compared and ordered by. If a fixed string column were among them, MariaDB would
 // not see that the rows come in order, and would sort all matches.
-sql::Statement QueryPlan::select(const std::string& database, std::uint64_t generation, std::string_view is_writable,
-                                 const std::optional<shard::IndexEntry>& after, std::size_t limit, Order order) const {
+sql::Statement QueryPlan::select(const Source& source, const std::optional<shard::IndexEntry>& after, std::size_t limit,
+                                 Order order) const {
   std::string select = "SELECT ";
   std::vector<std::string> ordered, literals;
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
@@ -228,10 +228,11 @@ sql::Statement QueryPlan::select(const std::string& database, std::uint64_t gene
   }
   ordered.emplace_back("r.entity_id");
   literals.push_back(after ? shard::id_literal(after->entity_id) : std::string());
-  select.append("r.entity_id, c.generation = ").append(std::to_string(generation));
-  select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(is_writable);
-  select.append(" AS ready FROM ").append(sql::qualified(database, definition_.table));
-  select.append(" r JOIN ").append(sql::qualified(database, "looseleaf_index")).append(" c WHERE ");
+  select.append("r.entity_id, IF(c.generation = ").append(std::to_string(source.generation));
+  select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(source.is_writable);
+  select.append(", ").append(std::to_string(source.shard)).append(", NULL) AS shard FROM ");
+  select.append(sql::qualified(source.database, definition_.table)).append(" r JOIN ");
+  select.append(sql::qualified(source.database, "looseleaf_index")).append(" c WHERE ");
   sql::Statement statement(select);
   for (const Bound& bound : bounds_) {
     add_condition(statement, bound);
@@ -249,23 +250,22 @@ sql::Statement QueryPlan::select(const std::string& database, std::uint64_t gene
   return statement.add(end.append(" LIMIT ").append(std::to_string(limit)));
 }
 
-std::vector<shard::IndexEntry> QueryPlan::entries(const sql::Result& found) const {
-  std::vector<shard::IndexEntry> entries(found.size());
-  for (std::size_t row = 0; row < found.size(); ++row) {
-    std::size_t column = 0;
-    entries[row].values.reserve(known_.size());
-    for (std::size_t i = 0; i < known_.size(); ++i) {
-      entries[row].values.push_back(
-          known_[i] ? *known_[i] : shard::parse_cell(definition_.properties[i], found.text(row, column++)));
-    }
-    entries[row].entity_id = shard::require_uuid(found.text(row, column));
+shard::IndexEntry QueryPlan::entry(const sql::Result& found, std::size_t row) const {
+  shard::IndexEntry entry;
+  std::size_t column = 0;
+  entry.values.reserve(known_.size());
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    entry.values.push_back(known_[i] ? *known_[i]
+                                     : shard::parse_cell(definition_.properties[i], found.text(row, column++)));
   }
-  return entries;
+  entry.entity_id = shard::require_uuid(found.text(row, column));
+  return entry;
 }
 
-bool QueryPlan::was_ready(const sql::Result& found) const {
-  const auto read = std::count(known_.begin(), known_.end(), std::nullopt);
-  return found.text(0, static_cast<std::size_t>(read) + 1) == "1";
+std::optional<std::uint32_t> QueryPlan::shard_of(const sql::Result& found, std::size_t row) const {
+  const auto column = static_cast<std::size_t>(std::count(known_.begin(), known_.end(), std::nullopt)) + 1;
+  return found.cell(row, column) ? std::optional(static_cast<std::uint32_t>(found.unsigned_integer(row, column)))
+                                 : std::nullopt;
 }
 
 bool QueryPlan::meets(const model::Value& value, const Bound& bound) {

@@ -27,17 +27,23 @@ class QueryPlan {
   [[nodiscard]] std::vector<std::uint32_t> shards(std::uint32_t count) const;
 
   enum class Order { of_query, any };
-  // Returns a SELECT of at most `limit` index rows of a shard's database that come after `after`. Each row also tells
-  // whether the index was ready, with this generation, in the same snapshot, and whether `is_writable` was true, which
-  // the server evaluates once. Columns whose values follow from the conditions are left out, because every cell takes
-  // time.
-  [[nodiscard]] sql::Statement select(const std::string& database, std::uint64_t generation,
-                                      std::string_view is_writable, const std::optional<shard::IndexEntry>& after,
+  // Where a SELECT reads: a shard's database, the index's generation there, and SQL that is true unless the server is
+  // read-only.
+  struct Source {
+    const std::string& database;
+    std::uint32_t shard;
+    std::uint64_t generation;
+    std::string_view is_writable;
+  };
+  // Returns a SELECT of at most `limit` index rows that come after `after`. Each row also has the shard's number, or
+  // NULL if the index was not ready, with this generation, in the same snapshot, or the server was read-only. Columns
+  // whose values follow from the conditions are left out, because every cell takes time.
+  [[nodiscard]] sql::Statement select(const Source& source, const std::optional<shard::IndexEntry>& after,
                                       std::size_t limit, Order order = Order::of_query) const;
-  // Converts the rows that such a SELECT has found.
-  [[nodiscard]] std::vector<shard::IndexEntry> entries(const sql::Result& found) const;
-  // Returns whether the index was ready when the rows were read. `found` must not be empty.
-  [[nodiscard]] bool was_ready(const sql::Result& found) const;
+  // Converts a row that such a SELECT has found.
+  [[nodiscard]] shard::IndexEntry entry(const sql::Result& found, std::size_t row) const;
+  // Returns the number of the row's shard, or nothing if its index was not ready when the row was read.
+  [[nodiscard]] std::optional<std::uint32_t> shard_of(const sql::Result& found, std::size_t row) const;
 
   // Returns the rows that the entity calls for and whose uncut values meet the conditions, sorted.
   [[nodiscard]] std::vector<model::Row> matching_rows(const model::ParsedEntity& entity) const;

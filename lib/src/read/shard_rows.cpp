@@ -34,95 +34,135 @@ shard::IndexEntry ShardRows::take() {
   return entry;
 }
 
-void ShardRows::read(const base::Deadline& deadline) {
-  auto entries = shard::with_shard(
-      shards_, shard_, deadline, [&](const sql::Database& database) { return read(database); }, purpose_);
+void ShardRows::add(std::vector<shard::IndexEntry> entries, const std::string& select) {
   ended_ = entries.size() < chunk_;
   if (!entries.empty()) {
     last_ = entries.back();
   }
   read_ += entries.size();
   std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
-  chunk_ = std::min(largest_chunk, chunk_ * 2);
+  chunk_ = std::min(largest_, chunk_ * 2);
+  if (first_select_.empty()) {
+    first_select_ = select;
+  }
+}
+
+void RowReader::read(const std::vector<ShardRows*>& group, const base::Deadline& deadline) const {
+  std::vector<std::uint32_t> numbers;
+  for (const ShardRows* rows : group) {
+    numbers.push_back(rows->shard());
+  }
+  Chunk chunk = shard::with_group(shards_, numbers, deadline, purpose_,
+                                  [&](shard::Lease& lease) { return read(lease, group); });
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    group[i]->add(std::move(chunk.entries[numbers[i]]), chunk.selects[i]);
+  }
 }
 
 // If all rows have the same values, the server spends a tenth of the statement's time on their order. So if one chunk
 // is likely to hold all of them, they are read in any order and sorted here.
-std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database) {
-  if (last_ || chunk_ < first_chunk || !plan_.is_point()) {
-    return read(database, QueryPlan::Order::of_query);
+RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group) const {
+  const ShardRows& first = *group.front();
+  if (group.size() > 1 || first.last() || first.chunk() < ShardRows::first_chunk || !plan_.is_point()) {
+    return read(lease, group, QueryPlan::Order::of_query);
   }
-  auto entries = read(database, QueryPlan::Order::any);
-  if (entries.size() == chunk_) {
-    return read(database, QueryPlan::Order::of_query);
+  Chunk chunk = read(lease, group, QueryPlan::Order::any);
+  auto& entries = chunk.entries[first.shard()];
+  if (entries.size() == first.chunk()) {
+    return read(lease, group, QueryPlan::Order::of_query);
   }
   std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
-  return entries;
+  return chunk;
 }
 
-std::vector<shard::IndexEntry> ShardRows::read(const sql::Database& database, QueryPlan::Order order) {
-  const sql::Statement statement =
-      plan_.select(database.name(), index_.generation, database->is_writable(), last_, chunk_, order);
-  auto entries = select_checked(database, statement);
-  if (first_statement_.empty()) {
-    first_statement_ = statement.text();
-  }
-  return entries;
-}
-
-std::vector<shard::IndexEntry> ShardRows::select_checked(const sql::Database& database,
-                                                         const sql::Statement& statement) const {
+RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group,
+                                 QueryPlan::Order order) const {
+  Chunk chunk;
+  bool was_ready = true;
+  const auto without_rows = [&] {
+    std::vector<std::uint32_t> shards;
+    for (const ShardRows* rows : group) {
+      if (!was_ready || !chunk.entries.contains(rows->shard())) {
+        shards.push_back(rows->shard());
+      }
+    }
+    return shards;
+  };
   try {
-    const sql::Result found = select(database, statement);
-    const bool was_ready = !found.empty() && plan_.was_ready(found);
-    if (!was_ready) {
-      check_state(database);
+    const sql::Result found = select(lease, group, order, chunk.selects);
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      const auto shard = plan_.shard_of(found, row);
+      was_ready = was_ready && shard;
+      chunk.entries[shard.value_or(group.front()->shard())].push_back(plan_.entry(found, row));
     }
-    if (!was_ready && !found.empty()) {  // the index became ready meanwhile: read again
-      throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                             "index became ready during the query", {{"index", index_.definition.table}}, "retry");
-    }
-    return plan_.entries(found);
+    check_states(lease, without_rows());
   } catch (const sql::ServerError& error) {
-    // The table may be gone, or may belong to a new index with other columns.
-    if (error.error_class() == sql::ErrorClass::table_gone ||
-        (error.error_class() == sql::ErrorClass::permanent && !database->broken())) {
-      check_state(database);
+    // The table may be gone, or may belong to a new index with other columns. The caller asks a group one by one.
+    if (group.size() == 1 && (error.error_class() == sql::ErrorClass::table_gone ||
+                              (error.error_class() == sql::ErrorClass::permanent && !lease->broken()))) {
+      check_states(lease, {group.front()->shard()});
     }
     throw;
   }
+  if (!was_ready) {  // the index became ready meanwhile: read again
+    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                           "index became ready during the query", {{"index", index_.definition.table}}, "retry");
+  }
+  return chunk;
 }
 
-sql::Result ShardRows::select(const sql::Database& database, const sql::Statement& statement) const {
-  const Step step(steps::query_read_index_rows, shard_);
+sql::Result RowReader::select(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order,
+                              std::vector<std::string>& selects) const {
+  sql::Statement statement(group.size() > 1 ? "(" : "");
+  bool is_first_chunk = true;
+  for (const ShardRows* rows : group) {
+    const sql::Database database = lease.on(rows->shard());
+    const sql::Statement select =
+        plan_.select({database.name(), rows->shard(), index_.generation, database->is_writable()}, rows->last(),
+                     rows->chunk(), order);
+    statement.add(selects.empty() ? "" : ") UNION ALL (").add(select);
+    selects.push_back(select.text());
+    is_first_chunk = is_first_chunk && !rows->last();
+  }
+  statement.add(group.size() > 1 ? ")" : "");
+  const Step step(steps::query_read_index_rows, group.front()->shard());
   // A statement with a place to continue from is not prepared: its text comes only once.
-  return last_ ? database->query(statement.text()) : database->query(statement);
+  return is_first_chunk ? lease->query(statement) : lease->query(statement.text());
 }
 
-// Checks the index when no row tells its state. This comes after the rows were read: if the index is ready now, it was
-// ready then, because a drop changes the state on every shard before the first writer stops maintaining the index. And
-// if the server is writable now, no other server had replaced it then.
-void ShardRows::check_state(const sql::Database& database) const {
-  const Step step(steps::query_check_index, shard_);
-  const sql::Result found = database->query(
-      sql::Statement(fmt::format("SELECT generation, state, @@global.read_only FROM {} WHERE table_name = ",
-                                 database.table("looseleaf_index")))
-          .add_text(index_.definition.table));
-  if (found.empty()) {
-    shard::validate_locks(database);
-    throw dropped();
+// Checks the index on shards where no row tells its state. This comes after the rows were read: if the index is ready
+// now, it was ready then, because a drop changes the state on every shard before the first writer stops maintaining the
+// index. And if the server is writable now, no other server had replaced it then.
+void RowReader::check_states(shard::Lease& lease, const std::vector<std::uint32_t>& shards) const {
+  if (shards.empty()) {
+    return;
   }
-  shard::require_writable(database, found.text(0, 2));
-  if (found.unsigned_integer(0, 0) != index_.generation) {
-    throw dropped();
+  const Step step(steps::query_check_index, shards.front());
+  sql::Statement statement("");
+  for (const std::uint32_t shard : shards) {
+    statement
+        .add(fmt::format("{}SELECT generation, state, @@global.read_only FROM {} WHERE table_name = ",
+                         shard == shards.front() ? "" : " UNION ALL ", lease.on(shard).table("looseleaf_index")))
+        .add_text(index_.definition.table);
   }
-  const IndexState state = shard::parse_index_state(found.text(0, 1));
-  if (state != IndexState::ready) {
-    throw not_ready(index_.definition.table, state);
+  const sql::Result found = lease->query(statement);
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    shard::require_writable(*lease, found.text(row, 2));
+    if (found.unsigned_integer(row, 0) != index_.generation) {
+      throw dropped();
+    }
+    const IndexState state = shard::parse_index_state(found.text(row, 1));
+    if (state != IndexState::ready) {
+      throw not_ready(index_.definition.table, state);
+    }
+  }
+  if (found.size() < shards.size()) {
+    shard::validate_locks(*lease);
+    throw dropped();
   }
 }
 
-Error ShardRows::dropped() const {
+Error RowReader::dropped() const {
   return {ErrorCode::bad_index,
           "index was dropped during the query",
           {{"index", index_.definition.table}},

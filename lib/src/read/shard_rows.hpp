@@ -1,4 +1,4 @@
-// The index rows that a query reads from one shard.
+// The index rows that a query reads.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <deque>
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,63 +15,79 @@
 #include "read/query_plan.hpp"
 #include "shard/catalog.hpp"
 #include "shard/shards.hpp"
-#include "sql/database.hpp"
+#include "sql/connection.hpp"
 
 namespace looseleaf::read {
 
 // Returns the error that an index in this state cannot be queried.
 [[nodiscard]] Error not_ready(const std::string& table, IndexState state);
 
-// The matching index rows of one shard in the order of the query, read in chunks. Throws Error as queries do: bad_index
-// if the index is no longer ready.
+// The matching index rows of one shard in the order of the query, as far as they were read.
 class ShardRows {
  public:
-  static constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // rows in memory at once
+  static constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // rows of all shards together
 
-  // Starts after the row `after`. The first read asks for `chunk` rows.
-  ShardRows(shard::Shards& shards, std::uint32_t shard, shard::Purpose purpose, const shard::CatalogIndex& index,
-            const QueryPlan& plan, std::optional<shard::IndexEntry> after, std::size_t chunk)
-      : shards_(shards),
-        shard_(shard),
-        purpose_(purpose),
-        index_(index),
-        plan_(plan),
-        last_(std::move(after)),
-        chunk_(chunk) {}
+  // Starts after the row `after`. The first read asks for `chunk` rows, and later ones for at most `largest`.
+  ShardRows(std::uint32_t shard, std::optional<shard::IndexEntry> after, std::size_t chunk, std::size_t largest)
+      : shard_(shard), last_(std::move(after)), chunk_(chunk), largest_(largest) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
   // Ends the rows of a shard that is down.
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
+  // Returns true if it will soon need more rows, so that it is worth reading them along with those of other shards.
+  [[nodiscard]] bool is_low() const { return rows_.size() < chunk_ / 2 && !ended_; }
   [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
-
-  // Returns the number of rows read, and the first statement; the statement is empty if none was answered.
-  [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_statement_, read_}; }
-
   shard::IndexEntry take();
-  void read(const base::Deadline& deadline);
+
+  // Returns the last row that was read, after which the next chunk begins, and the rows that this chunk has at most.
+  [[nodiscard]] const std::optional<shard::IndexEntry>& last() const { return last_; }
+  [[nodiscard]] std::size_t chunk() const { return chunk_; }
+  // Adds the rows of the next chunk, which this SELECT has found.
+  void add(std::vector<shard::IndexEntry> entries, const std::string& select);
+
+  // Returns the number of rows read, and the first SELECT; that is empty if none was answered.
+  [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_select_, read_}; }
 
  private:
-  std::vector<shard::IndexEntry> read(const sql::Database& database);
-  std::vector<shard::IndexEntry> read(const sql::Database& database, QueryPlan::Order order);
-  [[nodiscard]] std::vector<shard::IndexEntry> select_checked(const sql::Database& database,
-                                                              const sql::Statement& statement) const;
-  [[nodiscard]] sql::Result select(const sql::Database& database, const sql::Statement& statement) const;
-  void check_state(const sql::Database& database) const;
+  std::uint32_t shard_;
+  std::deque<shard::IndexEntry> rows_;
+  std::optional<shard::IndexEntry> last_;
+  std::size_t chunk_, largest_;
+  std::string first_select_;
+  std::uint64_t read_ = 0;
+  bool ended_ = false;
+};
+
+// Reads the index rows of a query. What it points to outlives it.
+class RowReader {
+ public:
+  RowReader(shard::Shards& shards, shard::Purpose purpose, const shard::CatalogIndex& index, const QueryPlan& plan)
+      : shards_(shards), purpose_(purpose), index_(index), plan_(plan) {}
+
+  // Reads the next chunk of each of these shards of one server, in one statement. Throws Error as queries do: bad_index
+  // if the index is no longer ready. Then no rows were added.
+  void read(const std::vector<ShardRows*>& group, const base::Deadline& deadline) const;
+
+ private:
+  // What was found on each shard of a group.
+  struct Chunk {
+    std::vector<std::string> selects;
+    std::map<std::uint32_t, std::vector<shard::IndexEntry>> entries;  // by shard
+  };
+
+  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group) const;
+  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order) const;
+  [[nodiscard]] sql::Result select(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order,
+                                   std::vector<std::string>& selects) const;
+  void check_states(shard::Lease& lease, const std::vector<std::uint32_t>& shards) const;
   [[nodiscard]] Error dropped() const;
 
   shard::Shards& shards_;
-  const std::uint32_t shard_;
   const shard::Purpose purpose_;
   const shard::CatalogIndex& index_;
   const QueryPlan& plan_;
-  std::deque<shard::IndexEntry> rows_;
-  std::optional<shard::IndexEntry> last_;
-  std::size_t chunk_;
-  std::string first_statement_;
-  std::uint64_t read_ = 0;
-  bool ended_ = false;
 };
 
 }  // namespace looseleaf::read

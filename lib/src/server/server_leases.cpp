@@ -23,15 +23,14 @@ void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base
 std::optional<std::uint32_t> ServerLeases::try_all(const std::set<std::uint32_t>& shards,
                                                    const base::Deadline& deadline, Purpose purpose) {
   for (const auto& group : by_server(shards)) {
-    for (const std::uint32_t shard : group) {
-      try {
-        connect_once(shard, purpose, deadline.left());
-      } catch (const sql::ServerError& error) {
-        if (!error.retryable() || deadline.passed()) {
-          throw;
-        }
-        return shard;
+    try {
+      connect_once(group.front(), purpose, deadline.left());
+      leases_.at(server_of(group.front()))->check(group);
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable() || deadline.passed()) {
+        throw;
       }
+      return group.front();
     }
   }
   return std::nullopt;

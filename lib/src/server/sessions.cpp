@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace looseleaf::server {
@@ -73,8 +74,12 @@ void Lease::give_back() noexcept {
 }
 
 sql::Database Lease::on(std::uint32_t shard) {
-  owner_->check(session_, shard);
+  check({&shard, 1});
   return {*session_.connection, owner_->cluster_.shards[shard].database};
+}
+
+void Lease::check(std::span<const std::uint32_t> shards) {
+  owner_->check(session_, shards);
 }
 
 Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
@@ -206,7 +211,7 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
   const Purpose purpose = place.purpose();
   std::unique_ptr<sql::Connection> connection;
   try {
-    connection = connector_.open(shard, purpose, true, time, first_query_(shard));
+    connection = connector_.open(shard, purpose, true, time, first_query_({&shard, 1}));
   } catch (const sql::ServerError& error) {
     if (error.number() == er_bad_db) {
       leave();
@@ -222,29 +227,40 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
     connection.reset();
     leave();
   }
-  check_(shard, rows);
+  check_({&shard, 1}, rows);
   health_of(shard).answered();
   const bool keep = time >= connector_.longest_statement(purpose);
   return {this, shard,     std::move(place), {std::move(connection), {shard}}, cluster_.shards[shard].database,
           keep, generation};
 }
 
-void Sessions::check(Session& session, std::uint32_t shard) {
-  if (session.checked.contains(shard)) {
-    return;
+void Sessions::check(Session& session, std::span<const std::uint32_t> shards) {
+  std::vector<std::uint32_t> unchecked;
+  std::copy_if(shards.begin(), shards.end(), std::back_inserter(unchecked),
+               [&](std::uint32_t shard) { return !session.checked.contains(shard); });
+  for (std::span rest(unchecked); !rest.empty(); rest = rest.subspan(std::min(rest.size(), shards_at_once))) {
+    check_at_once(session, rest.first(std::min(rest.size(), shards_at_once)));
   }
-  on_shard(cluster_, shard, [&] {
-    sql::NamedTexts rows;
-    try {
-      rows = sql::to_named_texts(session.connection->query(first_query_(shard)));
-    } catch (const sql::ServerError& error) {
-      if (error.number() != er_bad_db && error.error_class() != sql::ErrorClass::table_gone) {
-        throw;
-      }
+}
+
+void Sessions::check_at_once(Session& session, std::span<const std::uint32_t> shards) {
+  sql::NamedTexts rows;
+  try {
+    rows = on_shard(cluster_, shards.front(),
+                    [&] { return sql::to_named_texts(session.connection->query(first_query_(shards))); });
+  } catch (const sql::ServerError& error) {
+    if (error.number() != er_bad_db && error.error_class() != sql::ErrorClass::table_gone) {
+      throw;
     }
-    check_(shard, rows);
-    session.checked.insert(shard);
-  });
+    if (shards.size() > 1) {  // one of them has no tables
+      for (const std::uint32_t shard : shards) {
+        check_at_once(session, {&shard, 1});
+      }
+      return;
+    }
+  }
+  check_(shards, rows);
+  session.checked.insert(shards.begin(), shards.end());
 }
 
 Lease Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& deadline, bool use_database) {

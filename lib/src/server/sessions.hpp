@@ -11,6 +11,7 @@
 #include <looseleaf/options.hpp>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,9 @@
 #include "sql/retry.hpp"
 
 namespace looseleaf::server {
+
+// One statement names the tables of at most this many shards.
+inline constexpr std::size_t shards_at_once = 32;
 
 class Sessions;
 
@@ -52,6 +56,8 @@ class Lease {
   // Returns the database of a shard on the same server. If the shard was not checked in this session yet, this takes a
   // round trip, and throws as Sessions::connect_once() does.
   [[nodiscard]] sql::Database on(std::uint32_t shard);
+  // Checks several shards on the same server in one round trip, so that on() takes none.
+  void check(std::span<const std::uint32_t> shards);
   // Closes the connection now instead of returning it to the pool.
   void discard() { session_.connection.reset(); }
 
@@ -70,11 +76,10 @@ class Lease {
 // Thread-safe. Outlives its leases.
 class Sessions {
  public:
-  // Called with each new connection before its first loan, and with the rows of the first query. It throws to refuse
-  // the connection.
-  using Check = std::function<void(std::uint32_t shard, const sql::NamedTexts& first_rows)>;
-  // Returns the first query of a session for this shard; see sql::ConnectOptions.
-  using FirstQuery = std::function<std::string(std::uint32_t shard)>;
+  // Called before a session is used for these shards, with the rows of the first query. It throws to refuse a shard.
+  using Check = std::function<void(std::span<const std::uint32_t> shards, const sql::NamedTexts& first_rows)>;
+  // Returns the first query of a session for these shards of its server; see sql::ConnectOptions.
+  using FirstQuery = std::function<std::string(std::span<const std::uint32_t> shards)>;
   // Called when a shard's server has no such database. It may throw a better error than the server's.
   using OnNoDatabase = std::function<void(std::uint32_t shard)>;
 
@@ -128,8 +133,9 @@ class Sessions {
   [[nodiscard]] std::chrono::milliseconds patience(Purpose purpose) const;
   void connection_broke(std::uint32_t shard);
   void give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation);
-  // Checks a shard's identity in a session that has served other shards.
-  void check(Session& session, std::uint32_t shard);
+  // Checks the identity of shards in a session that has served other shards.
+  void check(Session& session, std::span<const std::uint32_t> shards);
+  void check_at_once(Session& session, std::span<const std::uint32_t> shards);
   [[nodiscard]] Pool& pool_of(std::uint32_t shard) { return pools_.at(connector_.server_of(shard)); }
   [[nodiscard]] Health& health_of(std::uint32_t shard) { return health_.at(connector_.server_of(shard)); }
   [[nodiscard]] Lease open_unchecked(std::uint32_t shard, bool use_database, std::chrono::milliseconds left,

@@ -90,33 +90,40 @@ const CatalogIndex* Catalog::find(const std::string& table) const {
 }
 
 // The casts make the columns of all parts of a UNION compatible.
-std::string head_query(const std::string& database) {
-  return fmt::format(
-      "SELECT '{}', CAST(CONCAT_WS('|', HEX(cluster_id), shard, shard_count, format, epoch) AS BINARY) "
-      "FROM {} WHERE only_row = 1 UNION ALL "
-      "SELECT '{}', CAST(CONCAT_WS('|', generation, state, since, definition) AS BINARY) FROM {}",
-      shard_name, sql::qualified(database, shard_name), index_name, sql::qualified(database, index_name));
+std::string head_query(std::span<const NumberedDatabase> databases) {
+  std::string query;
+  for (const auto& [number, database] : databases) {
+    query += fmt::format(
+        "{0}SELECT '{1} {2}', CAST(CONCAT_WS('|', HEX(cluster_id), shard, shard_count, format, epoch) AS BINARY) "
+        "FROM {3} WHERE only_row = 1 UNION ALL "
+        "SELECT '{1} {4}', CAST(CONCAT_WS('|', generation, state, since, definition) AS BINARY) FROM {5}",
+        query.empty() ? "" : " UNION ALL ", number, shard_name, sql::qualified(database, shard_name), index_name,
+        sql::qualified(database, index_name));
+  }
+  return query;
 }
 
-std::optional<Head> parse_head(const sql::NamedTexts& rows) {
-  std::optional<Head> head;
-  std::vector<std::string> indexes;
+std::map<std::uint32_t, Head> parse_heads(const sql::NamedTexts& rows) {
+  std::map<std::uint32_t, Head> heads;
+  std::map<std::uint32_t, std::vector<std::string>> indexes;
   for (const auto& [name, value] : rows) {
-    if (name == index_name) {
-      indexes.push_back(value);
-    } else if (name == shard_name) {
-      const auto parts = split<5>(value);
-      head = Head{.cluster_id = Uuid::parse(parts[0]).value_or(Uuid{}),
-                  .shard = parse_number(parts[1]),
-                  .shard_count = parse_number(parts[2]),
-                  .format = parse_number(parts[3]),
-                  .epoch = parse_number(parts[4])};
+    const std::size_t space = name.find(' ');
+    const auto number = static_cast<std::uint32_t>(parse_number(std::string_view(name).substr(0, space)));
+    if (name.substr(space + 1) == index_name) {
+      indexes[number].push_back(value);
+      continue;
     }
+    const auto parts = split<5>(value);
+    heads.emplace(number, Head{.cluster_id = Uuid::parse(parts[0]).value_or(Uuid{}),
+                               .shard = parse_number(parts[1]),
+                               .shard_count = parse_number(parts[2]),
+                               .format = parse_number(parts[3]),
+                               .epoch = parse_number(parts[4])});
   }
-  if (head) {
-    head->indexes = std::move(indexes);
+  for (auto& [number, head] : heads) {
+    head.indexes = std::move(indexes[number]);
   }
-  return head;
+  return heads;
 }
 
 Catalog parse_catalog(const Head& head) {
@@ -132,11 +139,12 @@ Catalog parse_catalog(const Head& head) {
 }
 
 Head load_head(const sql::Database& database) {
-  auto head = parse_head(sql::to_named_texts(database->query(head_query(database.name()))));
-  if (!head) {
+  const NumberedDatabase numbered{0, database.name()};
+  auto heads = parse_heads(sql::to_named_texts(database->query(head_query({&numbered, 1}))));
+  if (heads.empty()) {
     throw NotInitialised();
   }
-  return *std::move(head);
+  return std::move(heads.begin()->second);
 }
 
 Catalog load_catalog(const sql::Database& database) {

@@ -5,8 +5,10 @@
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/uuid.hpp>
-#include <optional>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sql/database.hpp"
@@ -32,16 +34,20 @@ struct Catalog {
 };
 
 // What a shard says of itself: whose shard it is, and its catalog, from one snapshot.
-//
-// Returns the SELECT for a shard's database. It is the first query of each session; see sql::ConnectOptions.
-[[nodiscard]] std::string head_query(const std::string& database);
 struct Head {
   Uuid cluster_id;
   std::uint64_t shard = 0, shard_count = 0, format = 0, epoch = 0;
   std::vector<std::string> indexes = {};  // as the SELECT returned them; see parse_catalog()
 };
-// Converts the rows of head_query(). The result is absent if the shard was never initialised.
-[[nodiscard]] std::optional<Head> parse_head(const sql::NamedTexts& rows);
+// A database on the session's server, and a number that marks its rows in the result of head_query().
+struct NumberedDatabase {
+  std::uint32_t number;
+  std::string_view name;
+};
+// Returns the SELECT for the heads of these databases. It is the first query of each session; see sql::ConnectOptions.
+[[nodiscard]] std::string head_query(std::span<const NumberedDatabase> databases);
+// Converts the rows of head_query(). The head of a shard that was never initialised is missing.
+[[nodiscard]] std::map<std::uint32_t, Head> parse_heads(const sql::NamedTexts& rows);
 // Throws Error(corrupt) if an index cannot be read.
 [[nodiscard]] Catalog parse_catalog(const Head& head);
 

@@ -1,6 +1,8 @@
 // The catalogs of a cluster's shards as they were last loaded.
 #include "shard/catalog_cache.hpp"
 
+#include <algorithm>
+
 namespace looseleaf::shard {
 
 std::shared_ptr<const Catalog> CatalogCache::cached(std::uint32_t shard) const {
@@ -21,6 +23,11 @@ void CatalogCache::offer(std::uint32_t shard, const Head& head) {
   } catch (const Error&) {
     return;
   }
+}
+
+void CatalogCache::forget() {
+  const std::lock_guard lock(mutex_);
+  std::fill(catalogs_.begin(), catalogs_.end(), nullptr);
 }
 
 std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, const sql::Database& database) {

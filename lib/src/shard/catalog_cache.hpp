@@ -21,6 +21,8 @@ class CatalogCache {
   // Keeps the catalog of a new session's first query, if the shard's catalog was never loaded. A catalog that cannot be
   // read is left to reload(), which reports it to an operation that needs it.
   void offer(std::uint32_t shard, const Head& head);
+  // Forgets all catalogs, so that the next use of each loads it again.
+  void forget();
   // Loads the catalog again. `database` must be the shard's.
   std::shared_ptr<const Catalog> reload(std::uint32_t shard, const sql::Database& database);
 

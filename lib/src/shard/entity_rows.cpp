@@ -53,22 +53,32 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, boo
   return rows;
 }
 
-// Selects ids, which are absent if the server is read-only, and bodies. Every cell of a result costs time. A statement
-// for few ids has a power of two of placeholders, and the last id fills the rest, so that only few different statements
-// exist.
-sql::Result select_bodies(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
+// Selects ids, which are absent if the server is read-only, and bodies. Every cell of a result costs time.
+std::string select_bodies(const sql::Database& database, std::uint64_t max_size) {
+  return fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM {} WHERE id IN (",
+                     database->is_writable(), max_size + 1, database.table("entities"));
+}
+
+// A statement for few ids of one database has a power of two of placeholders, and the last id fills the rest, so that
+// only few different statements exist.
+sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& by_shard,
+                         std::uint64_t max_size) {
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
-  const std::string select = fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM {} WHERE id IN (",
-                                         database->is_writable(), max_size + 1, database.table("entities"));
-  if (ids.size() > few || max_size > small) {
-    return database->query(select + id_list(ids) + ")");
+  const std::vector<Uuid>& first = by_shard.at(shards.front());
+  if (shards.size() == 1 && first.size() <= few && max_size <= small) {
+    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size));
+    for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
+      statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
+    }
+    return lease->query(statement.add(")"));
   }
-  sql::Statement statement(select);
-  for (std::size_t i = 0; i < std::bit_ceil(ids.size()); ++i) {
-    statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(ids[std::min(i, ids.size() - 1)]));
+  std::string select;
+  for (const std::uint32_t shard : shards) {
+    select += select.empty() ? "" : " UNION ALL ";
+    select += select_bodies(lease.on(shard), max_size) + id_list(by_shard.at(shard)) + ")";
   }
-  return database->query(statement.add(")"));
+  return lease->query(select);
 }
 
 // Formats the id, stamp and body of rows as SQL. It caches the stamp's text, because rows that are written together
@@ -123,21 +133,19 @@ std::vector<EntityRow> read_entities(const sql::Database& database, std::span<co
   return rows;
 }
 
-std::vector<EntityRow> read_bodies(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
-  if (ids.empty()) {
-    return {};
-  }
-  sql::Result result = select_bodies(database, ids, max_size);
+std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
+                                   std::uint64_t max_size) {
+  sql::Result result = query_bodies(lease, shards, ids, max_size);
   if (result.empty()) {
-    validate_locks(database);
+    validate_locks(*lease);
     return {};
-  }
-  if (!result.cell(0, 0)) {
-    require_writable(database, "ON");
   }
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
+    if (!result.cell(i, 0)) {
+      require_writable(*lease, "ON");
+    }
     if (!result.cell(i, 1)) {
       continue;  // a tombstone
     }

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "shard/shards.hpp"
 #include "shard/statements.hpp"
 #include "sql/database.hpp"
 
@@ -43,11 +45,13 @@ enum class Lock { none, shared, exclusive };
 // More than max_ids ids need several statements.
 [[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
 
-// Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids, in no order. A body of more
-// than `max_size` bytes is not read, and its body_size is max_size + 1. This is a plain read from a server that was not
-// read-only at the time.
-[[nodiscard]] std::vector<EntityRow> read_bodies(const sql::Database& database, std::span<const Uuid> ids,
-                                                 std::uint64_t max_size);
+using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
+
+// Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids of each of these shards, in no
+// order. The shards are on the session's server. A body of more than `max_size` bytes is not read, and its body_size is
+// max_size + 1. This is a plain read from a server that was not read-only at the time.
+[[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
+                                                 const IdsByShard& ids, std::uint64_t max_size);
 
 // Like read_entities, but without bodies and with exclusive locks.
 [[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);

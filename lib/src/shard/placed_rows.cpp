@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
-std::set<std::uint32_t> all_shards(const shard::Shards& shards) {
-  std::set<std::uint32_t> all;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    all.insert(all.end(), shard);
-  }
-  return all;
-}
-
 }  // namespace
 
 std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::ParsedEntity* entity,
@@ -71,7 +63,8 @@ Inserted insert_or_report(const sql::Database& database, const IndexDefinition& 
 
 shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline) {
   shard::ServerLeases leases(shards.sessions());
-  leases.connect_all(all_shards(shards), deadline, shard::Purpose::index_writes);
+  const auto all = shard::all_shards(shards);
+  leases.connect_all({all.begin(), all.end()}, deadline, shard::Purpose::index_writes);
   return leases;
 }
 
@@ -94,7 +87,8 @@ std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLease
     }
   };
   std::vector<std::function<void()>> tasks;
-  for (auto& group : leases.by_server(all_shards(shards))) {
+  const auto all = shard::all_shards(shards);
+  for (auto& group : leases.by_server({all.begin(), all.end()})) {
     tasks.emplace_back([&, group = std::move(group)] {
       for (const std::uint32_t shard : group) {
         shard::on_shard(shards, shard, [&] { read(shard); });

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <numeric>
 
 #include "base/parallel.hpp"
@@ -19,77 +21,157 @@ Shards::Shards(Cluster cluster, Options options)
       catalogs_(count()),
       sessions_(
           cluster_, options_, warnings_,
-          [this](std::uint32_t shard) { return head_query(cluster_.shards[shard].database); },
-          [this](std::uint32_t shard, const sql::NamedTexts& first_rows) {
-            const auto head = parse_head(first_rows);
-            if (!head) {
-              identity_.refuse_uninitialised(shard, sessions_);
-            }
-            identity_.check(shard, *head);
-            catalogs_.offer(shard, *head);
+          [this](std::span<const std::uint32_t> shards) { return head_query_of(shards); },
+          [this](std::span<const std::uint32_t> shards, const sql::NamedTexts& first_rows) {
+            accept_heads(shards, first_rows);
           },
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_); }) {}
 
+std::string Shards::head_query_of(std::span<const std::uint32_t> shards) const {
+  std::vector<NumberedDatabase> databases;
+  for (const std::uint32_t shard : shards) {
+    databases.push_back({shard, cluster_.shards[shard].database});
+  }
+  return head_query(databases);
+}
+
+void Shards::accept_heads(std::span<const std::uint32_t> shards, const sql::NamedTexts& rows) {
+  const std::map<std::uint32_t, Head> heads = parse_heads(rows);
+  for (const std::uint32_t shard : shards) {
+    server::on_shard(cluster_, shard, [&] {
+      const auto head = heads.find(shard);
+      if (head == heads.end()) {
+        identity_.refuse_uninitialised(shard, sessions_);
+      }
+      identity_.check(shard, head->second);
+      catalogs_.offer(shard, head->second);
+    });
+  }
+}
+
+std::vector<std::uint32_t> Shards::uncached(std::span<const std::uint32_t> shards) const {
+  std::vector<std::uint32_t> found;
+  std::copy_if(shards.begin(), shards.end(), std::back_inserter(found),
+               [&](std::uint32_t shard) { return !catalogs_.cached(shard); });
+  return found;
+}
+
 void Shards::check_identities(Known known) {
-  for_each_shard(*this, [&](std::uint32_t shard) {
-    const bool was_cached = catalogs_.cached(shard) != nullptr;
-    if (known == Known::trust && was_cached) {
-      return;
-    }
+  const std::vector<std::uint32_t> all = all_shards(*this);
+  if (known == Known::check_again) {
+    catalogs_.forget();
+  }
+  const std::vector<std::uint32_t> wanted = uncached(all);
+  for_groups(*this, wanted, [&](std::span<const std::uint32_t> group) {
     const auto started = std::chrono::steady_clock::now();
     try {
-      const Lease lease = sessions_.connect_once(shard);
-      if (was_cached || !catalogs_.cached(shard)) {  // else a new session has just read it
-        on_shard(*this, shard, [&] { catalogs_.reload(shard, *lease); });
+      Lease lease = sessions_.connect_once(group.front());
+      lease.check(group);
+      if (const auto again = uncached(group); !again.empty()) {  // the session has checked them before
+        accept_heads(again, sql::to_named_texts(lease->query(head_query_of(again))));
+      }
+      for (const std::uint32_t shard : uncached(group)) {  // throws, because its catalog could not be read
+        on_shard(*this, shard, [&] { catalogs_.reload(shard, lease.on(shard)); });
       }
     } catch (const sql::ServerError& error) {
       if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
         throw;
       }
-      sessions_.note_failure(shard, started, error);
+      sessions_.note_failure(group.front(), started, error);
     }
   });
 }
 
-void for_shards(Shards& shards, const std::vector<std::uint32_t>& some,
-                const std::function<void(std::uint32_t)>& work) {
+namespace {
+
+using Group = std::span<const std::uint32_t>;
+
+// Returns true if the error may be one shard's and not its server's.
+bool may_be_one_shards(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;
+  } catch (...) {
+    return false;
+  }
+}
+
+std::exception_ptr failure_of(const std::function<void(Group)>& work, Group group) {
+  try {
+    work(group);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+// Runs `work` for the shards of a group. Adds failures, each with its first shard.
+void run_for(const std::function<void(Group)>& work, Group group,
+             std::map<std::uint32_t, std::exception_ptr>& failures) {
+  const std::exception_ptr failure = failure_of(work, group);
+  if (failure && group.size() > 1 && may_be_one_shards(failure)) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      run_for(work, group.subspan(i, 1), failures);
+    }
+  } else if (failure) {
+    failures.emplace(group.front(), failure);
+  }
+}
+
+// Runs `work` for groups of at most `largest` shards.
+void for_groups_of(Shards& shards, std::size_t largest, std::span<const std::uint32_t> some,
+                   const std::function<void(Group)>& work) {
   struct OnServer {
-    std::vector<std::size_t> positions;  // in `some`
+    std::vector<std::uint32_t> shards;
     std::atomic<std::size_t> next = 0;
   };
   std::map<std::uint32_t, OnServer> servers;
-  for (std::size_t i = 0; i < some.size(); ++i) {
-    servers[shards.sessions().connector().server_of(some[i])].positions.push_back(i);
+  for (const std::uint32_t shard : some) {
+    servers[shards.sessions().connector().server_of(shard)].shards.push_back(shard);
   }
-  std::vector<std::exception_ptr> errors(some.size());
+  std::mutex mutex;
+  std::map<std::uint32_t, std::exception_ptr> failures;  // by shard
   std::vector<std::function<void()>> workers;
   for (auto& [number, server] : servers) {
-    const std::size_t at_once = std::min(server.positions.size(), shards.sessions().limit_of(Purpose::general));
-    for (std::size_t i = 0; i < at_once; ++i) {
+    const std::size_t groups = (server.shards.size() + largest - 1) / largest;
+    for (std::size_t i = 0; i < std::min(groups, shards.sessions().limit_of(Purpose::general)); ++i) {
       workers.emplace_back([&, &server = server] {
-        for (std::size_t next = server.next++; next < server.positions.size(); next = server.next++) {
-          const std::size_t position = server.positions[next];
-          try {
-            work(some[position]);
-          } catch (...) {
-            errors[position] = std::current_exception();
-          }
+        const Group here(server.shards);
+        for (std::size_t at = server.next++ * largest; at < here.size(); at = server.next++ * largest) {
+          std::map<std::uint32_t, std::exception_ptr> failed;
+          run_for(work, here.subspan(at, std::min(largest, here.size() - at)), failed);
+          const std::lock_guard lock(mutex);
+          failures.merge(failed);
         }
       });
     }
   }
   base::run_all(workers);
-  for (const std::exception_ptr& error : errors) {
-    if (error) {
-      std::rethrow_exception(error);
-    }
+  if (!failures.empty()) {
+    std::rethrow_exception(failures.begin()->second);
   }
 }
 
-void for_each_shard(Shards& shards, const std::function<void(std::uint32_t)>& work) {
+}  // namespace
+
+std::vector<std::uint32_t> all_shards(const Shards& shards) {
   std::vector<std::uint32_t> all(shards.count());
   std::iota(all.begin(), all.end(), 0);
-  for_shards(shards, all, work);
+  return all;
+}
+
+void for_groups(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(Group)>& work) {
+  for_groups_of(shards, shards_at_once, some, work);
+}
+
+void for_shards(Shards& shards, std::span<const std::uint32_t> some,
+                const std::function<void(std::uint32_t)>& work) {
+  for_groups_of(shards, 1, some, [&](Group one) { work(one.front()); });
+}
+
+void for_each_shard(Shards& shards, const std::function<void(std::uint32_t)>& work) {
+  for_shards(shards, all_shards(shards), work);
 }
 
 std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {

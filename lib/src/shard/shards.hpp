@@ -7,6 +7,8 @@
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,7 @@ namespace looseleaf::shard {
 using server::Lease;
 using server::Purpose;
 using server::ServerLeases;
+using server::shards_at_once;
 
 // The shared state of all operations on a cluster. Thread-safe. Outlives its leases.
 class Shards {
@@ -58,6 +61,12 @@ class Shards {
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
 
  private:
+  [[nodiscard]] std::string head_query_of(std::span<const std::uint32_t> shards) const;
+  // Checks the identities of shards by the rows of head_query_of(), and offers their catalogs to the cache.
+  void accept_heads(std::span<const std::uint32_t> shards, const sql::NamedTexts& rows);
+  // Returns the shards whose catalog is not cached.
+  [[nodiscard]] std::vector<std::uint32_t> uncached(std::span<const std::uint32_t> shards) const;
+
   const Cluster cluster_;
   const Options options_;
   base::Warnings warnings_;
@@ -72,11 +81,17 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
   return server::on_shard(shards.cluster(), shard, std::forward<Function>(work));
 }
 
+[[nodiscard]] std::vector<std::uint32_t> all_shards(const Shards& shards);
+
 // Runs `work` for these shards, on all servers at once and on each server for as many shards at once as sessions are
 // allowed, and returns when all have ended. Then rethrows the exception of the first of these shards that failed.
-void for_shards(Shards& shards, const std::vector<std::uint32_t>& some,
+void for_shards(Shards& shards, std::span<const std::uint32_t> some,
                 const std::function<void(std::uint32_t shard)>& work);
 void for_each_shard(Shards& shards, const std::function<void(std::uint32_t shard)>& work);
+// Like for_shards(), but runs `work` for groups of at most shards_at_once shards of a server. If `work` fails for a
+// group, and the failure may be one shard's, it is repeated for each shard of the group alone.
+void for_groups(Shards& shards, std::span<const std::uint32_t> some,
+                const std::function<void(std::span<const std::uint32_t> group)>& work);
 
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
 template <typename Function>
@@ -85,6 +100,17 @@ auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadl
   return sql::with_retries(deadline, [&] {
     const Lease lease = shards.connect(shard, deadline, purpose);
     return on_shard(shards, shard, [&] { return work(*lease); });
+  });
+}
+
+// The same for several shards of one server. Errors name the first shard.
+template <typename Function>
+auto with_group(Shards& shards, std::span<const std::uint32_t> group, const base::Deadline& deadline, Purpose purpose,
+                Function&& work) -> decltype(work(std::declval<Lease&>())) {
+  return sql::with_retries(deadline, [&] {
+    Lease lease = shards.connect(group.front(), deadline, purpose);
+    lease.check(group);
+    return on_shard(shards, group.front(), [&] { return work(lease); });
   });
 }
 

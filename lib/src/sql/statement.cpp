@@ -12,6 +12,13 @@ Statement& Statement::add(std::string_view sql) {
   return *this;
 }
 
+Statement& Statement::add(const Statement& other) {
+  text_ += other.text_;
+  shape_ += other.shape_;
+  values_.insert(values_.end(), other.values_.begin(), other.values_.end());
+  return *this;
+}
+
 Statement& Statement::add_bytes(std::string_view bytes) {
   append_bytes_literal(text_, bytes);
   shape_ += "UNHEX(?)";  // bytes bound as a character string could fail the server's check for valid characters

@@ -17,6 +17,7 @@ class Statement {
   explicit Statement(std::string_view sql) : text_(sql), shape_(sql) {}
 
   Statement& add(std::string_view sql);
+  Statement& add(const Statement& other);
   Statement& add_bytes(std::string_view bytes);
   Statement& add_text(std::string_view utf8);
   Statement& add_integer(std::int64_t value);

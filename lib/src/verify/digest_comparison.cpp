@@ -318,27 +318,42 @@ class DigestComparison {
   }
 
   std::vector<shard::PlacedRow> expected_rows(std::span<const Uuid> ids) {
-    std::vector<std::vector<Uuid>> by_shard(shards_.count());
+    shard::IdsByShard by_shard;
     for (const Uuid& id : ids) {
       by_shard[shard::shard_of(id, shards_.count())].push_back(id);
     }
-    std::vector<shard::PlacedRow> rows;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      auto bodies = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-        return shard::read_bodies(database, by_shard[shard], scan::small_body);
-      });
-      for (shard::EntityRow& entity : bodies) {
-        if (entity.lacks_body()) {
-          entity.body = scan::read_body(shards_, shard, entity.id);
-        }
-        if (const auto found = scan::judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
-          auto placed = shard::placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
-          std::move(placed.begin(), placed.end(), std::back_inserter(rows));
-        }
-        entity.body.reset();
-      }
+    std::vector<std::uint32_t> needed;
+    for (const auto& [shard, some] : by_shard) {
+      needed.push_back(shard);
     }
+    std::mutex mutex;
+    std::vector<shard::PlacedRow> rows;
+    shard::for_groups(shards_, needed, [&](std::span<const std::uint32_t> group) {
+      auto found = expected_rows(group, by_shard);
+      const std::lock_guard lock(mutex);
+      std::move(found.begin(), found.end(), std::back_inserter(rows));
+    });
     std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  std::vector<shard::PlacedRow> expected_rows(std::span<const std::uint32_t> group,
+                                              const shard::IdsByShard& ids) {
+    auto bodies = shard::with_group(
+        shards_, group, shards_.deadline(), shard::Purpose::general,
+        [&](shard::Lease& lease) { return shard::read_bodies(lease, group, ids, scan::small_body); });
+    std::vector<shard::PlacedRow> rows;
+    for (shard::EntityRow& entity : bodies) {
+      const std::uint32_t shard = shard::shard_of(entity.id, shards_.count());
+      if (entity.lacks_body()) {
+        entity.body = scan::read_body(shards_, shard, entity.id);
+      }
+      if (const auto found = scan::judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
+        auto placed = shard::placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
+        std::move(placed.begin(), placed.end(), std::back_inserter(rows));
+      }
+      entity.body.reset();
+    }
     return rows;
   }
 
