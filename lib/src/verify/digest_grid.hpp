@@ -26,10 +26,10 @@ namespace looseleaf::verify {
 }
 
 // A server digests one range of ids at once. A hash spreads the ids of a range over its cells. The cells that differ
-// show which few entities of the range need another read. A grid uses at most 64 MiB.
+// show which few entities of the range need another read. A grid uses at most 16 MiB, however many tables there are.
 class DigestGrid {
  public:
-  static constexpr std::size_t most_cells = std::size_t{4} << 20;
+  static constexpr std::size_t most_cells = std::size_t{1} << 20;
   // If one table has more rows than this in a range, one statement should not digest the range.
   static constexpr std::uint64_t many_rows = 500'000;
 
