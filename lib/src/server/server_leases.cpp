@@ -12,6 +12,7 @@ namespace looseleaf::server {
 ServerLeases::ServerLeases(Sessions& sessions) : sessions_(sessions), leases_(sessions.connector().servers()) {}
 
 void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose) {
+  sessions_.open_ahead(shards, purpose);
   sql::Backoff backoff;
   while (const auto failed = try_all(shards, deadline, purpose)) {
     release_all();

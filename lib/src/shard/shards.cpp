@@ -6,10 +6,16 @@
 #include <exception>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/parallel.hpp"
 
 namespace looseleaf::shard {
+namespace {
+
+constexpr std::uint32_t few_servers = 8;
+
+}  // namespace
 
 Shards::Shards(Cluster cluster, Options options)
     : cluster_(std::move(cluster)),
@@ -29,6 +35,25 @@ Shards::Shards(Cluster cluster, Options options)
             catalogs_.offer(shard, *head);
           },
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_); }) {}
+
+void Shards::prepare_put() {
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    if (!catalogs_.cached(shard)) {
+      base::run_all({[this] { check_identities(Known::trust); }, [this] { open_ahead(Purpose::index_writes); }});
+      return;
+    }
+  }
+}
+
+void Shards::open_ahead(Purpose purpose) {
+  std::set<std::uint32_t> all;
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    all.insert(shard);
+  }
+  if (sessions_.connector().servers() <= few_servers) {
+    sessions_.open_ahead(all, purpose);
+  }
+}
 
 void Shards::check_identities(Known known) {
   for_each_shard(*this, [&](std::uint32_t shard) {

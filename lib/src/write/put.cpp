@@ -259,6 +259,7 @@ class BatchWriter {
         needed.insert(row.shard);
       }
     }
+    shards_.sessions().open_ahead(needed, shard::Purpose::index_writes);
     const bool deferred = items.front()->deferred;
     const auto groups = leases.by_server(needed);
     std::map<std::uint32_t, sql::ServerError> down;
