@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <looseleaf/error.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/option_files.hpp"
@@ -324,6 +326,89 @@ TEST_CASE_FIXTURE(Fixture, "a transaction that was not committed leaves nothing"
   transaction.commit();
   transaction.roll_back();
   CHECK(connect()->query("SELECT a FROM t").integer(0, 0) == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a transaction begins with its first statement, whatever that is") {
+  const auto connection = connect();
+  const auto other = connect();
+  connection->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+  connection->execute("INSERT INTO t VALUES (0)");
+  const std::pair<const char*, std::function<void()>> cases[] = {
+      {"a count", [&] { CHECK(connection->execute("INSERT INTO t VALUES (1), (2), (3)") == 3); }},
+      {"a count of nothing",
+       [&] { CHECK(connection->execute("INSERT INTO t VALUES (0) ON DUPLICATE KEY UPDATE a = a") == 0); }},
+      {"rows", [&] { CHECK(connection->query("SELECT a FROM t WHERE a = 0 FOR UPDATE").integer(0, 0) == 0); }},
+      {"no rows", [&] { CHECK(connection->query("SELECT a FROM t WHERE a = 9 FOR UPDATE").empty()); }},
+      {"ignored rows", [&] { CHECK(connection->execute("SELECT a FROM t FOR UPDATE") == 0); }},
+      {"a statement to prepare",
+       [&] {
+         for (int i = 0; i < 3; ++i) {
+           CHECK(connection->query(Statement("SELECT a FROM t WHERE a = ").add_integer(0)).integer(0, 0) == 0);
+         }
+       }},
+      {"a duplicate key",
+       [&] {
+         CHECK(failure_of([&] { connection->execute("INSERT INTO t VALUES (0)"); }).error_class() ==
+               ErrorClass::duplicate_key);
+       }},
+      {"an absent table",
+       [&] {
+         CHECK(failure_of([&] { static_cast<void>(connection->query("SELECT 1 FROM absent")); }).error_class() ==
+               ErrorClass::table_gone);
+       }},
+  };
+  for (const auto& [name, first] : cases) {
+    CAPTURE(name);
+    {
+      const Transaction transaction(*connection);
+      first();
+      CHECK(connection->execute("INSERT INTO t VALUES (8)") == 1);
+    }
+    CHECK_FALSE(connection->broken());
+    CHECK(other->query("SELECT a FROM t").size() == 1);
+    Transaction transaction(*connection);
+    first();
+    CHECK(connection->execute("INSERT INTO t VALUES (8)") == 1);
+    transaction.commit();
+    CHECK(other->execute("DELETE FROM t WHERE a > 0") >= 1);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a lock wait timeout of a transaction's first statement leaves nothing locked") {
+  const auto holder = connect();
+  const auto waiter = connect();
+  holder->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+  holder->execute("INSERT INTO t VALUES (1), (2)");
+  {
+    const Transaction holding(*holder);
+    holder->execute("DELETE FROM t WHERE a = 2");
+    const Transaction transaction(*waiter);
+    const auto error = failure_of([&] { static_cast<void>(waiter->query("SELECT a FROM t FOR UPDATE")); });
+    CHECK(error.number() == 1205);
+  }
+  CHECK_FALSE(waiter->broken());
+  CHECK(holder->query("SELECT a FROM t FOR UPDATE NOWAIT").size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a transaction without a statement is none") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
+  { const Transaction transaction(*connection); }
+  Transaction(*connection).commit();
+  connection->execute("INSERT INTO t VALUES (1)");
+  CHECK(connect()->query("SELECT a FROM t").size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "several statements at once are refused, and a semicolon in a name is not") {
+  const auto connection = connect();
+  connection->execute("CREATE TABLE " + quote_identifier("a;`b") + " (a INT) ENGINE=InnoDB");
+  CHECK(connection->query("SELECT a FROM " + quote_identifier("a;`b")).empty());
+  CHECK_THROWS_AS(connection->execute("DO 1; DO 2"), Error);
+  CHECK_THROWS_AS(connection->execute("DROP TABLE `a;``b`;"), Error);
+  CHECK_THROWS_AS(static_cast<void>(connection->query("SELECT 1; SELECT 2")), Error);
+  CHECK_THROWS_AS(static_cast<void>(connection->query(Statement("SELECT 1; SELECT ").add_integer(2))), Error);
+  CHECK_FALSE(connection->broken());
+  CHECK(connection->query("SELECT 1").size() == 1);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a lock wait ends after two seconds as a conflict, and the connection goes on") {

@@ -39,6 +39,12 @@ std::size_t first_packet(std::string_view bytes) {
   return bytes.size() < size ? 0 : size;
 }
 
+// A transaction begins with its first statement.
+std::string statement_in(std::string text) {
+  constexpr std::string_view begin = "START TRANSACTION; ";
+  return text.starts_with(begin) ? text.substr(begin.size()) : text;
+}
+
 }  // namespace
 
 struct FaultProxy::Connection {
@@ -231,7 +237,7 @@ void FaultProxy::forward(Connection& connection, Direction direction) {
     const bool is_command = direction == Direction::to_server && size > header_size && packet[header_size - 1] == 0;
     if (direction == Direction::to_server) {
       const bool is_query = is_command && packet[header_size] == com_query;
-      connection.statement = is_query ? packet.substr(header_size + 1) : std::string();
+      connection.statement = is_query ? statement_in(packet.substr(header_size + 1)) : std::string();
     }
     const bool is_last = is_command && size == header_size + 1 && packet[header_size] == com_quit;
     if (!flow.stall_judged && !obey(judge({direction, 0, connection.statement, is_last, connection.number}), connection,

@@ -22,7 +22,8 @@ enum class Direction { to_server, to_client };
 struct Packet {
   Direction direction;
   std::uint64_t number;          // among those in this direction since the last judge was set, from 1
-  std::string_view statement;    // the SQL text that it holds or, to the client, answers; empty for anything else
+  std::string_view statement;    // the SQL text that it holds or, to the client, answers, without START TRANSACTION;
+                                 // empty for anything else
   bool ends_session = false;     // the client's last
   std::uint64_t connection = 0;  // which one, from 1
 };

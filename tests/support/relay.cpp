@@ -19,8 +19,8 @@ constexpr short readable = POLLIN;
 
 }  // namespace
 
-Relay::Relay(std::string socket, std::chrono::microseconds delay)
-    : socket_(std::move(socket)), delay_(delay), listener_(listen_on_loopback()) {
+Relay::Relay(std::string socket, std::chrono::microseconds delay, std::shared_ptr<RoundTrips> round_trips)
+    : socket_(std::move(socket)), delay_(delay), round_trips_(std::move(round_trips)), listener_(listen_on_loopback()) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe for the relay");
@@ -59,17 +59,26 @@ std::size_t Relay::open_links() const {
   return open;
 }
 
-void Relay::collect(Flow& flow) const {
+void Relay::collect(Link& link, Flow& flow) const {
   std::array<char, 16384> bytes{};
   const ssize_t got = ::recv(flow.from, bytes.data(), bytes.size(), 0);
   flow.ended = got <= 0;
-  flow.on_the_way.push_back({Clock::now() + delay_, {bytes.data(), flow.ended ? 0 : static_cast<std::size_t>(got)}});
+  Parcel parcel{Clock::now() + delay_, {bytes.data(), flow.ended ? 0 : static_cast<std::size_t>(got)}};
+  if (&flow == &link.there) {
+    link.round_trip = *round_trips_ + 1;
+  } else {
+    parcel.round_trip = link.round_trip;
+  }
+  flow.on_the_way.push_back(std::move(parcel));
 }
 
-bool Relay::deliver(Flow& flow) {
+bool Relay::deliver(Flow& flow) const {
   while (!flow.on_the_way.empty() && flow.on_the_way.front().due <= Clock::now()) {
     if (flow.on_the_way.front().bytes.empty()) {
       return false;
+    }
+    const int ended = flow.on_the_way.front().round_trip;
+    for (int known = *round_trips_; known < ended && !round_trips_->compare_exchange_weak(known, ended);) {
     }
     send_all(flow.to, flow.on_the_way.front().bytes);
     flow.on_the_way.pop_front();
@@ -108,7 +117,7 @@ void Relay::run() {
       bool open = true;
       for (Flow* flow : {&link->there, &link->back}) {
         if (files[next++].revents != 0) {
-          collect(*flow);
+          collect(*link, *flow);
         }
         open = deliver(*flow) && open;
       }

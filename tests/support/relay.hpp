@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -15,10 +16,16 @@
 
 namespace looseleaf::test {
 
+// Counts how often a client waits for its servers, one time after the other, over all its connections. A request takes
+// part in the round trip after the last one whose answer has arrived. So requests that are sent at about the same time,
+// that is, within a round trip, count once.
+using RoundTrips = std::atomic<int>;
+
 class Relay {
  public:
   // What is sent arrives after `delay`, in each direction.
-  explicit Relay(std::string socket, std::chrono::microseconds delay = {});
+  explicit Relay(std::string socket, std::chrono::microseconds delay = {},
+                 std::shared_ptr<RoundTrips> round_trips = std::make_shared<RoundTrips>(0));
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   ~Relay();
@@ -31,7 +38,8 @@ class Relay {
   using Clock = std::chrono::steady_clock;
   struct Parcel {
     Clock::time_point due;
-    std::string bytes;  // empty: the sender has closed the connection
+    std::string bytes;   // empty: the sender has closed the connection
+    int round_trip = 0;  // that it ends; 0: none
   };
   struct Flow {
     int from, to;
@@ -41,13 +49,14 @@ class Relay {
   struct Link {
     cli::Descriptor client, server;
     Flow there, back;
+    int round_trip = 0;  // of the last request
   };
 
   void run();
   void accept();
-  void collect(Flow& flow) const;
+  void collect(Link& link, Flow& flow) const;
   // Returns false once the sender's end of the connection has arrived.
-  [[nodiscard]] static bool deliver(Flow& flow);
+  [[nodiscard]] bool deliver(Flow& flow) const;
   // Returns how many milliseconds poll() may wait.
   [[nodiscard]] int patience() const;
   // Returns the number of links that their clients have not closed.
@@ -55,6 +64,7 @@ class Relay {
 
   std::string socket_;
   std::chrono::microseconds delay_;
+  std::shared_ptr<RoundTrips> round_trips_;
   cli::Descriptor listener_, wake_reader_{-1}, wake_writer_{-1};
   std::list<Link> links_;  // of the thread alone
   std::atomic<std::size_t> most_ = 0;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <string>
 
 #include "tests/support/relay.hpp"
@@ -25,7 +26,7 @@ class RelayedStore {
     std::string list;
     for (std::uint32_t shard = 0; shard < near_.shards(); ++shard) {
       if (near_.server_of(shard) == relays_.size()) {
-        relays_.emplace_back(near_.socket(shard), delay);
+        relays_.emplace_back(near_.socket(shard), delay, round_trips_);
       }
       const Relay& relay = *std::next(relays_.begin(), near_.server_of(shard));
       list += fmt::format(R"({}"localhost:{}/{}")", shard == 0 ? "" : ", ", relay.port(), near_.database(shard));
@@ -40,6 +41,8 @@ class RelayedStore {
   [[nodiscard]] const TestCluster& near() const { return near_; }
   // The cluster file that leads through the relays.
   [[nodiscard]] const std::string& file() const { return file_; }
+  // The round trips, one after the other, that were taken through the relays since this was last asked.
+  [[nodiscard]] int take_round_trips() const { return round_trips_->exchange(0); }
   // The most connections that a server had at the same moment.
   [[nodiscard]] std::size_t most_connections() const {
     std::size_t most = 0;
@@ -51,6 +54,7 @@ class RelayedStore {
 
  private:
   TestCluster near_;
+  std::shared_ptr<RoundTrips> round_trips_ = std::make_shared<RoundTrips>(0);
   std::list<Relay> relays_;  // by server
   std::string file_;
 };

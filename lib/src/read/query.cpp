@@ -459,6 +459,9 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
 
 QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
   if (!query.partial) {  // a partial query first finds out which shards are down
+    if (!cached_catalog_with(shards, query)) {
+      shards.open_ahead(shard::Purpose::general);
+    }
     if (auto report = query_by_cache(shards, query, on_entity)) {
       return *std::move(report);
     }

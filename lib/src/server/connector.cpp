@@ -52,11 +52,11 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
 }
 
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
-                                                 std::chrono::milliseconds left, const std::string& first_query) {
+                                                 const Limits& limits, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);
   sql::ConnectOptions connect = connect_options(config);
-  connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), left});
-  connect.read_timeout = std::min(longest_statement(purpose), left);
+  connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), limits.connect});
+  connect.read_timeout = std::min(longest_statement(purpose), limits.statement);
   connect.first_query = first_query;
   if (!use_database) {
     connect.database.clear();
@@ -120,7 +120,7 @@ std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
     return std::nullopt;
   }
   const std::lock_guard lock(password_mutex_);
-  if (!password_) {
+  if (!std::exchange(asked_, true)) {
     password_ = options_.ask_password(fmt::format("Password for shard {}: ", shard));
   }
   return password_;

@@ -34,12 +34,15 @@ class Connector {
   // Reads the option files once, so that errors in them are reported now and not as errors of one shard.
   Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings);
 
-  // Returns a new, unchecked connection. Connecting takes at most `left`, and so does each statement on the connection.
-  // `use_database` is false if the shard's database may not exist yet. For `first_query` see sql::ConnectOptions. Asks
-  // the caller for a password if the server requires one and none is configured.
+  // How long an attempt to connect may take, and how long each statement on the connection, at most.
+  struct Limits {
+    std::chrono::milliseconds connect, statement;
+  };
+  // Returns a new, unchecked connection. `use_database` is false if the shard's database may not exist yet. For
+  // `first_query` see sql::ConnectOptions. Asks the caller for a password, once, if the server requires one and none is
+  // configured.
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
-                                                      std::chrono::milliseconds left,
-                                                      const std::string& first_query = {});
+                                                      const Limits& limits, const std::string& first_query = {});
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n) const;
 
@@ -62,7 +65,8 @@ class Connector {
   base::Warnings& warnings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
-  std::mutex password_mutex_;
+  std::mutex password_mutex_;  // guards the members below
+  bool asked_ = false;
   std::optional<std::string> password_;  // as the user typed it
 };
 

@@ -80,6 +80,11 @@ std::uint64_t Pool::generation() const {
   return generation_;
 }
 
+bool Pool::has_idle(Purpose purpose) const {
+  const std::lock_guard lock(mutex_);
+  return !idle_.at(static_cast<std::size_t>(purpose)).empty();
+}
+
 Session Pool::pop(Purpose purpose) {
   auto& idle = idle_.at(static_cast<std::size_t>(purpose));
   if (idle.empty()) {

@@ -61,6 +61,7 @@ class Pool {
   // Returns a number that changes whenever the pool is emptied.
   [[nodiscard]] std::uint64_t generation() const;
 
+  [[nodiscard]] bool has_idle(Purpose purpose) const;
   // Returns the session that was returned last. Its connection is null if the pool has none that the server still keeps
   // open. The caller may then open one for the place.
   [[nodiscard]] Session take(const Place& place);

@@ -12,6 +12,7 @@ namespace looseleaf::server {
 ServerLeases::ServerLeases(Sessions& sessions) : sessions_(sessions), leases_(sessions.connector().servers()) {}
 
 void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose) {
+  sessions_.open_ahead(shards, purpose);
   sql::Backoff backoff;
   while (const auto failed = try_all(shards, deadline, purpose)) {
     release_all();
@@ -24,8 +25,7 @@ std::optional<std::uint32_t> ServerLeases::try_all(const std::set<std::uint32_t>
                                                    const base::Deadline& deadline, Purpose purpose) {
   for (const auto& group : by_server(shards)) {
     try {
-      connect_once(group.front(), purpose, deadline.left());
-      leases_.at(server_of(group.front()))->check(group);
+      connect_once(group, purpose, deadline.left());
     } catch (const sql::ServerError& error) {
       if (!error.retryable() || deadline.passed()) {
         throw;
@@ -42,12 +42,13 @@ void ServerLeases::release_all() {
   }
 }
 
-void ServerLeases::connect_once(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds left) {
-  auto& lease = leases_.at(server_of(shard));
+void ServerLeases::connect_once(std::span<const std::uint32_t> shards, Purpose purpose,
+                                std::chrono::milliseconds left) {
+  auto& lease = leases_.at(server_of(shards.front()));
   if (!lease) {
-    lease.emplace(sessions_.connect_once(shard, purpose, left));
+    lease.emplace(sessions_.connect_once(shards.front(), purpose, left));
   }
-  static_cast<void>(lease->on(shard));
+  lease->check(shards);
 }
 
 void ServerLeases::replace_broken(const base::Deadline& deadline, Purpose purpose) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -21,9 +22,9 @@ class ServerLeases {
   // Connects to the servers of these shards, in ascending order, and checks the shards. While it waits for a server
   // that does not answer, it holds no session. Throws as Sessions::connect() does.
   void connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose);
-  // Connects to the shard's server unless that was done before, and checks the shard, without retries; see
+  // Connects to the server of these shards unless that was done before, and checks the shards, without retries; see
   // Sessions::connect_once(). Connect to servers in ascending order; see Pool.
-  void connect_once(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds left);
+  void connect_once(std::span<const std::uint32_t> shards, Purpose purpose, std::chrono::milliseconds left);
   // Returns true if the shard's server is connected.
   [[nodiscard]] bool is_connected(std::uint32_t shard) const { return leases_.at(server_of(shard)).has_value(); }
   // If a session is broken, replaces all of them.

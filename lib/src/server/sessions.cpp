@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/parallel.hpp"
+
 namespace looseleaf::server {
 namespace {
 
@@ -14,6 +16,9 @@ constexpr int er_bad_db = 1049;
 
 // For this time after a server did not accept a connection, it is not asked again by those who do not wait for it.
 constexpr auto just_now = std::chrono::seconds(1);
+
+// A server that needs longer to accept a connection holds up nobody who can do without it.
+constexpr std::chrono::milliseconds longest_ahead = std::chrono::seconds(1);
 
 // How long connect_unchecked_once() waits while this process has too many connections.
 constexpr auto longest_unneeded_wait = std::chrono::seconds(1);
@@ -202,16 +207,43 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
         failure && again == Again::unless_it_just_failed) {
       throw sql::ServerError(*failure);
     }
-    return open(shard, std::move(place), generation, std::min(longest, deadline.left()));
+    const auto time = std::min(longest, deadline.left());
+    return open(shard, std::move(place), generation, {time, time});
   });
 }
 
-Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation, std::chrono::milliseconds time) {
+void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose) {
+  if (options_.timeout < connector_.longest_statement(purpose)) {
+    return;  // the operation will open sessions that end with it
+  }
+  std::vector<std::function<void()>> tasks;
+  std::set<std::uint32_t> servers;
+  for (const std::uint32_t shard : shards) {
+    if (!servers.insert(connector_.server_of(shard)).second || pool_of(shard).has_idle(purpose)) {
+      continue;
+    }
+    tasks.emplace_back([this, shard, purpose] {
+      Pool& pool = pool_of(shard);
+      auto place = pool.enter(purpose, base::Deadline({}));
+      if (!place || health_of(shard).refusal()) {
+        return;
+      }
+      pool.make_room(*place);
+      try {
+        static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, options_.timeout}));
+      } catch (const Error&) {  // the operation meets it again
+      }
+    });
+  }
+  base::run_all(tasks);
+}
+
+Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits) {
   const auto leave = [&] { const Place left = std::move(place); };
   const Purpose purpose = place.purpose();
   std::unique_ptr<sql::Connection> connection;
   try {
-    connection = connector_.open(shard, purpose, true, time, first_query_({&shard, 1}));
+    connection = connector_.open(shard, purpose, true, limits, first_query_({&shard, 1}));
   } catch (const sql::ServerError& error) {
     if (error.number() == er_bad_db) {
       leave();
@@ -229,7 +261,7 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
   }
   check_({&shard, 1}, rows);
   health_of(shard).answered();
-  const bool keep = time >= connector_.longest_statement(purpose);
+  const bool keep = limits.statement >= connector_.longest_statement(purpose);
   return {this, shard,     std::move(place), {std::move(connection), {shard}}, cluster_.shards[shard].database,
           keep, generation};
 }
@@ -279,8 +311,9 @@ Lease Sessions::open_unchecked(std::uint32_t shard, bool use_database, std::chro
                                const base::Deadline& deadline) {
   Place place = enter(shard, Purpose::general, deadline);
   pool_of(shard).make_room(place);
-  auto connection =
-      on_shard(cluster_, shard, [&] { return connector_.open(shard, Purpose::general, use_database, left); });
+  auto connection = on_shard(cluster_, shard, [&] {
+    return connector_.open(shard, Purpose::general, use_database, {left, left});
+  });
   return {this, shard, std::move(place), {std::move(connection)}, cluster_.shards[shard].database, false, 0};
 }
 

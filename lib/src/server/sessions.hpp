@@ -11,6 +11,7 @@
 #include <looseleaf/options.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -103,6 +104,11 @@ class Sessions {
   [[nodiscard]] Lease connect_unchecked(std::uint32_t shard, const base::Deadline& deadline, bool use_database);
   // The same, with one attempt of at most the connect timeout, for a caller that can do without it.
   [[nodiscard]] Lease connect_unchecked_once(std::uint32_t shard);
+  // Opens a session on the server of each of these shards that has no idle one, all at the same time, and gives them
+  // to the pools. An operation that needs several sessions calls this first and then takes them one by one, in the
+  // order that prevents deadlocks. Gives a server one second. If it does not answer, or the limit is reached, the
+  // operation finds that out when it connects.
+  void open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose);
   [[nodiscard]] Connector& connector() { return connector_; }
 
   // Returns the most sessions that are open at once for this purpose.
@@ -122,7 +128,7 @@ class Sessions {
   [[nodiscard]] Lease attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
                               std::chrono::milliseconds longest, Again again);
   // Opens a session for the place, and checks it.
-  [[nodiscard]] Lease open(std::uint32_t shard, Place place, std::uint64_t generation, std::chrono::milliseconds time);
+  [[nodiscard]] Lease open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits);
   // `attempt` receives the time that it may take.
   template <typename Try>
   auto until_it_answers(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose, Try&& attempt)

@@ -12,6 +12,11 @@
 #include "base/parallel.hpp"
 
 namespace looseleaf::shard {
+namespace {
+
+constexpr std::uint32_t few_servers = 8;
+
+}  // namespace
 
 Shards::Shards(Cluster cluster, Options options)
     : cluster_(std::move(cluster)),
@@ -56,12 +61,24 @@ std::vector<std::uint32_t> Shards::uncached(std::span<const std::uint32_t> shard
   return found;
 }
 
+void Shards::prepare_put() {
+  if (!uncached(all_shards(*this)).empty()) {
+    base::run_all({[this] { check_identities(Known::trust); }, [this] { open_ahead(Purpose::index_writes); }});
+  }
+}
+
+void Shards::open_ahead(Purpose purpose) {
+  if (sessions_.connector().servers() <= few_servers) {
+    const auto all = all_shards(*this);
+    sessions_.open_ahead({all.begin(), all.end()}, purpose);
+  }
+}
+
 void Shards::check_identities(Known known) {
-  const std::vector<std::uint32_t> all = all_shards(*this);
   if (known == Known::check_again) {
     catalogs_.forget();
   }
-  const std::vector<std::uint32_t> wanted = uncached(all);
+  const std::vector<std::uint32_t> wanted = uncached(all_shards(*this));
   for_groups(*this, wanted, [&](std::span<const std::uint32_t> group) {
     const auto started = std::chrono::steady_clock::now();
     try {

@@ -52,15 +52,20 @@ class Shards {
   }
 
   // Connects to every reachable shard and loads its catalog, so that a cluster file that mixes clusters is rejected
-  // before the first write. A shard that is down is not an error here. With Known::trust, it does not query a shard
-  // whose catalog was loaded before.
-  enum class Known { check_again, trust };
-  void check_identities(Known known = Known::check_again);
+  // before the first write. A shard that is down is not an error here.
+  void check_identities() { check_identities(Known::check_again); }
+  // The same for shards whose catalog was never loaded, for a put. It will need sessions for index rows, too.
+  void prepare_put();
+  // Opens a session on each server at once, if there are so few servers that an operation is likely to need most of
+  // them.
+  void open_ahead(Purpose purpose);
 
   // Returns the cached catalog of an entity shard; loads it if it was never loaded.
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
 
  private:
+  enum class Known { check_again, trust };
+  void check_identities(Known known);
   [[nodiscard]] std::string head_query_of(std::span<const std::uint32_t> shards) const;
   // Checks the identities of shards by the rows of head_query_of(), and offers their catalogs to the cache.
   void accept_heads(std::span<const std::uint32_t> shards, const sql::NamedTexts& rows);

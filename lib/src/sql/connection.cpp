@@ -24,6 +24,11 @@ constexpr int er_unknown_variable = 1193;
 constexpr int er_prepare_again = 1615;  // a prepared statement must be prepared again
 constexpr std::size_t most_shapes = 16, most_values = 64;
 
+// Precedes the first statement of a transaction in its packet. No other packet holds several statements.
+constexpr std::string_view begin_and = "START TRANSACTION; ";
+// Follows that statement if its count is wanted: the connector knows only the count of a packet's first statement.
+constexpr std::string_view and_count = "; SELECT ROW_COUNT()";
+
 int whole_seconds(std::chrono::milliseconds duration) {
   return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
 }
@@ -87,6 +92,7 @@ void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode
   add(map, "OPT_WRITE_TIMEOUT", whole_seconds(options.read_timeout));
   add(map, "OPT_LOCAL_INFILE", 0);
   add(map, "OPT_RECONNECT", false);
+  add(map, "CLIENT_MULTI_STATEMENTS", true);  // for the packets that begin a transaction; see require_one_statement()
   add(map, "OPT_CHARSET_NAME", ::sql::SQLString("utf8mb4"));
   add_tls(map, options.tls, options.tls.mode.value_or(SslMode::verify_identity));
   return map;
@@ -95,6 +101,19 @@ void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode
 // True for an error of the client library, not of the server. The state of the connection is then unknown.
 bool from_client(int number) {
   return number < 1000 || (number >= cr_first && number <= cr_last);
+}
+
+// Sessions accept several statements in one packet, so the second line of defence is here: a semicolon is accepted in a
+// quoted name only. Values are hexadecimal digits (literals.hpp), so they have none.
+void require_one_statement(std::string_view sql) {
+  bool in_name = false;
+  for (std::size_t at = sql.find_first_of(";`"); at != std::string_view::npos; at = sql.find_first_of(";`", at + 1)) {
+    if (sql[at] == '`') {
+      in_name = !in_name;
+    } else if (!in_name) {
+      throw Error(ErrorCode::usage, "refusing to send several statements at once");
+    }
+  }
 }
 
 std::string text_of(const ::sql::ResultSet& rows, unsigned column) {
@@ -241,15 +260,16 @@ class Connection::Impl {
   }
 
   Result query(const std::string& sql) {
+    require_one_statement(sql);
     return translated([&] {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
-      const bool announced = statement->execute(sql);
+      const bool announced = send(*statement, sql);
       return fetch(*statement, announced);
     });
   }
 
   Result query(const Statement& statement) {
-    if (statement.values().size() > most_values) {
+    if (begins_ || statement.values().size() > most_values) {
       return query(statement.text());
     }
     Shape& shape = find(statement.shape());
@@ -275,14 +295,27 @@ class Connection::Impl {
   }
 
   std::uint64_t execute(const std::string& sql) {
+    require_one_statement(sql);
     return translated([&]() -> std::uint64_t {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
-      if (statement->execute(sql)) {
+      const bool begins = begins_;
+      const bool announced = send(*statement, begins ? fmt::format("{}{}", sql, and_count) : sql);
+      if (announced) {
         static_cast<void>(fetch(*statement, true));
-        return 0;
       }
-      return statement->getUpdateCount();
+      if (begins) {
+        const bool counted = statement->getMoreResults();
+        return std::max<std::int64_t>(0, fetch(*statement, counted).integer(0, 0));  // -1 after a SELECT
+      }
+      return announced ? 0 : statement->getUpdateCount();
     });
+  }
+
+  // Ends the transaction with COMMIT or ROLLBACK, unless it was not begun yet.
+  void end(const char* how) {
+    if (!std::exchange(begins_, false)) {
+      execute(how);
+    }
   }
 
   std::optional<std::uint64_t> replication_lag() {
@@ -305,6 +338,7 @@ class Connection::Impl {
   SessionFacts facts_;
   NamedTexts first_rows_;
   bool broken_ = false;
+  bool begins_ = false;  // the next statement begins a transaction
   Clock::time_point last_end_ = Clock::now();
 
  private:
@@ -362,6 +396,15 @@ class Connection::Impl {
       broken_ = true;  // part of an answer may still be unread
       throw;
     }
+  }
+
+  // Returns true if the statement has rows.
+  bool send(::sql::Statement& statement, const std::string& sql) {
+    if (!std::exchange(begins_, false)) {
+      return statement.execute(sql);
+    }
+    statement.execute(fmt::format("{}{}", begin_and, sql));
+    return statement.getMoreResults();
   }
 
   void assert_tls(SslMode mode) {
@@ -454,8 +497,16 @@ std::uint64_t Connection::execute(const std::string& sql) {
   return impl_->execute(sql);
 }
 
+void Connection::begin() {
+  impl_->begins_ = true;
+}
+
 void Connection::commit() {
-  impl_->execute("COMMIT");
+  impl_->end("COMMIT");
+}
+
+void Connection::roll_back() {
+  impl_->end("ROLLBACK");
 }
 
 NamedTexts Connection::take_first_rows() {

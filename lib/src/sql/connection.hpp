@@ -81,9 +81,13 @@ class Connection {
   // CLIENT_FOUND_ROWS is not set.
   std::uint64_t execute(const std::string& sql);
 
+  // Begins a transaction with the next statement, in one packet, so that it costs no round trip. If that statement
+  // fails, the transaction may have begun. Until then, commit() and roll_back() have nothing to end. Use Transaction.
+  void begin();
   // Sends COMMIT as a statement, because the connector's commit() ignores failures. A connection_lost error here means
   // that the outcome is unknown.
   void commit();
+  void roll_back();
 
   // Returns the rows of ConnectOptions::first_query, once. There are none if its tables or its database are missing.
   [[nodiscard]] NamedTexts take_first_rows();

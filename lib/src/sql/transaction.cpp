@@ -4,7 +4,7 @@
 namespace looseleaf::sql {
 
 Transaction::Transaction(Connection& connection) : connection_(&connection) {
-  connection.execute("START TRANSACTION");
+  connection.begin();
 }
 
 Transaction::~Transaction() {
@@ -23,7 +23,7 @@ void Transaction::roll_back() noexcept {
     return;  // the server rolls back by itself when a connection is lost or closed
   }
   try {
-    connection->execute("ROLLBACK");
+    connection->roll_back();
   } catch (const std::exception&) {
     connection->mark_broken();
   }

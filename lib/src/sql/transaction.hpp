@@ -1,4 +1,4 @@
-// A transaction that is rolled back unless it was committed.
+// A transaction that is rolled back unless it was committed. It begins with its first statement.
 #pragma once
 
 #include "sql/database.hpp"

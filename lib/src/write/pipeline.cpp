@@ -52,7 +52,7 @@ Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(Wri
       servers_(shards_.sessions().connector()),
       worthwhile_(worthwhile_batch(servers_.servers())),
       queues_(servers_.servers()) {
-  shards_.check_identities(shard::Shards::Known::trust);
+  shards_.prepare_put();
   try {
     start_threads();
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "shard/entity_rows.hpp"
@@ -259,6 +260,7 @@ class BatchWriter {
         needed.insert(row.shard);
       }
     }
+    shards_.sessions().open_ahead(needed, shard::Purpose::index_writes);
     const bool deferred = items.front()->deferred;
     const auto groups = leases.by_server(needed);
     std::map<std::uint32_t, sql::ServerError> down;
@@ -266,17 +268,8 @@ class BatchWriter {
       wait_for_servers(groups, down);
     }
     for (const auto& group : groups) {
-      for (const std::uint32_t shard : group) {
-        try {
-          if (!down.contains(shard)) {
-            leases.connect_once(shard, shard::Purpose::index_writes, deadline_.left());
-          }
-        } catch (const sql::ServerError& error) {
-          down.emplace(shard, error);
-        }
-        if (!leases.is_connected(shard)) {
-          mark_down(group, sql::ServerError(down.at(shard)), down);
-        }
+      if (!down.contains(group.front())) {
+        connect_index_shards(group, leases, down);
       }
     }
     Items reachable;
@@ -292,6 +285,22 @@ class BatchWriter {
     return reachable;
   }
 
+  // Connects to the server of these shards. Adds those that cannot be used.
+  void connect_index_shards(std::span<const std::uint32_t> group, shard::ServerLeases& leases,
+                            std::map<std::uint32_t, sql::ServerError>& down) {
+    try {
+      leases.connect_once(group, shard::Purpose::index_writes, deadline_.left());
+    } catch (const sql::ServerError& error) {
+      if (group.size() == 1 || !leases.is_connected(group.front())) {
+        mark_down(group, error, down);
+        return;
+      }
+      for (std::size_t i = 0; i < group.size(); ++i) {  // the error may be one shard's
+        connect_index_shards(group.subspan(i, 1), leases, down);
+      }
+    }
+  }
+
   // Waits for each server alone, because nobody may wait for one that does not answer while holding sessions on others.
   // Adds the shards of servers that did not answer, for which it has waited as long as it makes sense.
   void wait_for_servers(const std::vector<std::vector<std::uint32_t>>& groups,
@@ -305,7 +314,7 @@ class BatchWriter {
     }
   }
 
-  static void mark_down(const std::vector<std::uint32_t>& shards, const sql::ServerError& error,
+  static void mark_down(std::span<const std::uint32_t> shards, const sql::ServerError& error,
                         std::map<std::uint32_t, sql::ServerError>& down) {
     for (const std::uint32_t shard : shards) {
       down.emplace(shard, error);
