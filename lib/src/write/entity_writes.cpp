@@ -24,6 +24,7 @@ constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
 void forget_old_bodies(const Items& items) {
   for (Item* item : items) {
     item->superseded.clear();
+    item->record = 0;
     item->new_on.clear();
     for (const shard::PlacedRow& row : item->rows) {
       item->new_on.insert(row.shard);

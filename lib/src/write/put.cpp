@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/random.hpp"
+#include "shard/cleanup_records.hpp"
 #include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
@@ -165,9 +167,7 @@ class BatchWriter {
         resolve(shards_, *batch.catalog, done.written, deadline_);
         break;
       case Ending::blocked:
-        for (Item* item : done.written) {
-          item->reconcile = true;  // its rows may be inserted although the write may still be rejected
-        }
+        mark_for_reconcile(done.written);  // their rows may be inserted although they may still be rejected
         clear_the_way(shards_, done.blocked, deadline_);
         one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
         break;
@@ -354,7 +354,7 @@ class BatchWriter {
     if (done.written.empty()) {
       return done;
     }
-    const InsertedRows inserted = insert_index_rows(shards_, index_leases, *batch.catalog, done.written);
+    const InsertedRows inserted = insert_rows_and_records(lease, batch, index_leases, done.written);
     if (!inserted.failures.empty()) {
       put_off(done.written, inserted.failures);
       return done;
@@ -381,6 +381,40 @@ class BatchWriter {
     return done;
   }
 
+  // put.insert_index_rows, and put.write_cleanup at the same time, so that the records cost no time of their own.
+  InsertedRows insert_rows_and_records(shard::Lease& lease, const Batch& batch, const shard::ServerLeases& index_leases,
+                                       const Items& written) const {
+    std::function<void()> write_records;
+    if (std::any_of(written.begin(), written.end(), [](const Item* item) { return item->needs_cleanup(); })) {
+      write_records = [&] { write_cleanup_records(lease, written); };
+    }
+    try {
+      return insert_index_rows(shards_, index_leases, *batch.catalog, written, write_records);
+    } catch (...) {
+      mark_for_reconcile(written);  // index rows may be inserted
+      throw;
+    }
+  }
+
+  // Writes one record on each shard for all its items that will need a cleanup once they are committed.
+  void write_cleanup_records(shard::Lease& lease, const Items& written) const {
+    for (const auto& [shard, of_shard] : by_shard(written)) {
+      Items named;
+      std::copy_if(of_shard.begin(), of_shard.end(), std::back_inserter(named),
+                   [](const Item* item) { return item->needs_cleanup(); });
+      if (named.empty()) {
+        continue;
+      }
+      const std::uint64_t token = base::random_u64();
+      for (Item* item : named) {
+        item->record = token;
+      }
+      shard::on_shard(shards_, shard, [&, shard = shard] {
+        shard::insert_cleanup_record(lease.on(shard), shard, token, ids_of(named));
+      });
+    }
+  }
+
   static std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
@@ -404,9 +438,7 @@ class BatchWriter {
         }
       }
     }
-    for (Item* item : items) {
-      item->reconcile = true;  // some rows may have been inserted
-    }
+    mark_for_reconcile(items);  // some rows may have been inserted
   }
 
   shard::Shards& shards_;
