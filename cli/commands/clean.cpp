@@ -1,4 +1,4 @@
-// looseleaf clean: reconcile recent changes, sweep superfluous rows.
+// looseleaf clean: reconcile what puts left, sweep superfluous rows.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -168,20 +168,21 @@ Command clean_command() {
   const auto options = std::make_shared<Options>();
   Command command;
   command.name = "clean";
-  command.summary = "reconcile the index rows of what changed since the last clean";
+  command.summary = "delete the superfluous index rows that puts left";
   command.parameters = {
       {.name = "--full",
        .value = "",
-       .help = "sweep everything, not only what changed",
+       .help = "sweep everything, not only what puts noted",
        .target = &options->clean.full,
-       .details = "A sweep also deletes orphans: rows that a put left when it died before its commit. With `--follow` "
-                  "there is a sweep at once and then every day, beside the passes."},
+       .details = "A sweep also deletes what no cleanup record names: rows that a put left when it died before its "
+                  "commit. With `--follow` there is a sweep at once and then every day, beside the passes."},
       {.name = "--follow",
        .value = "",
-       .help = "continue until stopped, and check changes within seconds",
+       .help = "continue until stopped, and do what a put left within seconds",
        .target = &options->clean.follow,
        .details =
-           "An idle store costs one small query a second on each shard. A server that fails is reported once, and "
+           "An idle store costs one small query a second for up to 64 shards of a server. A server that fails is "
+           "reported once, and "
            "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
            "says when they work again."},
       {.name = "--full-every",
@@ -197,7 +198,9 @@ Command clean_command() {
   };
   add_throttle_parameters(command, options->clean.throttle);
   command.details = {
-      "The command deletes superfluous index rows, and purges tombstones that are older than a day. Queries never show "
+      "A put deletes the index rows that it makes superfluous, and stores a cleanup record that says which entities it "
+      "has not done that for yet. The command does it for puts that died, and purges tombstones that are older than a "
+      "day. Queries never show "
       "such rows, but they take space. If a ready index lacks rows, which must never happen, the command inserts them "
       "and prints a warning.",
       "One process at a time cleans a cluster; with `--follow` a second one waits until the first has ended. A run "

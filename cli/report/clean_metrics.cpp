@@ -44,7 +44,7 @@ std::string CleanMetrics::text() const {
   }
   text += family("tombstones_purged_total", "counter", "Tombstones that were purged.") +
           sample("tombstones_purged_total", "", report_.purged);
-  text += family("passes_total", "counter", "Passes over the changes, by result; also failed sweeps.") +
+  text += family("passes_total", "counter", "Passes over the cleanup records, by result; also failed sweeps.") +
           sample("passes_total", "{result=\"success\"}", passes_) +
           sample("passes_total", "{result=\"failure\"}", failures_);
   text +=
@@ -52,7 +52,7 @@ std::string CleanMetrics::text() const {
   for (const auto& [number, count] : report_.failures) {
     text += sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
   }
-  text += family("watermark_lag_seconds", "gauge", "Age of the oldest change that may not have been checked.");
+  text += family("watermark_lag_seconds", "gauge", "Age of the oldest cleanup record of the shard; 0: none.");
   for (std::size_t shard = 0; shard < lags_.size(); ++shard) {
     text += sample("watermark_lag_seconds", fmt::format("{{shard=\"{}\"}}", shard), lags_[shard].count());
   }

@@ -212,6 +212,9 @@ TEST_CASE("a job's progress counts each shard by itself") {
     entities.push_back(entity(i, "\"n\":1"));
   }
   fixture.datastore.put(entities);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    fixture.cluster.sql(i % 2, cleanup_record({id_of(i)}));
+  }
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> done;
   JobControl control;
   control.on_progress = [&](const Progress& progress) {

@@ -12,7 +12,7 @@ inline crash_entity_shard() {
   if :: xfence -> cut = cut | bit(xfence) :: else fi;
   if :: xrow -> cut = cut | bit(xrow) :: else fi;
   xfence = 0; sfence = 0; xrow = 0; srow = 0;
-  body = on_disk_body; stamp = on_disk_stamp; took_effect = on_disk_took_effect; overtaken = on_disk_overtaken;
+  body = on_disk_body; stamp = on_disk_stamp; records = on_disk_records; took_effect = on_disk_took_effect; overtaken = on_disk_overtaken;
   assert(body == ABSENT || stamp >= acknowledged_stamp)
 }
 #endif

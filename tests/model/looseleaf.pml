@@ -27,9 +27,10 @@
  *
  * CLAIMS (assertions)
  *   1   no ready index lacks the row of the committed body (`missing`), and no query that succeeds misses one;
- *   2   when all is quiet, clean with the full sweep leaves no extra row, and a plain clean none either if no put ended
- *       between put.insert_index_rows and put.commit, or was overtaken there, every backfill came to its end, clean
- *       forgot no backfill's cursor, no statement outlived its client and no server crashed (`untidy`);
+ *   2   when all is quiet, clean with the full sweep leaves no extra row, and a plain clean, which looks only where there
+ *       is a cleanup record, none either if no put ended between put.insert_index_rows and put.commit, or was overtaken
+ *       there, every backfill came to its end, clean forgot no backfill's cursor, no statement outlived its client and no
+ *       server crashed (`untidy`);
  *   3   no write takes effect a second time after another one did; none is acknowledged that never took effect, unless
  *       another one did in its time that it could have come just before; what was acknowledged survives a crash; only
  *       tombstones are purged; stamps grow;
@@ -46,11 +47,12 @@
  *   - A Reconciler works at any time and any number of times: for a put, for clean, verify or a backfill.
  *   - "Older than a day" (purge) means: every put that was under way when the tombstone was committed has ended.
  *   - The cursor of a backfill is one bit: E was dealt with.
+ *   - A cleanup record is a bit, and all of them name E. No token is drawn twice.
  *   - Job rows, intents and tables of both shards are read in one step at the beginning of a command. A table is only on
  *     shard 1; DDL holds that shard's named lock.
  *   - What a crash can forget is bodies and index rows. Every run that changes catalogs begins with a commit of its own
- *     on every shard, which makes what it found there durable; so do a claim, a barrier and a watermark, and a change
- *     that is repeated and finds itself made.
+ *     on every shard, which makes what it found there durable; so do a claim and a barrier, and a change that is repeated
+ *     and finds itself made.
  *   - A delete that finds nothing and one that does are the same write: claim 3 does not tell them apart.
  *
  * TO READ A TRAIL: run.sh --trail CONFIGURATION [CONTROL] prints the shortest one, one line for each statement:
@@ -157,11 +159,11 @@
 #define ABSENT 3
 #define has_value(b) ((b) == 1 || (b) == 2)
 byte body = ABSENT, stamp = 0;
-byte floor = 0;                       /* clock_floor; the clock itself stands still, at 1 */
+byte floor = 1;                       /* clock_floor; the clock itself stands still, at 1 */
 byte xfence = 0, sfence = 0;          /* who holds the fence exclusively; the set of those who share it */
 byte xrow = 0, srow = 0;              /* likewise E's row; an uncommitted insert or delete of it counts as exclusive */
 byte cut = 0, demoted = 0;            /* sessions whose locks are gone without their clients knowing */
-byte watermark = 0;
+byte records = 0, tickets = 0;        /* the cleanup records that are committed; tokens that were drawn */
 #define next_barrier ((floor > stamp -> floor : stamp) + 1)   /* beyond what was written while the clock was ahead */
 
 #define is_cut(p) (cut & bit(p))
@@ -248,7 +250,7 @@ inline forget_locks(p) {
 
 #if CRASHES > 0
 byte crashes = 0;
-byte on_disk_body = ABSENT, on_disk_stamp = 0;
+byte on_disk_body = ABSENT, on_disk_stamp = 0, on_disk_records = 0;
 bool on_disk_row[3];
 byte broken[3];                       /* sessions at the server of (v, E) from before it crashed */
 byte on_disk_took_effect = 0, on_disk_overtaken = 0;
@@ -257,7 +259,8 @@ byte acknowledged_stamp = 0;
 #define is_broken(v, p) (broken[v] & bit(p))
 inline connect(p) { broken[1] = broken[1] & ~bit(p); broken[2] = broken[2] & ~bit(p) }
 inline write_entity_log() {
-  d_step { on_disk_body = body; on_disk_stamp = stamp; on_disk_took_effect = took_effect; on_disk_overtaken = overtaken }
+  d_step { on_disk_body = body; on_disk_stamp = stamp; on_disk_records = records;
+    on_disk_took_effect = took_effect; on_disk_overtaken = overtaken }
 }
 inline write_index_log(v) {
 #ifdef ONE_INDEX_SHARD
@@ -366,7 +369,6 @@ proctype End() {
   if
   :: atomic {
        ended == WRITERS + ADMINS + BACKFILLERS && in_flight == 0 && busy == 0 -> quiet = true;
-       if :: floor <= stamp -> floor = stamp :: else fi;            /* the clock has gone on meanwhile */
 #if ADMINS > 0
        if :: maintained != 0 && table == maintained :: else -> last = DONE; goto no_index fi;
 #endif
@@ -387,7 +389,7 @@ proctype End() {
   atomic {
     if
     :: last == CLEAN ->
-       if :: body != ABSENT && stamp >= watermark -> row[1] = (body == 1); row[2] = (body == 2) :: else fi;
+       if :: records != 0 -> row[1] = (body == 1); row[2] = (body == 2) :: else fi;
        assert(!extra)
     :: else
     fi;

@@ -51,14 +51,15 @@ inline serve(from, to) {
 inline end_of_pass() { if :: quiet -> last++ :: else fi }
 
 proctype Reconciler(byte r) {
-  byte cur, until, known = 1; bool seen1, seen2, cleaning;
+  byte cur, until, known = 1; bool seen1, seen2;
+  byte listed;                        /* the records that clean is at */
 idle:
-  atomic { cur = 0; until = 0; known = 1; seen1 = false; seen2 = false; cleaning = false; busy = busy & ~bit(r);
+  atomic { cur = 0; until = 0; known = 1; seen1 = false; seen2 = false; listed = 0; busy = busy & ~bit(r);
     connect(r); serve(2, 1) }
   atomic {
     if
     :: !quiet -> busy = busy | bit(r); serve(1, 2); goto reconcile
-    :: !quiet && cleans < CLEANS -> busy = busy | bit(r); cleans++; goto clean
+    :: !quiet && cleans < CLEANS && records != 0 -> busy = busy | bit(r); cleans++; goto clean
     :: !quiet && SWEEPS -> busy = busy | bit(r); goto sweep
     :: !quiet && PURGES && is_old_tombstone -> busy = busy | bit(r); until = stamp + 1;  /* seen without a lock */
 #ifdef PURGE_UNRECONCILED
@@ -77,33 +78,19 @@ idle:
     :: quiet && (r != R1 || last == DONE) -> goto stopped
     fi }
 clean:
-  atomic { fence_free -> floor = next_barrier; until = floor; write_entity_log() } /* barrier.take */
-  atomic {
-#ifdef WATERMARK_FIRST
-    watermark = until;
+  atomic { listed = records;
+#ifdef RECORD_FIRST
+    records = 0;
 #endif
-    if
-    :: body != ABSENT && stamp >= watermark && stamp < until -> cleaning = true
-    :: else -> watermark = until; end_of_pass(); goto idle
-    fi }
-  /* The first look, without locks: the entity, then its rows. */
-#ifndef LOOK_AT_ROWS_FIRST
-  atomic { learn_catalog; cur = body };
-#endif
-  seen1 = row[1];
-  seen2 = row[2];
-#ifdef LOOK_AT_ROWS_FIRST
-  atomic { learn_catalog; cur = body };
-#endif
-  atomic {
-    if
-    :: known == 0 || (cur != ABSENT && seen1 == (cur == 1) && seen2 == (cur == 2)) -> goto looked
-    :: else -> seen1 = false; seen2 = false
-    fi }
+    if :: listed == 0 -> end_of_pass(); goto idle :: else fi }
 reconcile:
   atomic { /* reconcile.fence */ /* reconcile.lock_entities */
     xfence == 0 && xrow == 0 -> learn_catalog; cur = body; connect(r);
-    if :: cur == ABSENT || known == 0 -> goto end :: else fi;
+    if
+    :: known == 0 -> goto end
+    :: known != 0 && cur == ABSENT -> if :: listed != 0 -> goto sweep :: else -> goto end fi
+    :: else
+    fi;
 #ifndef RECONCILE_WITHOUT_FENCE
     sfence = sfence | bit(r);
 #endif
@@ -211,12 +198,11 @@ look:
 end:
   atomic { release(r); /* reconcile.end */
     if
-    :: cleaning -> serve(2, 0)
-    :: !cleaning && until != 0 -> goto purge
+    :: listed != 0
+    :: listed == 0 && until != 0 -> goto purge
     :: else -> serve(2, 0); end_of_pass(); goto idle
     fi }
-looked:
-  atomic { watermark = until; write_entity_log(); end_of_pass(); goto idle } /* clean.watermark */
+  atomic { records = records & ~listed; write_entity_log(); end_of_pass(); goto idle } /* cleanup.delete */
 purge:
   connect(r);                                          /* so that others come in between */
   atomic { /* purge.fence */ /* purge.lock_entities */
@@ -253,9 +239,7 @@ proctype Cleaner() {
   byte s, g;
 #endif
   do
-  :: atomic { cleans < CLEANS && fence_free && can_reconcile -> cleans++;
-       if :: stamp >= watermark -> reconcile_at_once() :: else fi;
-       floor = next_barrier; watermark = floor }
+  :: atomic { cleans < CLEANS && records != 0 && can_reconcile -> cleans++; reconcile_at_once(); records = 0 }
 #if BACKFILLERS > 0
   :: atomic { !quiet && cleans < CLEANS -> if :: s = 0 :: s = 1 fi;          /* forget the cursors of ended backfills */
        g = job_generation[s];

@@ -80,7 +80,9 @@ TIDY_WITHOUT_EPOCH            | tidy_recreate
 SHARED_SWEEP                  | write
 SWEEP_WITHOUT_LOOK            | write
 NO_SWEEP                      | write
-WATERMARK_FIRST               | clean
+RECORD_FIRST                  | tidy
+RECORD_FIRST                  | clean
+PUT_WITHOUT_RECORD            | clean
 PURGE_UNRECONCILED+PURGE_BLIND | clean
 PURGE_WITHOUT_LOCK            | clean
 PURGE_FRESH                   | unknown
@@ -92,7 +94,7 @@ ADOPT_TABLE                   | recreate_cut
 CHANGE_WITHOUT_TOKEN          | admins
 LEFTOVER_NOT_LOOKED_AT_AGAIN  | admins
 RECONCILE_WITHOUT_FENCE       | recreate_cut
-PUT_WITHOUT_FLOOR             | clean
+PUT_WITHOUT_FLOOR             | fill
 STAMPS_OF_THE_CLOCK           | clean
 VACANT_BEFORE_FENCE           | fill
 CURSOR_FIRST+NO_PROVE         | resume
@@ -120,7 +122,6 @@ ADVANCE_WITHOUT_TOKEN+NO_PROVE | takeover
 CURSOR_FIRST                  | resume
 NO_PROVE                      | resume
 CHANGED_ROWS_ONLY             | write
-LOOK_AT_ROWS_FIRST            | clean
 RESUME_ANY_GENERATION         | drop
 PURGE_UNRECONCILED            | clean
 PURGE_BLIND                   | clean

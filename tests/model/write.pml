@@ -28,8 +28,21 @@
 #define stamp_after(before) (before + 1 > clock -> before + 1 : clock)
 #endif
 
-/* The entity transaction of writer w commits body v with stamp st. */
-inline commit_write(w, v, st) {
+inline draw_ticket(ticket) {
+#if RECONCILERS > 0 && TIDIES == 0 && CLEANS == 0  /* only clean in the end deletes records, all of them */
+  ticket = 1
+#else
+  ticket = 1 << tickets; tickets++
+#endif
+}
+
+/* The entity transaction of writer w commits body v with stamp st, and writes its record. */
+#ifdef PUT_WITHOUT_RECORD
+#define its_record 0
+#else
+#define its_record ticket
+#endif
+inline commit_write(w, v, st, record) {
 #ifdef DOUBTS
   assert(!(took_effect & bit(w)) || last_writer == w);
   if
@@ -44,7 +57,7 @@ inline commit_write(w, v, st) {
   assert(body == ABSENT || st > stamp);
   stamp = st;
 #endif
-  body = v;
+  body = v; records = records | record;
   assert(!missing)
 }
 inline acknowledge(w, st) {
@@ -58,10 +71,10 @@ inline acknowledge(w, st) {
 }
 
 /* A COMMIT that was sent over a connection that broke: its session still holds the locks, and ends one way or other. */
-proctype Ghost(byte w; byte v; byte st) {
+proctype Ghost(byte w; byte v; byte st; byte record) {
   atomic {
     if
-    :: !lost(GHOST) -> commit_write(w, v, st)
+    :: !lost(GHOST) -> commit_write(w, v, st, record)
     :: true
     fi;
     release(GHOST); ghost = false; in_flight--
@@ -72,6 +85,7 @@ proctype Ghost(byte w; byte v; byte st) {
 
 proctype Writer(byte w) {
   byte v, old, st, known = 1; bool inserted;
+  byte ticket;                        /* the token of its record, if a row will be there that only the old body calls for */
 #if CRASHES > 0
   bool fresh;                         /* it inserted the row itself */
 #endif
@@ -93,7 +107,7 @@ again:
 #endif
      if
      :: atomic { /* put.fence; the id is taken for a new one, which the insert proves or disproves */
-          v != TOMB && xfence == 0 -> connect(w); old = ABSENT;
+          v != TOMB && xfence == 0 -> connect(w); old = ABSENT; ticket = 0;
 #ifndef NO_EPOCH
           learn_catalog;
 #endif
@@ -117,6 +131,10 @@ again:
        :: v == TOMB && !has_value(old) -> goto end_of_put            /* not found */
        :: refused(old, v) -> goto end_of_put                         /* an immutable property would change */
        :: else
+       fi;
+       if
+       :: known != 0 && has_value(old) && old != v -> draw_ticket(ticket)
+       :: else -> ticket = 0
        fi;
 #ifndef PUT_WITHOUT_FENCE
        sfence = sfence | bit(w);
@@ -151,7 +169,7 @@ again:
      fi;
 written:
 #ifndef INDEX_AFTER_COMMIT
-     if /* put.insert_index_rows */
+     if /* put.insert_index_rows */ /* put.write_cleanup */
 #ifdef CHANGED_ROWS_ONLY
      :: atomic { v != TOMB && old == v -> skip }
 #endif
@@ -193,7 +211,7 @@ written:
 #endif
 #endif
      if
-     :: atomic { !lost(w) -> commit_write(w, v, st); release(w); /* put.commit */
+     :: atomic { !lost(w) -> commit_write(w, v, st, its_record); release(w); /* put.commit */
 #if CRASHES > 0
           unanswered = unanswered | bit(w);
 #endif
@@ -201,7 +219,7 @@ written:
      :: atomic { !lost(w) && unknowns < UNKNOWNS && !ghost -> unknowns++; ghost = true; in_flight++;
           sfence = (sfence & ~bit(w)) | bit(GHOST);
           if :: xrow == w -> xrow = GHOST :: else fi;
-          run Ghost(w, v, st); goto resolve }
+          run Ghost(w, v, st, its_record); goto resolve }
      :: atomic { lost(w) -> release(w); goto resolve }
      :: atomic { untidy = true; release(w); goto end_of_put }        /* dies, or gives up */
      fi;
@@ -270,14 +288,21 @@ acknowledged:
              :: table != known && has_value(v) && row[v] -> deleting[v] = w   /* the row may mean another one there */
              :: table == known && row[old] -> deleting[old] = w
              :: else
-             fi }
+             fi;
+#ifdef RECORD_FIRST
+             records = records & ~ticket;
+#endif
+             skip }
         :: atomic { release(w); goto end_of_put }
         fi;
 #ifndef TIDY_WITHOUT_VALIDATE
         if :: atomic { lost(w) -> roll_back_rows(w); release(w); goto end_of_put } :: else fi; /* reconcile.validate */
 #endif
-        if /* reconcile.commit */ /* reconcile.end */
-        :: atomic { !is_broken(old, w) -> commit_row(w, 1); commit_row(w, 2); assert(!missing); release(w) }
+        if /* reconcile.commit */
+        :: atomic { !is_broken(old, w) -> commit_row(w, 1); commit_row(w, 2); assert(!missing) };
+           atomic { /* cleanup.delete */ /* reconcile.end */
+             if :: lost(w) :: !lost(w) -> records = records & ~ticket :: true fi;
+             release(w) }
         :: atomic { late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(w); run LateCommit();
              release(w) }
         :: atomic { roll_back_rows(w); release(w) }
@@ -291,13 +316,18 @@ acknowledged:
      fi;
 #endif
 #if RECONCILERS == 0
-     if :: atomic { can_reconcile -> reconcile_at_once() } :: true fi; /* put.reconcile */
+     if
+     :: atomic { can_reconcile -> reconcile_at_once() }; /* put.reconcile */
+        if :: atomic { records = records & ~ticket } :: true fi
+     :: true
+     fi;
 #endif
 #ifdef NAIVE
      if :: has_value(old) && old != v -> atomic { unlocked(old) -> row[old] = false; assert(!missing) } :: else fi;
 #endif
 end_of_put:
      atomic { under_way = under_way & ~bit(w); recent = recent & ~bit(w); v = 0; old = 0; st = 0; inserted = false;
+       ticket = 0;
 #if CRASHES > 0
        fresh = false;
 #endif

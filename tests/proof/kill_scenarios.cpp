@@ -79,7 +79,7 @@ void plant_extra_rows(Bench& bench) {
   bench.sql(1, "INSERT INTO by_owner VALUES " + row(97, 101));
 }
 
-// Entities that changed lately and have stale rows, and tombstones that are old enough to be purged.
+// Entities that have stale rows and are named by cleanup records, and tombstones that are old enough to be purged.
 void leave_work_for_clean(Bench& bench) {
   fill(bench);
   bench.looseleaf({"clean"});
@@ -88,9 +88,10 @@ void leave_work_for_clean(Bench& bench) {
     bench.sql(shard, "UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL");
     bench.sql(shard, "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 3 DAY WHERE job = 'purge'");
   }
-  bench.put({before(0), before(1)});
   bench.sql(0, "INSERT INTO by_n VALUES " + row(90, 0) + ", " + row(94, 4));
   bench.sql(1, "INSERT INTO by_n VALUES " + row(91, 1) + ", " + row(95, 5));
+  bench.sql(0, cleanup_record({id_of(0)}));
+  bench.sql(1, cleanup_record({id_of(1)}));
 }
 
 // A backfill that has its barriers but nothing else, an entity on each shard that changed since, with the row of what

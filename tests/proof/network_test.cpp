@@ -138,7 +138,7 @@ Trial single_delete_trial(NetworkFixture& fixture) {
   return trial_of_delete(fixture, {{id, entity(id, 1, 2)}});
 }
 
-// A clean that has stale rows of changed entities to delete, beside right ones that must stay.
+// A clean that has stale rows of an entity to delete, beside right ones that must stay.
 Trial clean_trial(NetworkFixture& fixture) {
   const std::string id = id_of(8 * ++fixture.trials);
   Trial trial;
@@ -148,6 +148,7 @@ Trial clean_trial(NetworkFixture& fixture) {
     REQUIRE(put_one(fixture.datastore, entity(id, 1, 2)) == WriteStatus::stored);
     fixture.cluster.sql(0, "INSERT INTO by_n VALUES (6, x'" + id + "')");
     fixture.cluster.sql(1, "INSERT INTO by_n VALUES (7, x'" + id + "')");
+    fixture.cluster.sql(0, cleanup_record({id}));
   };
   trial.judge = [=](const cli::ProcessResult& result, Truth& truth) -> std::string {
     const bool stale = truth.has_row("by_n", "n", 6, id) || truth.has_row("by_n", "n", 7, id);

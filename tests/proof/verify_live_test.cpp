@@ -153,8 +153,6 @@ TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fau
     quiet.push_back(entity_of(number, 1'000'000));
   }
   fixture.datastore.put(quiet);
-  JobControl first;
-  fixture.datastore.clean({}, first);  // the cleaner beside the verifies only looks at what changes
   constexpr std::size_t runs = 10;
   std::uint64_t looked_again = 0, in_flight = 0;
   Traffic traffic(fixture, seed);

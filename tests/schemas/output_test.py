@@ -201,7 +201,7 @@ def verification(box):
 def cleaning(box):
     assert box.run("clean", "--full", lines=["summary"])[0]["mended"] == {}
     box.sql(0, f"INSERT INTO by_n VALUES (77, X'{uuid_of(12)}')")
-    box.run("put", "--quiet", stdin=entity(12, n=12), lines=["summary"])  # so that clean looks at it
+    box.sql(0, f"INSERT INTO looseleaf_cleanup VALUES (1, NOW(6), X'{uuid_of(12)}')")  # so that clean looks at it
     cleaner = subprocess.Popen(box.command("clean", "--follow"), stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
     first = cleaner.stdout.readline()

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace looseleaf::test {
 
@@ -22,6 +24,12 @@ inline constexpr const char* by_n_sharded =
 
 [[nodiscard]] inline Uuid uuid_of(std::uint64_t number) {
   return *Uuid::parse(id_of(number));
+}
+
+// SQL for a cleanup record that names entities of a shard, as if a put of them had died when it had committed.
+[[nodiscard]] inline std::string cleanup_record(const std::vector<std::string>& ids) {
+  return fmt::format("INSERT INTO looseleaf_cleanup (token, since, ids) VALUES (UUID_SHORT(), NOW(6), x'{}')",
+                     fmt::join(ids, ""));
 }
 
 // {"id":"…",MEMBERS}: one entity on a line, without the line end.

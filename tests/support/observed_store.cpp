@@ -65,6 +65,10 @@ ObservedShard read_shard(sql::Connection& connection) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     shard.jobs.insert(jobs.text(i, 0) + " " + jobs.text(i, 1));
   }
+  const sql::Result records = connection.query("SELECT LOWER(HEX(ids)) FROM looseleaf_cleanup ORDER BY ids");
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    shard.cleanup_records.push_back(records.text(i, 0));
+  }
   return shard;
 }
 
@@ -252,6 +256,9 @@ std::string describe(const ObservedStore& store) {
     }
     for (const std::string& job : store[shard].jobs) {
       text += fmt::format("{} job {}\n", shard, job);
+    }
+    for (const std::string& record : store[shard].cleanup_records) {
+      text += fmt::format("{} cleanup record {}\n", shard, record);
     }
   }
   return text;

@@ -29,6 +29,7 @@ struct ObservedShard {
   std::map<std::string, ObservedIndex> catalog;                // by table
   std::map<std::string, std::set<ObservedRow>> index_tables;   // those that exist
   std::set<std::string> jobs;                                  // "job table"
+  std::vector<std::string> cleanup_records;                    // their ids in hexadecimal
 };
 
 using ObservedStore = std::vector<ObservedShard>;

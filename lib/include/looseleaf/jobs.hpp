@@ -167,16 +167,16 @@ struct CleanReport {
   }
 };
 
-// Describes a pass over the changed entities, or a sweep over all entities, when it has ended.
+// Describes a pass over the cleanup records, or a sweep over all entities, when it has ended.
 struct CleanPass {
   const CleanReport& report;  // totals of all passes so far
   bool sweep = false;
   const Error* failure = nullptr;          // why it failed; null if it succeeded
-  std::vector<std::chrono::seconds> lags;  // per shard: the age of the oldest change that may not have been checked
+  std::vector<std::chrono::seconds> lags;  // per shard: the age of the oldest cleanup record; 0: none
 };
 
 struct CleanOptions {
-  bool full = false;    // sweep over all entities, not only the changed ones
+  bool full = false;    // sweep over all entities, not only those that cleanup records name
   bool follow = false;  // run until stopped; if another process is cleaning, wait until it ends
   std::chrono::seconds full_every = std::chrono::hours(24);  // time between sweeps, with `full` and `follow`
   Throttle throttle = {};                                    // applies to passes and to sweeps separately

@@ -1,4 +1,4 @@
-// Runs clean once, or forever. It repairs recent changes every second, purges tombstones every minute, and checks
+// Runs clean once, or forever. It does what puts left every second, purges tombstones every minute, and checks
 // everything about once a day.
 #include "clean/clean.hpp"
 

@@ -1,4 +1,4 @@
-// The continuous repair: it reconciles the changes since the last pass, and purges settled tombstones.
+// The continuous repair: it does what puts left, and purges settled tombstones.
 #pragma once
 
 #include <looseleaf/jobs.hpp>

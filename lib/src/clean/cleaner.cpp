@@ -1,19 +1,15 @@
-// Each shard has a watermark, which a pass moves to its barrier, so that no change is missed.
+// A pass does what the cleanup records of all shards name, and deletes them.
 #include "clean/cleaner.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 
 #include "base/parallel.hpp"
 #include "reconcile/reconcile.hpp"
-#include "scan/changes.hpp"
-#include "shard/fence.hpp"
+#include "shard/cleanup_records.hpp"
 #include "shard/index_everywhere.hpp"
-#include "shard/steps.hpp"
 #include "sql/errors.hpp"
-#include "sql/literals.hpp"
 #include "verify/verify.hpp"
 
 namespace looseleaf::clean {
@@ -21,6 +17,7 @@ namespace {
 
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
 constexpr std::size_t most_looked_at = 2000;  // entities that one search for tombstones reads
+constexpr std::size_t records_at_once = 100;  // a record has at most as many ids as a batch of a put
 
 }  // namespace
 
@@ -29,86 +26,74 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       options_(options),
       job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "interrupted before the end")),
       token_(job_.take_lock("clean", {""}).token()),
-      named_(shards.count(), 0),
-      purging_(shards.count()),
-      checked_until_(shards.count(), Clock::now()) {}
+      records_(shards, job_, options.follow),
+      purging_(shards.count()) {}
 
 void Cleaner::pass() {
-  shard::for_each_shard(shards_, [this](std::uint32_t shard) { clean_changed(shard); });
-}
-
-job::JobRow Cleaner::read_watermark(std::uint32_t shard, const std::string& job) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-    return job::read_job(database, job, "").value_or(job::JobRow{});
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& part) {
+    try {
+      part();
+    } catch (const Error&) {
+      failure = failure ? failure : std::current_exception();
+    }
+  };
+  attempt([&] { name_holder(); });
+  attempt([&] { records_.list(); });
+  attempt([&] {
+    shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
   });
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
 }
 
-// A caller writes the watermark only after it has checked everything below it. A crash before that only repeats some
-// work.
-void Cleaner::write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
-                              const std::string& holder) {
+std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
+  return shard::with_shard(shards_, shard, shards_.deadline(),
+                           [&](const sql::Database& database) { return job::read_job(database, job, ""); });
+}
+
+void Cleaner::write_row(std::uint32_t shard, const std::string& job, const std::optional<base::Stamp>& barrier,
+                        const std::string& holder) {
   job::JobRow row;
   row.job = job;
-  row.barrier = watermark;
+  row.barrier = barrier;
   row.token = token_;
   row.holder = holder;
-  const shard::Step step(shard::steps::clean_watermark, shard);
   shard::with_shard(shards_, shard, shards_.deadline(),
                     [&](const sql::Database& database) { job::write_job(database, row); });
 }
 
-bool Cleaner::has_changed(std::uint32_t shard, base::Stamp since) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-    return !database
-                ->query(fmt::format("SELECT 1 FROM {} WHERE updated >= {} LIMIT 1", database.table("entities"),
-                                    sql::stamp_literal(since)))
-                .empty();
-  });
+// Names this process on all shards, once.
+void Cleaner::name_holder() {
+  if (!named_) {
+    shard::for_each_shard(shards_, [this](std::uint32_t shard) { write_row(shard, "clean", {}, job::this_process()); });
+    named_ = true;
+  }
 }
 
-void Cleaner::clean_changed(std::uint32_t shard) {
-  job_.checkpoint(shard);
-  const auto started = Clock::now();
-  const base::Stamp from = read_watermark(shard, "clean").barrier.value_or(base::Stamp{});
-  if (!named_[shard]) {
-    write_watermark(shard, "clean", from);  // names this process to a second cleaner
-    named_[shard] = 1;
-    find_lag(shard, from);
-  } else if (!has_changed(shard, from)) {  // writes in flight will have stamps above the watermark
-    mark_checked(shard, started);
-    return;
-  }
-  const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
+// Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
+// forgets nothing.
+void Cleaner::handle_records(std::uint32_t shard) {
+  const std::span<const std::uint64_t> due(records_.due(shard));
   const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     return shards_.catalogs().reload(shard, database);
   });
-  scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids) {
-    job_.pace(shard, ids.size());
-    const std::vector<Uuid> found = reconcile::suspects(shards_, shard, *catalog, ids, shards_.deadline());
-    count_checked(ids.size());
-    job_.advance(shard, ids.size());
-    shard::in_batches(found, reconcile::reconcile_slice,
-                      [&](std::span<const Uuid> some) { repair(shard, *catalog, some); });
-  });
-  write_watermark(shard, "clean", until);
-  mark_checked(shard, started);
-}
-
-void Cleaner::mark_checked(std::uint32_t shard, Clock::time_point until) {
-  const std::lock_guard lock(mutex_);
-  checked_until_[shard] = until;
-}
-
-// Computes the lag that an earlier cleaner has left.
-void Cleaner::find_lag(std::uint32_t shard, base::Stamp watermark) {
-  if (watermark == base::Stamp{}) {
-    return;
+  for (std::size_t from = 0; from < due.size(); from += records_at_once) {
+    const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
+    const std::vector<Uuid> ids = shard::with_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
+      return shard::read_cleanup_ids(database, some);
+    });
+    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
+      job_.pace(shard, slice.size());
+      repair(shard, *catalog, slice);
+      count_checked(slice.size());
+      job_.advance(shard, slice.size());
+    });
+    shard::with_shard(shards_, shard, shards_.deadline(),
+                      [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, some); });
   }
-  const base::Stamp now = shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
-    return base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
-  });
-  mark_checked(shard,
-               Clock::now() - std::chrono::microseconds(std::max<std::int64_t>(now.micros - watermark.micros, 0)));
+  records_.mark_handled(shard);
 }
 
 void Cleaner::count_checked(std::uint64_t entities) {
@@ -194,14 +179,13 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
   });
 }
 
-// Returns the earliest of these times: one day ago, the start of a running backfill, and the barrier up to which this
-// or another job has checked.
+// Returns the earliest of these times: one day ago, and the barriers of running backfills.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     base::Stamp before = base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
     before.micros -= day;
     for (const job::JobRow& job : job::read_jobs(database)) {
-      if (job.barrier && job.job != "purge") {
+      if (job.barrier && job.job == "backfill") {
         before = std::min(before, *job.barrier);
       }
     }
@@ -209,14 +193,14 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   });
 }
 
-// The watermark moves along with the purge, so that after a crash another cleaner does not start over.
+// The row of the job says how far the purge is, so that after a crash another cleaner does not start over.
 bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
-  constexpr auto between_watermarks = std::chrono::seconds(1);
+  constexpr auto between_writes = std::chrono::seconds(1);
   const base::Stamp before = purge_before(shard);
-  base::Stamp written = read_watermark(shard, "purge").barrier.value_or(base::Stamp{});
+  base::Stamp written = read_row(shard, "purge").value_or(job::JobRow{}).barrier.value_or(base::Stamp{});
   Purging now = purging_[shard].value_or(Purging{{written, 0}});
   base::Stamp settled = written;
-  auto write_at = Clock::now() + between_watermarks;
+  auto write_at = Clock::now() + between_writes;
   const std::size_t at_once = job_.limit_chunk(most_looked_at);
   job_.pace(shard, 0);
   for (bool more = now.place.updated < before; more;) {
@@ -227,9 +211,9 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
     settled = now.all_settled ? std::max(settled, now.place.updated) : settled;
     purging_[shard] = more ? std::optional(now) : std::nullopt;
     if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
-      write_watermark(shard, "purge", settled);
+      write_row(shard, "purge", settled, job::this_process());
       written = settled;
-      write_at = Clock::now() + between_watermarks;
+      write_at = Clock::now() + between_writes;
     }
     job_.pace(shard, more ? at_once : 0);
     if (more && Clock::now() >= until) {
@@ -254,9 +238,8 @@ bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base:
 void Cleaner::release() {
   shard::for_each_shard(shards_, [this](std::uint32_t shard) {
     for (const char* job : {"clean", "purge"}) {
-      const job::JobRow row = read_watermark(shard, job);
-      if (row.barrier) {
-        write_watermark(shard, job, *row.barrier, "");
+      if (const auto row = read_row(shard, job)) {
+        write_row(shard, job, row->barrier, "");
       }
     }
   });
@@ -271,15 +254,6 @@ void Cleaner::count_failure(const Error& error) {
   const auto* server = dynamic_cast<const sql::ServerError*>(&error);
   const std::lock_guard lock(mutex_);
   ++report_.failures[server ? server->number() : 0];
-}
-
-std::vector<std::chrono::seconds> Cleaner::lags() {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::chrono::seconds> lags;
-  for (const Clock::time_point& until : checked_until_) {
-    lags.push_back(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - until));
-  }
-  return lags;
 }
 
 }  // namespace looseleaf::clean

@@ -12,6 +12,7 @@
 
 #include "base/stamp.hpp"
 #include "clean/purge.hpp"
+#include "clean/record_list.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
@@ -25,10 +26,13 @@ class Cleaner {
   // Throws Error(busy), naming the holder, if another process cleans.
   Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
-  // Reconciles the changes since the last pass on all shards at once, most recent first. If a shard fails, the others
-  // still finish, and then pass() throws the first failure. Throws Error(interrupted) when asked to stop.
+  // Does what puts left: reconciles the entities that cleanup records name, on all shards at once, and deletes the
+  // records. Without `follow` it handles every record that is committed when it begins; with it, those that the last
+  // pass has seen too. If a shard fails, the others still finish, and then pass() throws the first failure. Throws
+  // Error(interrupted) when asked to stop.
   void pass();
-  // Verifies everything and repairs the findings, including orphans: rows left by a put that died before its commit.
+  // Verifies everything and repairs the findings, including rows that no cleanup record leads to: those of a put that
+  // died before its commit.
   void sweep();
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough.
   // Runs until `until` or a little longer. Returns false if there may be more, and the next call continues from there.
@@ -39,18 +43,17 @@ class Cleaner {
   [[nodiscard]] CleanReport report();
   void count_failure(const Error& error);
   // See CleanPass.
-  [[nodiscard]] std::vector<std::chrono::seconds> lags();
+  [[nodiscard]] std::vector<std::chrono::seconds> lags() { return records_.lags(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] job::JobRow read_watermark(std::uint32_t shard, const std::string& job);
-  void write_watermark(std::uint32_t shard, const std::string& job, base::Stamp watermark,
-                       const std::string& holder = job::this_process());
-  void mark_checked(std::uint32_t shard, Clock::time_point until);
-  void find_lag(std::uint32_t shard, base::Stamp watermark);
-  [[nodiscard]] bool has_changed(std::uint32_t shard, base::Stamp since);
-  void clean_changed(std::uint32_t shard);
+  // The rows of the jobs "clean" and "purge" on a shard.
+  [[nodiscard]] std::optional<job::JobRow> read_row(std::uint32_t shard, const std::string& job);
+  void write_row(std::uint32_t shard, const std::string& job, const std::optional<base::Stamp>& barrier,
+                 const std::string& holder);
+  void name_holder();
+  void handle_records(std::uint32_t shard);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
@@ -70,12 +73,12 @@ class Cleaner {
   shard::Shards& shards_;
   const CleanOptions& options_;
   job::Job job_;
-  const std::uint64_t token_;                    // of the lock
-  std::vector<char> named_;                      // by shard: this process is the holder in the row of the watermark
+  const std::uint64_t token_;  // of the lock
+  bool named_ = false;         // as the holder, on all shards
+  RecordList records_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
-  std::vector<Clock::time_point> checked_until_;  // by shard: every change before this time was checked
 };
 
 }  // namespace looseleaf::clean

@@ -68,8 +68,8 @@ void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>&
   }
 }
 
-// Removes cleaners that are not running. Their rows in looseleaf_progress stay only to remember how far they came; an
-// idle cleaner has no unfinished work.
+// Removes cleaners that are not running, which have no unfinished work. Their rows in looseleaf_progress stay only to
+// remember how far the purge came.
 void remove_idle_cleaners(ShardStatus& status) {
   std::erase_if(status.jobs,
                 [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });

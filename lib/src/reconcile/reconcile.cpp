@@ -256,31 +256,6 @@ class Reconciliation {
   bool repaired_some_ = false;
 };
 
-// Finds the suspects in one batch; see suspects().
-std::set<Uuid> suspects_in_batch(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
-                                 std::span<const Uuid> ids, const base::Deadline& deadline) {
-  const shard::ServerLeases leases = shard::connect_all(shards, deadline);
-  const shard::Lease entity_lease = shards.connect(entity_shard, deadline);
-  // Reads the entities before the rows: if an entity changes in between, its new stamp makes the caller check it later.
-  const auto entities = shard::on_shard(shards, entity_shard,
-                                        [&] { return shard::read_entities(*entity_lease, ids, shard::Lock::none); });
-  const Expectation expected = expect(shards, catalog, entity_shard, entities);
-  const std::vector<shard::PlacedRow> actual = shard::read_rows(shards, leases, catalog, ids);
-  std::vector<shard::PlacedRow> different;
-  std::set_symmetric_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
-                                std::back_inserter(different));
-  std::set<Uuid> found;
-  for (const shard::PlacedRow& row : different) {
-    found.insert(row.entry.entity_id);
-  }
-  for (const Uuid& id : ids) {
-    if (!expected.known.contains(id)) {  // the entity is unreadable or absent
-      found.insert(id);
-    }
-  }
-  return found;
-}
-
 std::vector<Uuid> absent_entities(std::uint32_t entity_shard, const sql::Database& entity_database,
                                   std::span<const Uuid> ids) {
   const Step step(steps::sweep_look, entity_shard);
@@ -355,25 +330,6 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
   });
   return report;
-}
-
-std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard, const shard::Catalog& catalog,
-                           std::span<const Uuid> ids, const base::Deadline& deadline) {
-  std::vector<Uuid> found;
-  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    try {
-      const std::set<Uuid> some = sql::with_retries(
-          deadline, [&] { return suspects_in_batch(shards, entity_shard, catalog, batch, deadline); });
-      found.insert(found.end(), some.begin(), some.end());
-    } catch (const sql::ServerError& error) {
-      if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
-        throw;
-      }
-      // An index was dropped meanwhile. reconcile() will notice when it locks the fence.
-      found.insert(found.end(), batch.begin(), batch.end());
-    }
-  });
-  return found;
 }
 
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,

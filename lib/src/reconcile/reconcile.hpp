@@ -51,12 +51,6 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline);
 
-// Returns the ids that may need a reconcile. Uses plain reads without locks. An id that is not returned was consistent
-// when it was read, or its entity has changed since.
-[[nodiscard]] std::vector<Uuid> suspects(shard::Shards& shards, std::uint32_t entity_shard,
-                                         const shard::Catalog& catalog, std::span<const Uuid> ids,
-                                         const base::Deadline& deadline);
-
 constexpr std::size_t reconcile_slice = 50;  // ids
 
 // Runs reconcile() and sweep_orphans() for long jobs: a few ids at a time, each slice after a checkpoint of the job and

@@ -2,6 +2,7 @@
 #include "reconcile/superseded.hpp"
 
 #include "reconcile/index_transactions.hpp"
+#include "shard/cleanup_records.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/steps.hpp"
@@ -28,8 +29,9 @@ shard::ServerLeases connect_to_rows(shard::Shards& shards, const std::map<std::u
   return leases;
 }
 
-// Locks the entities of one shard and adds the rows of those that still have the caller's stamp.
-void add_rows(const sql::Database& database, std::uint32_t shard, const std::vector<Superseded>& entities,
+// Locks the entities of one shard and adds the rows of those that still have the caller's stamp. Returns true if all
+// of them have it.
+bool add_rows(const sql::Database& database, std::uint32_t shard, const std::vector<Superseded>& entities,
               std::set<Uuid>& ids, shard::RowsByShard& deletes) {
   const Step step(steps::reconcile_lock_entities, shard);
   std::vector<Uuid> wanted;
@@ -40,6 +42,7 @@ void add_rows(const sql::Database& database, std::uint32_t shard, const std::vec
   for (const shard::EntityRow& row : shard::lock_stamps_shared(database, wanted)) {
     stamps.emplace(row.id, row.updated);
   }
+  bool all = true;
   for (const Superseded& entity : entities) {
     const auto stamp = stamps.find(entity.id);
     if (step.left_out() || (stamp != stamps.end() && stamp->second == entity.stamp)) {
@@ -47,6 +50,21 @@ void add_rows(const sql::Database& database, std::uint32_t shard, const std::vec
       for (const shard::PlacedRow& row : entity.rows) {
         shard::add_row(deletes, row);
       }
+    } else {
+      all = false;
+    }
+  }
+  return all;
+}
+
+// Deletes the records in the entity transaction, which is committed after those that delete the index rows. If the
+// process or a server dies between these commits, the rows are gone and the records stay, and clean looks again. In the
+// other order, the records could be gone and the rows stay for good.
+void delete_records(shard::Lease& lease, const std::map<std::uint32_t, SupersededOnShard>& by_shard,
+                    const std::vector<std::uint32_t>& complete) {
+  for (const std::uint32_t shard : complete) {
+    if (const auto& record = by_shard.at(shard).record) {
+      shard::delete_cleanup_records(lease.on(shard), shard, std::span(&*record, 1));
     }
   }
 }
@@ -75,17 +93,21 @@ std::set<Uuid> delete_superseded(shard::Shards& shards, const shard::Catalog& ca
         return !fences.contains(shard) || (fences.at(shard).epoch != by_shard.at(shard).epoch && !step.left_out());
       });
     }
+    std::vector<std::uint32_t> complete;  // shards of which all rows will be deleted
     for (const std::uint32_t shard : locked) {
-      add_rows(lease.on(shard), shard, by_shard.at(shard).entities, ids, deletes);
+      if (add_rows(lease.on(shard), shard, by_shard.at(shard).entities, ids, deletes)) {
+        complete.push_back(shard);
+      }
     }
     if (!deletes.empty()) {
       IndexTransactions transactions(shards, leases, catalog);
       static_cast<void>(transactions.apply(deletes, {}));  // without inserts no row can block
+      delete_records(lease, by_shard, complete);
       validate(*lease, first);
       transactions.commit();
     }
     const Step step(steps::reconcile_end, first);
-    transaction.roll_back();
+    transaction.commit();
     return ids;
   });
 }

@@ -1,9 +1,10 @@
-// Deletes the index rows that a put has just made superfluous.
+// Deletes the index rows that a put has just made superfluous, and the cleanup records that name their entities.
 #pragma once
 
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -22,15 +23,17 @@ struct Superseded {
   std::vector<shard::PlacedRow> rows;  // not empty
 };
 
-// The entities of one shard, sorted by id, and the epoch of the catalog by which the rows were computed.
+// The entities of one shard, sorted by id.
 struct SupersededOnShard {
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;              // of the catalog by which the rows were computed
+  std::optional<std::uint64_t> record;  // the token of a cleanup record that names these entities only
   std::vector<Superseded> entities;
 };
 
 // Deletes the rows of those entities that still have the caller's stamp, under locks as reconcile() does. The caller's
 // COMMIT has succeeded. All shards are on one server, and `catalog` holds for all of them. Makes one attempt, and
-// throws ServerError. Returns the ids whose rows are deleted; reconcile the others.
+// throws ServerError. Returns the ids whose rows are deleted; reconcile the others. If it has deleted all rows of a
+// shard's entities, it also deletes their record.
 [[nodiscard]] std::set<Uuid> delete_superseded(shard::Shards& shards, const shard::Catalog& catalog,
                                                const std::map<std::uint32_t, SupersededOnShard>& by_shard,
                                                const base::Deadline& deadline);

@@ -81,6 +81,11 @@ std::vector<std::string> tool_tables() {
       "  estimate BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
       "  PRIMARY KEY (job, table_name)\n"
       ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_cleanup (\n"
+      "  token BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n"
+      "  since DATETIME(6) NOT NULL,\n"
+      "  ids MEDIUMBLOB NOT NULL\n"
+      ") ENGINE=InnoDB",
   };
 }
 

@@ -16,6 +16,7 @@ inline constexpr std::string_view
     put_write_entities = "put.write_entities",
     put_insert_index_rows = "put.insert_index_rows",  // for each index on each index shard
     put_make_durable = "put.make_durable",  // on each index shard
+    put_write_cleanup = "put.write_cleanup",
     put_commit = "put.commit",
     put_resolve = "put.resolve",
     put_reconcile = "put.reconcile",
@@ -56,7 +57,7 @@ inline constexpr std::string_view
     drop_table = "drop.table",
     drop_catalog = "drop.catalog",
     drop_finish = "drop.finish",
-    clean_watermark = "clean.watermark",
+    cleanup_delete = "cleanup.delete",  // in put.reconcile, in clean, and before reconcile.validate of a put
     purge_fence = "purge.fence",
     purge_lock_entities = "purge.lock_entities",
     purge_read_index_rows = "purge.read_index_rows",

@@ -22,6 +22,12 @@ std::vector<Uuid> ids_of(const Items& items) {
   return ids;
 }
 
+void mark_for_reconcile(const Items& items) {
+  for (Item* item : items) {
+    item->reconcile = true;
+  }
+}
+
 void decide(Item& item, WriteStatus status, std::optional<Error> error) {
   item.decided = true;
   item.write->result->status = status;

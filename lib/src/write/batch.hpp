@@ -41,6 +41,10 @@ struct Item {
   std::set<std::uint32_t> new_on;  // shards of the expected rows that the old body does not call for
   std::uint64_t added_id = 0;      // of the entity's row; 0: a new row
   base::Stamp stamp;               // the stamp to be written
+  std::uint64_t record = 0;        // the token of the cleanup record that names it; 0: none
+
+  // Returns true if the index tables may have superfluous rows of this entity once it is stored.
+  [[nodiscard]] bool needs_cleanup() const { return reconcile || !superseded.empty(); }
 };
 
 using Items = std::vector<Item*>;
@@ -49,6 +53,8 @@ using ItemsByShard = std::map<std::uint32_t, Items>;  // by entity shard
 [[nodiscard]] ItemsByShard by_shard(const Items& items);
 [[nodiscard]] std::vector<Uuid> ids_of(const Items& items);
 
+// Notes that index rows of these items may be inserted although the items are not stored.
+void mark_for_reconcile(const Items& items);
 // Makes the outcome of an item final.
 void decide(Item& item, WriteStatus status, std::optional<Error> error = {});
 // Lets all items fail that are not decided yet.

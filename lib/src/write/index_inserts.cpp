@@ -101,7 +101,8 @@ class ServerInserts {
 }  // namespace
 
 InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerLeases& leases,
-                               const shard::Catalog& catalog, const Items& items) {
+                               const shard::Catalog& catalog, const Items& items,
+                               const std::function<void()>& meanwhile) {
   shard::RowsByShard rows;
   std::set<std::uint32_t> needed;
   // The rows that the old bodies call for are already durable, because they were on disk before those bodies were
@@ -119,7 +120,10 @@ InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerL
   for (auto& group : leases.by_server(needed)) {
     inserts.emplace_back(shards, leases, catalog, std::move(group), rows, new_on);
   }
-  std::vector<std::function<void()>> tasks;
+  std::vector<std::function<void()>> tasks;  // the first one runs on this thread
+  if (meanwhile) {
+    tasks.push_back(meanwhile);
+  }
   for (ServerInserts& on_server : inserts) {
     tasks.emplace_back([&on_server] { on_server.run(); });
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <looseleaf/uuid.hpp>
 #include <set>
 #include <vector>
@@ -25,8 +26,10 @@ struct InsertedRows {
 };
 
 // Inserts the rows of all items, on each server in one transaction, on all servers at once. `leases` must serve all
-// their shards. If there are failures, some rows may be inserted nevertheless.
+// their shards. At the same time it calls `meanwhile`, if that is not empty, on the calling thread, and throws what
+// that throws. If there are failures, or it throws, some rows may be inserted nevertheless.
 [[nodiscard]] InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerLeases& leases,
-                                             const shard::Catalog& catalog, const Items& items);
+                                             const shard::Catalog& catalog, const Items& items,
+                                             const std::function<void()>& meanwhile);
 
 }  // namespace looseleaf::write

@@ -2,8 +2,6 @@
 // describes the steps.
 #include "write/put.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -12,13 +10,15 @@
 #include <span>
 #include <utility>
 
-#include "shard/entity_rows.hpp"
+#include "base/random.hpp"
+#include "shard/cleanup_records.hpp"
 #include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "write/entity_writes.hpp"
 #include "write/index_inserts.hpp"
 #include "write/old_bodies.hpp"
 #include "write/resolve.hpp"
@@ -29,8 +29,6 @@ namespace {
 
 using shard::Step;
 namespace steps = shard::steps;
-
-constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
 
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
@@ -170,9 +168,7 @@ class BatchWriter {
         resolve(shards_, *batch.catalog, done.written, deadline_);
         break;
       case Ending::blocked:
-        for (Item* item : done.written) {
-          item->reconcile = true;  // its rows may be inserted although the write may still be rejected
-        }
+        mark_for_reconcile(done.written);  // their rows may be inserted although they may still be rejected
         clear_the_way(shards_, done.blocked, deadline_);
         one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
         break;
@@ -329,27 +325,6 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  static Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
-    Items fitting;
-    for (Item* item : items) {
-      const std::size_t size = item->write->body ? item->write->body->size() : 0;
-      if (size > max_stored_body) {
-        decide(*item, WriteStatus::rejected,
-               Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}},
-                     fmt::format("shorten it to at most {} bytes when compressed", max_stored_body)));
-      } else if (shard::statement_size(size) > max_packet) {
-        decide(*item, WriteStatus::rejected,
-               Error(ErrorCode::bad_entity, "body exceeds the server's max_allowed_packet",
-                     {{"needed", fmt::format("{} bytes", shard::statement_size(size))},
-                      {"max_allowed_packet", fmt::format("{} bytes", max_packet)}},
-                     "raise max_allowed_packet on every server of the cluster"));
-      } else {
-        fitting.push_back(item);
-      }
-    }
-    return fitting;
-  }
-
   // Runs the steps from put.fence to put.commit.
   Transacted transact(shard::Lease& lease, const Batch& batch, const shard::ServerLeases& index_leases) {
     Transacted done;
@@ -370,7 +345,8 @@ class BatchWriter {
           std::all_of(of_shard.begin(), of_shard.end(), [](const Item* item) { return item->write->body; });
       try {
         const Items written = shard::on_shard(shards_, shard, [&, shard = shard, &of_shard = of_shard] {
-          return write_entities(lease.on(shard), *batch.catalog, fences.at(shard), of_shard, assume_new_ids);
+          return write_entities(shards_, lease.on(shard), *batch.catalog, fences.at(shard), of_shard, assume_new_ids,
+                                last_ids_were_new_[shard]);
         });
         done.written.insert(done.written.end(), written.begin(), written.end());
       } catch (const sql::ServerError& error) {
@@ -387,7 +363,7 @@ class BatchWriter {
     if (done.written.empty()) {
       return done;
     }
-    const InsertedRows inserted = insert_index_rows(shards_, index_leases, *batch.catalog, done.written);
+    const InsertedRows inserted = insert_rows_and_records(lease, batch, index_leases, done.written);
     if (!inserted.failures.empty()) {
       put_off(done.written, inserted.failures);
       return done;
@@ -414,6 +390,40 @@ class BatchWriter {
     return done;
   }
 
+  // put.insert_index_rows, and put.write_cleanup at the same time, so that the records cost no time of their own.
+  InsertedRows insert_rows_and_records(shard::Lease& lease, const Batch& batch, const shard::ServerLeases& index_leases,
+                                       const Items& written) const {
+    std::function<void()> write_records;
+    if (std::any_of(written.begin(), written.end(), [](const Item* item) { return item->needs_cleanup(); })) {
+      write_records = [&] { write_cleanup_records(lease, written); };
+    }
+    try {
+      return insert_index_rows(shards_, index_leases, *batch.catalog, written, write_records);
+    } catch (...) {
+      mark_for_reconcile(written);  // index rows may be inserted
+      throw;
+    }
+  }
+
+  // Writes one record on each shard for all its items that will need a cleanup once they are committed.
+  void write_cleanup_records(shard::Lease& lease, const Items& written) const {
+    for (const auto& [shard, of_shard] : by_shard(written)) {
+      Items named;
+      std::copy_if(of_shard.begin(), of_shard.end(), std::back_inserter(named),
+                   [](const Item* item) { return item->needs_cleanup(); });
+      if (named.empty()) {
+        continue;
+      }
+      const std::uint64_t token = base::random_u64();
+      for (Item* item : named) {
+        item->record = token;
+      }
+      shard::on_shard(shards_, shard, [&, shard = shard] {
+        shard::insert_cleanup_record(lease.on(shard), shard, token, ids_of(named));
+      });
+    }
+  }
+
   static std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
@@ -421,57 +431,6 @@ class BatchWriter {
     }
     const Step step(steps::put_fence, shards.front());
     return shard::lock_fences_shared(lease, shards);
-  }
-
-  // put.lock_entities and put.write_entities on one shard: locks the existing rows, decides items that need no write,
-  // and writes the others. With `assume_new_ids`, it treats all ids as new, which an INSERT verifies as reliably as a
-  // lookup.
-  Items write_entities(const sql::Database& database, const shard::Catalog& catalog, const shard::Fence& fence,
-                       const Items& items, bool assume_new_ids) {
-    const std::uint32_t shard = items.front()->shard;
-    for (Item* item : items) {  // nothing is known of an old body yet
-      item->superseded.clear();
-      item->new_on.clear();
-      for (const shard::PlacedRow& row : item->rows) {
-        item->new_on.insert(row.shard);
-      }
-    }
-    std::map<Uuid, shard::EntityRow> found;
-    if (!assume_new_ids) {
-      const Step step(steps::put_lock_entities, shard);
-      for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
-        found.emplace(row.id, std::move(row));
-      }
-      last_ids_were_new_[shard] = found.empty();
-    }
-    if (!catalog.indexes.empty()) {
-      check_against_old(shards_, database, catalog, items, found);
-    }
-    Items written;
-    std::vector<shard::EntityRow> inserts, updates;
-    for (Item* item : items) {
-      const auto before = found.find(item->write->id);
-      if (!item->write->body && (before == found.end() || !before->second.body_size)) {
-        decide(*item, WriteStatus::not_found);
-      }
-      if (item->decided) {
-        continue;
-      }
-      item->added_id = 0;
-      item->stamp = fence.earliest();
-      if (before != found.end()) {
-        item->added_id = before->second.added_id;
-        item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});
-      }
-      (item->added_id != 0 ? updates : inserts)
-          .push_back(
-              {.id = item->write->id, .added_id = item->added_id, .updated = item->stamp, .body = item->write->body});
-      written.push_back(item);
-    }
-    const Step step(steps::put_write_entities, shard);
-    shard::update_entities(database, updates);
-    shard::insert_entities(database, inserts);
-    return written;
   }
 
   // Defers the items that need an index shard on which rows could not be inserted. All of them start over.
@@ -488,9 +447,7 @@ class BatchWriter {
         }
       }
     }
-    for (Item* item : items) {
-      item->reconcile = true;  // some rows may have been inserted
-    }
+    mark_for_reconcile(items);  // some rows may have been inserted
   }
 
   shard::Shards& shards_;

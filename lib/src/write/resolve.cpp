@@ -94,9 +94,7 @@ std::optional<Error> resolve_on(shard::Shards& shards, std::uint32_t shard, cons
 }  // namespace
 
 void resolve(shard::Shards& shards, const shard::Catalog& catalog, const Items& items, const base::Deadline& deadline) {
-  for (Item* item : items) {
-    item->reconcile = true;
-  }
+  mark_for_reconcile(items);
   std::optional<Error> failure;  // of the shards' server, when no time is left to ask it again
   for (const auto& [shard, of_shard] : by_shard(items)) {
     if (failure) {

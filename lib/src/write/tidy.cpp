@@ -5,9 +5,12 @@
 #include <chrono>
 #include <iterator>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "reconcile/reconcile.hpp"
 #include "reconcile/superseded.hpp"
+#include "shard/cleanup_records.hpp"
 #include "shard/steps.hpp"
 
 namespace looseleaf::write {
@@ -58,25 +61,60 @@ void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& b
   }
 }
 
+// Returns the items of one shard whose superfluous rows are all known. Their record is included if it names no others.
+reconcile::SupersededOnShard superseded_of(const Items& of_shard) {
+  reconcile::SupersededOnShard result;
+  bool all = true;
+  for (const Item* item : of_shard) {
+    if (item->reconcile) {
+      all = false;
+    } else if (item->needs_cleanup()) {
+      result.entities.push_back({item->write->id, item->stamp, item->superseded});
+      result.record = item->record;
+    }
+  }
+  if (!all) {
+    result.record.reset();
+  }
+  return result;
+}
+
+// Deletes the records of items that were reconciled. Items of the same records that are not among these need nothing
+// any more: delete_old_rows() has deleted their rows.
+void delete_records(shard::Shards& shards, std::uint32_t shard, const Items& reconciled,
+                    const base::Deadline& deadline) {
+  std::set<std::uint64_t> records;
+  for (const Item* item : reconciled) {
+    if (item->record != 0) {  // the record of an attempt that was rolled back is absent, which is no error
+      records.insert(item->record);
+    }
+  }
+  if (!records.empty()) {
+    const std::vector<std::uint64_t> tokens(records.begin(), records.end());
+    shard::with_shard(shards, shard, deadline,
+                      [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, tokens); });
+  }
+}
+
 }  // namespace
 
 void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
                      const std::map<std::uint32_t, std::uint64_t>& epochs, const Items& items,
                      const base::Deadline& deadline) {
-  std::map<std::uint32_t, reconcile::SupersededOnShard> by_shard;
-  for (const Item* item : items) {
-    if (!item->reconcile && !item->superseded.empty()) {
-      auto& [epoch, entities] = by_shard[item->shard];
-      epoch = epochs.at(item->shard);
-      entities.push_back({item->write->id, item->stamp, item->superseded});
+  std::map<std::uint32_t, reconcile::SupersededOnShard> work;
+  for (const auto& [shard, of_shard] : by_shard(items)) {
+    reconcile::SupersededOnShard on_shard = superseded_of(of_shard);
+    if (!on_shard.entities.empty()) {
+      on_shard.epoch = epochs.at(shard);
+      work.emplace(shard, std::move(on_shard));
     }
   }
-  if (by_shard.empty()) {
+  if (work.empty()) {
     return;
   }
   std::set<Uuid> done;
   try {
-    done = reconcile::delete_superseded(shards, catalog, by_shard, base::Deadline(time_to_tidy(deadline)));
+    done = reconcile::delete_superseded(shards, catalog, work, base::Deadline(time_to_tidy(deadline)));
   } catch (const std::exception&) {
     done.clear();  // reconcile_touched() tries again, and reports what fails
   }
@@ -94,6 +132,7 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
     const Step step(steps::put_reconcile, shard);
     try {
       static_cast<void>(make_right(shards, shard, of_shard, tidying));
+      delete_records(shards, shard, of_shard, tidying);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);
       shards.warnings().give({"index rows of some entities could not be repaired yet",

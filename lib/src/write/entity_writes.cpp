@@ -1,0 +1,101 @@
+// Writes the entity rows of a batch.
+#include "write/entity_writes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "shard/entity_rows.hpp"
+#include "shard/steps.hpp"
+#include "write/old_bodies.hpp"
+
+namespace looseleaf::write {
+namespace {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
+
+// Forgets what an earlier attempt has learned of the old bodies.
+void forget_old_bodies(const Items& items) {
+  for (Item* item : items) {
+    item->superseded.clear();
+    item->record = 0;
+    item->new_on.clear();
+    for (const shard::PlacedRow& row : item->rows) {
+      item->new_on.insert(row.shard);
+    }
+  }
+}
+
+}  // namespace
+
+Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
+  Items fitting;
+  for (Item* item : items) {
+    const std::size_t size = item->write->body ? item->write->body->size() : 0;
+    if (size > max_stored_body) {
+      decide(*item, WriteStatus::rejected,
+             Error(ErrorCode::bad_entity, "body too large", {{"compressed", fmt::format("{} bytes", size)}},
+                   fmt::format("shorten it to at most {} bytes when compressed", max_stored_body)));
+    } else if (shard::statement_size(size) > max_packet) {
+      decide(*item, WriteStatus::rejected,
+             Error(ErrorCode::bad_entity, "body exceeds the server's max_allowed_packet",
+                   {{"needed", fmt::format("{} bytes", shard::statement_size(size))},
+                    {"max_allowed_packet", fmt::format("{} bytes", max_packet)}},
+                   "raise max_allowed_packet on every server of the cluster"));
+    } else {
+      fitting.push_back(item);
+    }
+  }
+  return fitting;
+}
+
+Items write_entities(const shard::Shards& shards, const sql::Database& database, const shard::Catalog& catalog,
+                     const shard::Fence& fence, const Items& items, bool assume_new_ids,
+                     std::atomic<bool>& ids_were_new) {
+  const std::uint32_t shard = items.front()->shard;
+  forget_old_bodies(items);
+  std::map<Uuid, shard::EntityRow> found;
+  if (!assume_new_ids) {
+    const Step step(steps::put_lock_entities, shard);
+    for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
+      found.emplace(row.id, std::move(row));
+    }
+    ids_were_new = found.empty();
+  }
+  if (!catalog.indexes.empty()) {
+    check_against_old(shards, database, catalog, items, found);
+  }
+  Items written;
+  std::vector<shard::EntityRow> inserts, updates;
+  for (Item* item : items) {
+    const auto before = found.find(item->write->id);
+    if (!item->write->body && (before == found.end() || !before->second.body_size)) {
+      decide(*item, WriteStatus::not_found);
+    }
+    if (item->decided) {
+      continue;
+    }
+    item->added_id = 0;
+    item->stamp = fence.earliest();
+    if (before != found.end()) {
+      item->added_id = before->second.added_id;
+      item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});
+    }
+    (item->added_id != 0 ? updates : inserts)
+        .push_back(
+            {.id = item->write->id, .added_id = item->added_id, .updated = item->stamp, .body = item->write->body});
+    written.push_back(item);
+  }
+  const Step step(steps::put_write_entities, shard);
+  shard::update_entities(database, updates);
+  shard::insert_entities(database, inserts);
+  return written;
+}
+
+}  // namespace looseleaf::write
