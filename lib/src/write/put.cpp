@@ -30,6 +30,7 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
+constexpr std::uint64_t small_body = 64 << 10;     // an old body that is read when its row is locked
 
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
@@ -347,22 +348,24 @@ class BatchWriter {
     Transacted done;
     ItemsByShard items = by_shard(batch.items);
     sql::Transaction transaction(*lease);
-    const auto fences = lock_fences(lease, items);
-    for (const auto& [shard, fence] : fences) {
+    Locked locked = lock_first(lease, *batch.catalog, items);
+    for (const auto& [shard, fence] : locked.fences) {
       if (fence.epoch != batch.epochs.at(shard)) {
         done.new_catalog.insert(shard);
       }
     }
     std::erase_if(items, [&](const auto& entry) {
-      return !fences.contains(entry.first) || done.new_catalog.contains(entry.first);
+      return !locked.fences.contains(entry.first) || done.new_catalog.contains(entry.first);
     });
     for (const auto& [shard, of_shard] : items) {
-      const bool assume_new_ids =
-          last_ids_were_new_[shard] &&
-          std::all_of(of_shard.begin(), of_shard.end(), [](const Item* item) { return item->write->body; });
+      const bool assume_new_ids = !locked.entities && ids_are_likely_new(of_shard);
       try {
         const Items written = shard::on_shard(shards_, shard, [&, shard = shard, &of_shard = of_shard] {
-          return write_entities(lease.on(shard), *batch.catalog, fences.at(shard), of_shard, assume_new_ids);
+          const sql::Database database = lease.on(shard);
+          const Rows found = assume_new_ids    ? Rows()
+                             : locked.entities ? *std::move(locked.entities)
+                                               : lock_entities(database, of_shard);
+          return write_entities(database, *batch.catalog, locked.fences.at(shard), of_shard, found);
         });
         done.written.insert(done.written.end(), written.begin(), written.end());
       } catch (const sql::ServerError& error) {
@@ -406,20 +409,56 @@ class BatchWriter {
     return done;
   }
 
-  static std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
+  using Rows = std::map<Uuid, shard::EntityRow>;
+  struct Locked {
+    std::map<std::uint32_t, shard::Fence> fences;
+    std::optional<Rows> entities;  // absent if they are not locked yet
+  };
+
+  // put.fence; and put.lock_entities in the same statement if there is one item.
+  Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
       shards.push_back(shard);
     }
-    const Step step(steps::put_fence, shards.front());
-    return shard::lock_fences_shared(lease, shards);
+    const std::uint32_t first = shards.front();
+    const Step step(steps::put_fence, first);
+    const Items& of_first = items.begin()->second;
+    if (shards.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first)) {
+      return {shard::lock_fences_shared(lease, shards), std::nullopt};
+    }
+    const Step lock_step(steps::put_lock_entities, first);
+    auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
+                                                     catalog.indexes.empty() ? 0 : small_body);
+    last_ids_were_new_[first] = !row;
+    Rows rows;
+    if (row) {
+      rows.emplace(row->id, *std::move(row));
+    }
+    return {{{first, fence}}, std::move(rows)};
   }
 
-  // put.lock_entities and put.write_entities on one shard: locks the existing rows, decides items that need no write,
-  // and writes the others. With `assume_new_ids`, it treats all ids as new, which an INSERT verifies as reliably as a
-  // lookup.
+  Rows lock_entities(const sql::Database& database, const Items& items) {
+    const std::uint32_t shard = items.front()->shard;
+    const Step step(steps::put_lock_entities, shard);
+    Rows rows;
+    for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
+      rows.emplace(row.id, std::move(row));
+    }
+    last_ids_were_new_[shard] = rows.empty();
+    return rows;
+  }
+
+  // If the ids of one shard are likely new, they are treated as new, which an INSERT verifies as reliably as a lookup.
+  [[nodiscard]] bool ids_are_likely_new(const Items& items) const {
+    return last_ids_were_new_[items.front()->shard] &&
+           std::all_of(items.begin(), items.end(), [](const Item* item) { return item->write->body; });
+  }
+
+  // put.write_entities on one shard: decides items that need no write, and writes the others. `found` has the rows that
+  // exist, locked.
   Items write_entities(const sql::Database& database, const shard::Catalog& catalog, const shard::Fence& fence,
-                       const Items& items, bool assume_new_ids) {
+                       const Items& items, const Rows& found) {
     const std::uint32_t shard = items.front()->shard;
     for (Item* item : items) {  // nothing is known of an old body yet
       item->superseded.clear();
@@ -427,14 +466,6 @@ class BatchWriter {
       for (const shard::PlacedRow& row : item->rows) {
         item->new_on.insert(row.shard);
       }
-    }
-    std::map<Uuid, shard::EntityRow> found;
-    if (!assume_new_ids) {
-      const Step step(steps::put_lock_entities, shard);
-      for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
-        found.emplace(row.id, std::move(row));
-      }
-      last_ids_were_new_[shard] = found.empty();
     }
     if (!catalog.indexes.empty()) {
       check_against_old(shards_, database, catalog, items, found);
