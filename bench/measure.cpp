@@ -237,13 +237,16 @@ double Servers::server_cpu() const {
   return sum;
 }
 
-Databases::Databases(const Servers& servers, std::uint32_t shards, const std::vector<std::string>* indexes)
+Databases::Databases(const Servers& servers, std::uint32_t shards, const std::vector<std::string>* indexes,
+                     const std::vector<std::string>& sockets)
     : servers_(servers), shards_(shards) {
   static int made = 0;
   prefix_ = fmt::format("bench{}", ++made);
   nlohmann::json cluster = {{"user", "root"}, {"defaults_file", servers.cluster().defaults_file()}};
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    cluster["shards"].push_back({{"socket", servers.cluster().socket(server_of(shard))}, {"database", name(shard)}});
+    const std::string socket =
+        sockets.empty() ? servers.cluster().socket(server_of(shard)) : sockets.at(server_of(shard));
+    cluster["shards"].push_back({{"socket", socket}, {"database", name(shard)}});
   }
   file_ = servers.cluster().directory().write(prefix_ + ".json", cluster.dump());
   if (indexes == nullptr) {
@@ -338,6 +341,26 @@ void record(const Label& label, std::vector<double> latencies, const std::option
     line["server_cpu"] = usage->server_cpu;
   }
   std::cout << line.dump() << std::endl;
+}
+
+void take_turns(const Servers& servers, const Label& label, std::size_t times, const Contenders& contenders) {
+  note(fmt::format("{}, {}: run {}", label.work, label.variant, label.run));
+  std::vector<std::vector<double>> latencies(contenders.size());
+  std::vector<Usage> sums(contenders.size());
+  const std::size_t count = contenders.size();
+  for (std::size_t i = 0; i < times; ++i) {
+    const bool backwards = i / count % 2 == 1;  // else with three of them the first is before the second twice in three
+    for (std::size_t turn = 0; turn < count; ++turn) {
+      const std::size_t who = (i + (backwards ? count - turn : turn)) % count;
+      const Usage usage = servers.timed([&] { contenders[who].second(i); });
+      latencies[who].push_back(usage.seconds);
+      sums[who].client_cpu += usage.client_cpu;
+      sums[who].server_cpu += usage.server_cpu;
+    }
+  }
+  for (std::size_t who = 0; who < contenders.size(); ++who) {
+    record({label.work, label.variant, contenders[who].first, label.run}, latencies[who], sums[who]);
+  }
 }
 
 void note(const std::string& text) {

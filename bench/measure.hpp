@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <looseleaf/datastore.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/generator.hpp"
@@ -95,8 +97,10 @@ class Servers {
 // A cluster on databases of its own, which are dropped at the end.
 class Databases {
  public:
-  // With `indexes` files of definitions, after init; without init if `indexes` is null.
-  Databases(const Servers& servers, std::uint32_t shards, const std::vector<std::string>* indexes);
+  // With `indexes` files of definitions, after init; without init if `indexes` is null. `sockets`, unless it is empty,
+  // has for each server the socket by which the cluster file reaches it.
+  Databases(const Servers& servers, std::uint32_t shards, const std::vector<std::string>* indexes,
+            const std::vector<std::string>& sockets = {});
   Databases(const Databases&) = delete;
   Databases& operator=(const Databases&) = delete;
   ~Databases();
@@ -127,6 +131,11 @@ struct Label {
 void record(const Label& label, std::uint64_t count, const Usage& usage);
 // Latencies in seconds. `usage`: what all of them took together, if that was measured.
 void record(const Label& label, std::vector<double> latencies, const std::optional<Usage>& usage = {});
+// An operation by each of those that are compared; they take turns at it, and at coming before each of the others: who
+// comes first finds what he asks for in no cache of the processor yet, perhaps not even in the server's pool.
+using Contenders = std::vector<std::pair<std::string, std::function<void(std::size_t)>>>;
+// Does it `times` times by each, with the number of the time, and records what each took under the label.
+void take_turns(const Servers& servers, const Label& label, std::size_t times, const Contenders& contenders);
 // Says on standard error what is being done.
 void note(const std::string& text);
 

@@ -18,30 +18,6 @@ namespace {
 
 constexpr std::uint64_t most_puts = 500, most_reads = 1000;  // a run; fewer of a small store
 
-// An operation by each of those that are compared; they take turns at it, and at coming before each of the others: who
-// comes first finds what he asks for in no cache of the processor yet, perhaps not even in the server's pool.
-using Contenders = std::vector<std::pair<std::string, std::function<void(std::size_t)>>>;
-
-void take_turns(const Servers& servers, const Label& label, std::size_t times, const Contenders& contenders) {
-  note(fmt::format("{}, {}: run {}", label.work, label.variant, label.run));
-  std::vector<std::vector<double>> latencies(contenders.size());
-  std::vector<Usage> sums(contenders.size());
-  const std::size_t count = contenders.size();
-  for (std::size_t i = 0; i < times; ++i) {
-    const bool backwards = i / count % 2 == 1;  // else with three of them the first is before the second twice in three
-    for (std::size_t turn = 0; turn < count; ++turn) {
-      const std::size_t who = (i + (backwards ? count - turn : turn)) % count;
-      const Usage usage = servers.timed([&] { contenders[who].second(i); });
-      latencies[who].push_back(usage.seconds);
-      sums[who].client_cpu += usage.client_cpu;
-      sums[who].server_cpu += usage.server_cpu;
-    }
-  }
-  for (std::size_t who = 0; who < contenders.size(); ++who) {
-    record({label.work, label.variant, contenders[who].first, label.run}, latencies[who], sums[who]);
-  }
-}
-
 // What the file of entities has: samples to ask for.
 struct Sample {
   std::string id, user, feed, link;

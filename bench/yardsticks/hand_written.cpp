@@ -44,6 +44,38 @@ void HandWritten::put(const std::string& json) {
   home.execute("COMMIT");
 }
 
+void HandWritten::update(const std::string& json) {
+  const nlohmann::json entity = nlohmann::json::parse(json);
+  const EntityRows rows(entity, sessions_.size());
+  Session& home = sessions_[rows.shard()];
+  home.execute("START TRANSACTION");
+  const auto found = home.query("SELECT body FROM entities WHERE id = x'" + rows.id() + "' FOR UPDATE");
+  if (!found->next()) {
+    throw std::runtime_error("an entity is not there");
+  }
+  const std::string body = found->getString(1);
+  const nlohmann::json old = nlohmann::json::parse(codec_.decode(body));
+  for (const IndexDefinition& index : indexes_) {
+    rows.each(index, [&](std::size_t shard, const std::string& row) {
+      sessions_[shard].execute("INSERT INTO " + index.table + " VALUES " + row);
+    });
+  }
+  std::string sql = "UPDATE entities SET updated = NOW(6), body = ";
+  append_bytes(sql, codec_.encode(json));
+  home.execute(sql + " WHERE id = x'" + rows.id() + "'");
+  home.execute("COMMIT");
+  const EntityRows old_rows(old, sessions_.size());
+  for (const IndexDefinition& index : indexes_) {
+    std::string columns;
+    for (const Property& property : index.properties) {
+      columns += property.name + ", ";
+    }
+    old_rows.each(index, [&](std::size_t shard, const std::string& row) {
+      sessions_[shard].execute("DELETE FROM " + index.table + " WHERE (" + columns + "entity_id) IN (" + row + ")");
+    });
+  }
+}
+
 void HandWritten::get(const std::string& id, const OnText& on_text) {
   ::sql::PreparedStatement& select = *selects_[shard_of_uuid(id, sessions_.size())];
   select.setString(1, id);

@@ -25,6 +25,9 @@ class HandWritten {
 
   // The index rows, each by an INSERT in autocommit, then the entity in a transaction.
   void put(const std::string& json);
+  // In a transaction: the old body, locked; the new index rows, each by an INSERT in autocommit; the entity. Then the old
+  // index rows.
+  void update(const std::string& json);
   // By a prepared SELECT; 32 hex digits.
   void get(const std::string& id, const OnText& on_text);
   // Ids by one statement on the index shard, which is that of `shard_value` (a uuid or a string), then bodies, one

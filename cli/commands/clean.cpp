@@ -178,10 +178,10 @@ Command clean_command() {
                   "commit. With `--follow` there is a sweep at once and then every day, beside the passes."},
       {.name = "--follow",
        .value = "",
-       .help = "continue until stopped, and do what a put left within seconds",
+       .help = "continue until stopped, and repair within seconds what puts left",
        .target = &options->clean.follow,
        .details =
-           "An idle store costs one small query a second for up to 64 shards of a server. A server that fails is "
+           "An idle store costs one small query a second for up to 32 shards of a server. A server that fails is "
            "reported once, and "
            "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
            "says when they work again."},

@@ -1,9 +1,12 @@
 // The write protocol on real servers: what a put does when catalogs change, rows are in its way, locks are held, or the
 // outcome of its commit is unknown.
+#include "write/put.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -13,6 +16,7 @@
 #include "shard/fence.hpp"
 #include "sql/transaction.hpp"
 #include "tests/support/store_fixture.hpp"
+#include "write/encode.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -443,22 +447,54 @@ TEST_CASE("a commit in doubt never undoes what another writer was told is stored
   CHECK(fixture.findings().empty());
 }
 
+// They are locked by one statement, a UNION ALL.
+TEST_CASE("one entity's put locks the fence before the entity") {
+  StoreFixture fixture;
+  REQUIRE(put_one(fixture.datastore, entity(even, R"("n":1)")) == WriteStatus::stored);
+  const std::string fence = "SELECT * FROM looseleaf_shard FOR UPDATE";
+  const std::string row = "SELECT * FROM entities WHERE id = x'" + even + "' FOR UPDATE";
+  const auto put_while_locked = [&](const std::string& held, const std::function<void()>& look) {
+    Datastore other = fixture.open();
+    LockHolder holder(fixture, 0, held);
+    WriteStatus status = WriteStatus::failed;
+    std::jthread put([&] { status = put_one(other, entity(even, R"("n":2)")); });
+    CHECK(fixture.cluster.await_lock_wait(0));
+    look();
+    holder.release();
+    put.join();
+    CHECK(status == WriteStatus::stored);
+  };
+  put_while_locked(row, [&] { CHECK_THROWS(fixture.cluster.sql(0, fence + " NOWAIT")); });
+  put_while_locked(fence, [&] { CHECK_NOTHROW(fixture.cluster.sql(0, row + " NOWAIT")); });
+}
+
 TEST_CASE("entities that follow new ones are not looked for before they are inserted") {
   StoreFixture fixture;
   const auto looks = [&] {
     const std::string line = fixture.cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_select'");
     return std::stoull(line.substr(line.find('\t')));
   };
-  REQUIRE(put_one(fixture.datastore, entity(odd, R"("n":0)")) == WriteStatus::stored);  // not shard 0's
-  const auto looks_of_put = [&](const std::string& id) {
+  shard::Shards shards = fixture.shards();
+  write::Writer writer(shards);
+  // Puts two together, because one alone is looked for in the statement that locks the fence.
+  const auto looks_of_put = [&](int number) {
     const std::uint64_t before = looks();
-    REQUIRE(put_one(fixture.datastore, entity(id, R"("n":0)")) == WriteStatus::stored);
+    std::array<WriteResult, 2> results;
+    std::vector<write::Write> writes;
+    for (WriteResult& result : results) {
+      result.text = entity(fmt::format("{:032x}", number), R"("n":0)");
+      writes.push_back(write::encode_put(shards, result).value());
+      number += 2;
+    }
+    writer.write_batch(writes, shards.deadline());
+    CHECK(results[0].status == WriteStatus::stored);
+    CHECK(results[1].status == WriteStatus::stored);
     return looks() - before;
   };
-  static_cast<void>(looks_of_put("00000000000000000000000000000020"));               // connects
-  const std::uint64_t known = looks_of_put("00000000000000000000000000000020") - 1;  // the fence was locked twice
-  CHECK(looks_of_put("00000000000000000000000000000030") == known);                  // it may not be new either
-  CHECK(looks_of_put("00000000000000000000000000000040") == known - 1);
+  static_cast<void>(looks_of_put(0x20));               // connects
+  const std::uint64_t known = looks_of_put(0x20) - 1;  // the fence was locked twice
+  CHECK(looks_of_put(0x30) == known);                  // they may not be new either
+  CHECK(looks_of_put(0x40) == known - 1);
 }
 
 TEST_CASE("a store that knows the shards asks none that it has nothing to write on") {

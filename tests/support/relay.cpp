@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <stdexcept>
 #include <vector>
 
@@ -16,11 +17,16 @@ namespace looseleaf::test {
 namespace {
 
 constexpr short readable = POLLIN;
+constexpr auto longest_wait = std::chrono::milliseconds(500);
 
 }  // namespace
 
 Relay::Relay(std::string socket, std::chrono::microseconds delay, std::shared_ptr<RoundTrips> round_trips)
-    : socket_(std::move(socket)), delay_(delay), round_trips_(std::move(round_trips)), listener_(listen_on_loopback()) {
+    : Relay(listen_on_loopback(), std::move(socket), delay, std::move(round_trips)) {}
+
+Relay::Relay(cli::Descriptor listener, std::string socket, std::chrono::microseconds delay,
+             std::shared_ptr<RoundTrips> round_trips)
+    : socket_(std::move(socket)), delay_(delay), round_trips_(std::move(round_trips)), listener_(std::move(listener)) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipe for the relay");
@@ -60,7 +66,7 @@ std::size_t Relay::open_links() const {
 }
 
 void Relay::collect(Link& link, Flow& flow) const {
-  std::array<char, 16384> bytes{};
+  std::array<char, 65536> bytes{};
   const ssize_t got = ::recv(flow.from, bytes.data(), bytes.size(), 0);
   flow.ended = got <= 0;
   Parcel parcel{Clock::now() + delay_, {bytes.data(), flow.ended ? 0 : static_cast<std::size_t>(got)}};
@@ -86,18 +92,15 @@ bool Relay::deliver(Flow& flow) const {
   return true;
 }
 
-int Relay::patience() const {
+std::chrono::nanoseconds Relay::patience() const {
   auto next = Clock::time_point::max();
   for (const Link& link : links_) {
     for (const Flow* flow : {&link.there, &link.back}) {
       next = flow->on_the_way.empty() ? next : std::min(next, flow->on_the_way.front().due);
     }
   }
-  if (next == Clock::time_point::max()) {
-    return -1;
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
-  return static_cast<int>(std::max<std::int64_t>(0, left));
+  const std::chrono::nanoseconds left = std::min<std::chrono::nanoseconds>(next - Clock::now(), longest_wait);
+  return std::max(left, std::chrono::nanoseconds(0));
 }
 
 void Relay::run() {
@@ -108,7 +111,8 @@ void Relay::run() {
         files.push_back({flow->ended ? -1 : flow->from, readable, 0});
       }
     }
-    ::poll(files.data(), files.size(), patience());
+    const timespec time{0, patience().count()};
+    ::ppoll(files.data(), files.size(), &time, nullptr);
     if (files[0].revents != 0) {
       return;
     }

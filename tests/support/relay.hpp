@@ -26,6 +26,9 @@ class Relay {
   // What is sent arrives after `delay`, in each direction.
   explicit Relay(std::string socket, std::chrono::microseconds delay = {},
                  std::shared_ptr<RoundTrips> round_trips = std::make_shared<RoundTrips>(0));
+  // The same with a listener of the caller's, such as listen_at().
+  Relay(cli::Descriptor listener, std::string socket, std::chrono::microseconds delay,
+        std::shared_ptr<RoundTrips> round_trips = std::make_shared<RoundTrips>(0));
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   ~Relay();
@@ -57,8 +60,8 @@ class Relay {
   void collect(Link& link, Flow& flow) const;
   // Returns false once the sender's end of the connection has arrived.
   [[nodiscard]] bool deliver(Flow& flow) const;
-  // Returns how many milliseconds poll() may wait.
-  [[nodiscard]] int patience() const;
+  // Returns how long poll() may wait.
+  [[nodiscard]] std::chrono::nanoseconds patience() const;
   // Returns the number of links that their clients have not closed.
   [[nodiscard]] std::size_t open_links() const;
 

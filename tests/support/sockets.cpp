@@ -15,6 +15,13 @@ sockaddr* generic(void* address) {
   return static_cast<sockaddr*>(address);
 }
 
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
 }  // namespace
 
 cli::Descriptor listen_on_loopback() {
@@ -31,6 +38,15 @@ cli::Descriptor listen_on_loopback() {
   return listener;
 }
 
+cli::Descriptor listen_at(const std::string& path) {
+  sockaddr_un address = address_of(path);
+  cli::Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::bind(listener.get(), generic(&address), sizeof address) != 0 || ::listen(listener.get(), SOMAXCONN) != 0) {
+    throw std::runtime_error("the test cannot listen at " + path);
+  }
+  return listener;
+}
+
 std::uint16_t port_of(const cli::Descriptor& listener) {
   sockaddr_in address{};
   socklen_t size = sizeof address;
@@ -39,9 +55,7 @@ std::uint16_t port_of(const cli::Descriptor& listener) {
 }
 
 cli::Descriptor connect_to(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  sockaddr_un address = address_of(path);
   cli::Descriptor server(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(server.get(), generic(&address), sizeof address) != 0) {
     server.close();

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "job/job.hpp"
@@ -21,7 +21,7 @@ class RecordList {
   // has hardly begun to clean up.
   RecordList(shard::Shards& shards, job::Job& job, bool only_known);
 
-  // Lists the records of all shards, with one statement for up to 64 shards of a server. If that fails for some shards,
+  // Lists the records of all shards, with one statement for up to 32 shards of a server. If that fails for some shards,
   // it still lists those of the others, and then throws the first failure.
   void list();
   // Returns the shards that have records due.
@@ -44,15 +44,13 @@ class RecordList {
     Clock::time_point oldest_other = {};  // when the oldest that is not due was written; now if there is none
   };
 
-  void list(const std::vector<std::uint32_t>& group);
-  void list_together(const std::vector<std::uint32_t>& group);
+  void list(std::span<const std::uint32_t> group);
   void note(std::uint32_t shard, Clock::time_point asked, const std::vector<shard::CleanupRecord>& found);
   void note_oldest(std::uint32_t shard, Clock::time_point written);
 
   shard::Shards& shards_;
   job::Job& job_;
   const bool only_known_;
-  const std::map<std::uint32_t, std::vector<std::uint32_t>> groups_;  // shards of one statement, by the first of them
   std::vector<OfShard> of_shards_;
   std::mutex mutex_;                       // guards the next member
   std::vector<Clock::time_point> oldest_;  // by shard: when its oldest record was written

@@ -52,8 +52,8 @@ void RowReader::read(const std::vector<ShardRows*>& group, const base::Deadline&
   for (const ShardRows* rows : group) {
     numbers.push_back(rows->shard());
   }
-  Chunk chunk = shard::with_group(shards_, numbers, deadline, purpose_,
-                                  [&](shard::Lease& lease) { return read(lease, group); });
+  Chunk chunk =
+      shard::with_group(shards_, numbers, deadline, purpose_, [&](shard::Lease& lease) { return read(lease, group); });
   for (std::size_t i = 0; i < group.size(); ++i) {
     group[i]->add(std::move(chunk.entries[numbers[i]]), chunk.selects[i]);
   }
@@ -105,8 +105,8 @@ RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRow
     throw;
   }
   if (!was_ready) {  // the index became ready meanwhile: read again
-    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                           "index became ready during the query", {{"index", index_.definition.table}}, "retry");
+    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable, "index became ready during the query",
+                           {{"index", index_.definition.table}}, "retry");
   }
   return chunk;
 }

@@ -1,5 +1,6 @@
-// Cleanup records. A record names entities of its shard of which the index tables may have superfluous rows. A put writes
-// it in its entity transaction. The process that has deleted those rows, which may be `clean`, deletes the record.
+// Cleanup records. A record names entities of its shard of which the index tables may have superfluous rows. A put
+// writes it in its entity transaction. The process that has deleted those rows, which may be `clean`, deletes the
+// record.
 #pragma once
 
 #include <chrono>
@@ -27,10 +28,9 @@ void insert_cleanup_record(const sql::Database& database, std::uint32_t shard, s
 // error. `shard` is the database's shard; it names the step.
 void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens);
 
-// The most shards that list_cleanup_records() accepts, because each is a branch of one statement.
-inline constexpr std::size_t max_listed_shards = 64;
-// Returns the committed records of some shards of the session's server, by shard and sorted by token. Shards without a
-// record are left out. Throws a retryable ServerError if the server is read-only: another one may have newer records.
+// Returns the committed records of at most shards_at_once shards of the session's server, by shard and sorted by token.
+// Shards without a record are left out. Throws a retryable ServerError if the server is read-only: another one may have
+// newer records.
 [[nodiscard]] std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(
     Lease& lease, std::span<const std::uint32_t> shards);
 

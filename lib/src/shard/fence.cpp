@@ -129,6 +129,28 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
   return fences;
 }
 
+// Servers execute the parts of a UNION in order, so the fence is locked first.
+FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, std::uint64_t max_body) {
+  const sql::Result rows = database->query(fmt::format(
+      "(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 LOCK IN SHARE MODE) UNION ALL "
+      "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
+      "FROM {} WHERE id = {} FOR UPDATE)",
+      fence_columns, database.table("looseleaf_shard"), max_body, database.table("entities"), id_literal(id)));
+  if (rows.empty() || rows.text(0, 0) != "0") {
+    throw NotInitialised();
+  }
+  FenceAndEntity locked{to_fence(database, rows, 0, 1), {}};
+  if (rows.size() > 1) {
+    const auto& size = rows.cell(1, 5);
+    locked.entity = EntityRow{.id = id,
+                              .added_id = rows.unsigned_integer(1, 1),
+                              .updated = base::parse_stamp(rows.text(1, 2)),
+                              .body_size = size ? std::optional(rows.unsigned_integer(1, 5)) : std::nullopt,
+                              .body = rows.cell(1, 6)};
+  }
+  return locked;
+}
+
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
                           const std::function<void(const sql::Database&, const Fence&)>& work,
                           const std::function<void()>& prepare) {

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
+#include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 #include "sql/database.hpp"
 
@@ -31,6 +33,15 @@ struct Fence {
 // more than one, it does not wait: it leaves out shards whose fence another session holds or wants exclusively, and
 // throws a retryable ServerError if none is left.
 [[nodiscard]] std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards);
+
+struct FenceAndEntity {
+  Fence fence;
+  std::optional<EntityRow> entity;  // absent: there is no row
+};
+// Locks the fence row shared and then the row of an id exclusively, in one statement. A body is read only if it has at
+// most `max_body` bytes.
+[[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id,
+                                                   std::uint64_t max_body);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
 // for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient

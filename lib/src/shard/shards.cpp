@@ -182,8 +182,7 @@ void for_groups(Shards& shards, std::span<const std::uint32_t> some, const std::
   for_groups_of(shards, shards_at_once, some, work);
 }
 
-void for_shards(Shards& shards, std::span<const std::uint32_t> some,
-                const std::function<void(std::uint32_t)>& work) {
+void for_shards(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(std::uint32_t)>& work) {
   for_groups_of(shards, 1, some, [&](Group one) { work(one.front()); });
 }
 

@@ -55,19 +55,19 @@ Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
   return fitting;
 }
 
+LockedRows lock_entities(const sql::Database& database, const Items& items) {
+  const Step step(steps::put_lock_entities, items.front()->shard);
+  LockedRows rows;
+  for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
+    rows.emplace(row.id, std::move(row));
+  }
+  return rows;
+}
+
 Items write_entities(const shard::Shards& shards, const sql::Database& database, const shard::Catalog& catalog,
-                     const shard::Fence& fence, const Items& items, bool assume_new_ids,
-                     std::atomic<bool>& ids_were_new) {
+                     const shard::Fence& fence, const Items& items, const LockedRows& found) {
   const std::uint32_t shard = items.front()->shard;
   forget_old_bodies(items);
-  std::map<Uuid, shard::EntityRow> found;
-  if (!assume_new_ids) {
-    const Step step(steps::put_lock_entities, shard);
-    for (shard::EntityRow& row : shard::lock_entities(database, ids_of(items))) {
-      found.emplace(row.id, std::move(row));
-    }
-    ids_were_new = found.empty();
-  }
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);
   }

@@ -70,7 +70,9 @@ void check_against_old(const shard::Shards& shards, const sql::Database& databas
     bytes = 0;
   };
   for (const auto& [id, row] : found) {
-    if (row.body_size) {
+    if (row.body) {
+      check_against(shards, catalog, row, *by_id.at(id));
+    } else if (row.body_size) {
       ids.push_back(id);
       bytes += *row.body_size;
     }

@@ -30,6 +30,8 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
+constexpr std::uint64_t small_body = 64 << 10;  // an old body that is read when its row is locked
+
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
   return std::equal(a.indexes.begin(), a.indexes.end(), b.indexes.begin(), b.indexes.end(),
@@ -330,23 +332,24 @@ class BatchWriter {
     Transacted done;
     ItemsByShard items = by_shard(batch.items);
     sql::Transaction transaction(*lease);
-    const auto fences = lock_fences(lease, items);
-    for (const auto& [shard, fence] : fences) {
+    Locked locked = lock_first(lease, *batch.catalog, items);
+    for (const auto& [shard, fence] : locked.fences) {
       if (fence.epoch != batch.epochs.at(shard)) {
         done.new_catalog.insert(shard);
       }
     }
     std::erase_if(items, [&](const auto& entry) {
-      return !fences.contains(entry.first) || done.new_catalog.contains(entry.first);
+      return !locked.fences.contains(entry.first) || done.new_catalog.contains(entry.first);
     });
     for (const auto& [shard, of_shard] : items) {
-      const bool assume_new_ids =
-          last_ids_were_new_[shard] &&
-          std::all_of(of_shard.begin(), of_shard.end(), [](const Item* item) { return item->write->body; });
+      const bool assume_new_ids = !locked.entities && ids_are_likely_new(of_shard);
       try {
         const Items written = shard::on_shard(shards_, shard, [&, shard = shard, &of_shard = of_shard] {
-          return write_entities(shards_, lease.on(shard), *batch.catalog, fences.at(shard), of_shard, assume_new_ids,
-                                last_ids_were_new_[shard]);
+          const sql::Database database = lease.on(shard);
+          const LockedRows found = assume_new_ids    ? LockedRows()
+                                   : locked.entities ? *std::move(locked.entities)
+                                                     : lock_entities(database, of_shard);
+          return write_entities(shards_, database, *batch.catalog, locked.fences.at(shard), of_shard, found);
         });
         done.written.insert(done.written.end(), written.begin(), written.end());
       } catch (const sql::ServerError& error) {
@@ -424,13 +427,45 @@ class BatchWriter {
     }
   }
 
-  static std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
+  struct Locked {
+    std::map<std::uint32_t, shard::Fence> fences;
+    std::optional<LockedRows> entities;  // absent if they are not locked yet
+  };
+
+  // put.fence; and put.lock_entities in the same statement if there is one item.
+  Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
       shards.push_back(shard);
     }
-    const Step step(steps::put_fence, shards.front());
-    return shard::lock_fences_shared(lease, shards);
+    const std::uint32_t first = shards.front();
+    const Step step(steps::put_fence, first);
+    const Items& of_first = items.begin()->second;
+    if (shards.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first)) {
+      return {shard::lock_fences_shared(lease, shards), std::nullopt};
+    }
+    const Step lock_step(steps::put_lock_entities, first);
+    auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
+                                                     catalog.indexes.empty() ? 0 : small_body);
+    last_ids_were_new_[first] = !row;
+    LockedRows rows;
+    if (row) {
+      rows.emplace(row->id, *std::move(row));
+    }
+    return {{{first, fence}}, std::move(rows)};
+  }
+
+  LockedRows lock_entities(const sql::Database& database, const Items& items) {
+    LockedRows rows = write::lock_entities(database, items);
+    last_ids_were_new_[items.front()->shard] = rows.empty();
+    return rows;
+  }
+
+  // If the ids of one shard are likely new, they are treated as new, which an INSERT verifies as reliably as a lookup:
+  // if there is a row, it throws ServerError(duplicate_key).
+  [[nodiscard]] bool ids_are_likely_new(const Items& items) const {
+    return last_ids_were_new_[items.front()->shard] &&
+           std::all_of(items.begin(), items.end(), [](const Item* item) { return item->write->body; });
   }
 
   // Defers the items that need an index shard on which rows could not be inserted. All of them start over.
