@@ -1,6 +1,9 @@
 // Deletes the index rows that a put has just made superfluous.
 #include "reconcile/superseded.hpp"
 
+#include <span>
+
+#include "base/parallel.hpp"
 #include "reconcile/index_transactions.hpp"
 #include "shard/cleanup_records.hpp"
 #include "shard/entity_rows.hpp"
@@ -29,23 +32,55 @@ shard::ServerLeases connect_to_rows(shard::Shards& shards, const std::map<std::u
   return leases;
 }
 
-// Locks the entities of one shard and adds the rows of those that still have the caller's stamp. Returns true if all
-// of them have it.
-bool add_rows(const sql::Database& database, std::uint32_t shard, const std::vector<Superseded>& entities,
-              std::set<Uuid>& ids, shard::RowsByShard& deletes) {
-  const Step step(steps::reconcile_lock_entities, shard);
+// What the entity transaction has locked.
+struct Locked {
+  std::map<std::uint32_t, shard::Fence> fences;  // of shards whose catalog is still the caller's
+  std::map<Uuid, base::Stamp> stamps;            // of the entities that exist
+  bool has_stamps = false;                       // else they are not locked yet
+};
+
+// reconcile.fence; and reconcile.lock_entities in the same statement if there is one entity.
+Locked lock_fences(shard::Lease& lease, const std::map<std::uint32_t, SupersededOnShard>& by_shard,
+                   std::span<const std::uint32_t> shards) {
+  const std::uint32_t first = shards.front();
+  const Step step(steps::reconcile_fence, first);
+  Locked locked;
+  if (const auto& entities = by_shard.at(first).entities; shards.size() == 1 && entities.size() == 1) {
+    const Uuid id = entities.front().id;
+    const auto [fence, entity] = shard::lock_fence_and_entity(lease.on(first), id, shard::Lock::shared, 0);
+    locked.fences.emplace(first, fence);
+    locked.has_stamps = true;
+    if (entity) {
+      locked.stamps.emplace(id, entity->updated);
+    }
+  } else {
+    locked.fences = shard::lock_fences_shared(lease, shards);
+  }
+  std::erase_if(locked.fences, [&](const auto& entry) {
+    return entry.second.epoch != by_shard.at(entry.first).epoch && !step.left_out();
+  });
+  return locked;
+}
+
+void lock_stamps(const sql::Database& database, const std::vector<Superseded>& entities,
+                 std::map<Uuid, base::Stamp>& stamps) {
   std::vector<Uuid> wanted;
   for (const Superseded& entity : entities) {
     wanted.push_back(entity.id);
   }
-  std::map<Uuid, base::Stamp> stamps;
   for (const shard::EntityRow& row : shard::lock_stamps_shared(database, wanted)) {
     stamps.emplace(row.id, row.updated);
   }
+}
+
+// Adds the rows of entities that still have the caller's stamp, or of all if that check is left out. Returns true if
+// all of them have it.
+bool add_rows(const std::vector<Superseded>& entities, const std::map<Uuid, base::Stamp>& stamps, bool left_out,
+              std::set<Uuid>& ids, shard::RowsByShard& deletes) {
   bool all = true;
   for (const Superseded& entity : entities) {
     const auto stamp = stamps.find(entity.id);
-    if (step.left_out() || (stamp != stamps.end() && stamp->second == entity.stamp)) {
+    if (left_out || (stamp != stamps.end() && stamp->second == entity.stamp)) {
       ids.insert(entity.id);
       for (const shard::PlacedRow& row : entity.rows) {
         shard::add_row(deletes, row);
@@ -78,31 +113,30 @@ std::set<Uuid> delete_superseded(shard::Shards& shards, const shard::Catalog& ca
   const shard::ServerLeases leases = connect_to_rows(shards, by_shard, deadline);
   shard::Lease lease = shards.connect(first, deadline);
   return shard::on_shard(shards, first, [&] {
-    std::vector<std::uint32_t> locked;
+    std::vector<std::uint32_t> shards_here;
     for (const auto& [shard, on_shard] : by_shard) {
-      static_cast<void>(lease.on(shard));  // before any lock, because it may have to check the shard
-      locked.push_back(shard);
+      shards_here.push_back(shard);
     }
+    lease.check(shards_here);  // before any lock
     sql::Transaction transaction(*lease);
     std::set<Uuid> ids;
     shard::RowsByShard deletes;
-    {
-      const Step step(steps::reconcile_fence, first);
-      const auto fences = shard::lock_fences_shared(lease, locked);
-      std::erase_if(locked, [&](std::uint32_t shard) {
-        return !fences.contains(shard) || (fences.at(shard).epoch != by_shard.at(shard).epoch && !step.left_out());
-      });
-    }
     std::vector<std::uint32_t> complete;  // shards of which all rows will be deleted
-    for (const std::uint32_t shard : locked) {
-      if (add_rows(lease.on(shard), shard, by_shard.at(shard).entities, ids, deletes)) {
+    Locked locked = lock_fences(lease, by_shard, shards_here);
+    for (const auto& [shard, fence] : locked.fences) {
+      const SupersededOnShard& on_shard = by_shard.at(shard);
+      const Step step(steps::reconcile_lock_entities, shard);
+      if (!locked.has_stamps) {
+        lock_stamps(lease.on(shard), on_shard.entities, locked.stamps);
+      }
+      if (add_rows(on_shard.entities, locked.stamps, step.left_out(), ids, deletes)) {
         complete.push_back(shard);
       }
     }
     if (!deletes.empty()) {
       IndexTransactions transactions(shards, leases, catalog);
-      static_cast<void>(transactions.apply(deletes, {}));  // without inserts no row can block
-      delete_records(lease, by_shard, complete);
+      base::run_all({[&] { static_cast<void>(transactions.apply(deletes, {})); },  // without inserts no row can block
+                     [&] { delete_records(lease, by_shard, complete); }});
       validate(*lease, first);
       transactions.commit();
     }

@@ -130,12 +130,13 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
 }
 
 // Servers execute the parts of a UNION in order, so the fence is locked first.
-FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, std::uint64_t max_body) {
-  const sql::Result rows = database->query(fmt::format(
-      "(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 LOCK IN SHARE MODE) UNION ALL "
-      "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
-      "FROM {} WHERE id = {} FOR UPDATE)",
-      fence_columns, database.table("looseleaf_shard"), max_body, database.table("entities"), id_literal(id)));
+FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body) {
+  const sql::Result rows = database->query(
+      fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 LOCK IN SHARE MODE) UNION ALL "
+                  "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
+                  "FROM {} WHERE id = {} {})",
+                  fence_columns, database.table("looseleaf_shard"), max_body, database.table("entities"),
+                  id_literal(id), lock == Lock::shared ? "LOCK IN SHARE MODE" : "FOR UPDATE"));
   if (rows.empty() || rows.text(0, 0) != "0") {
     throw NotInitialised();
   }

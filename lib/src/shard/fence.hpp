@@ -38,9 +38,9 @@ struct FenceAndEntity {
   Fence fence;
   std::optional<EntityRow> entity;  // absent: there is no row
 };
-// Locks the fence row shared and then the row of an id exclusively, in one statement. A body is read only if it has at
-// most `max_body` bytes.
-[[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id,
+// Locks the fence row shared and then the row of an id, in one statement. A body is read only if it has at most
+// `max_body` bytes.
+[[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock,
                                                    std::uint64_t max_body);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers

@@ -446,7 +446,7 @@ class BatchWriter {
     }
     const Step lock_step(steps::put_lock_entities, first);
     auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
-                                                     catalog.indexes.empty() ? 0 : small_body);
+                                                     shard::Lock::exclusive, catalog.indexes.empty() ? 0 : small_body);
     last_ids_were_new_[first] = !row;
     LockedRows rows;
     if (row) {
