@@ -25,8 +25,8 @@ class HandWritten {
 
   // The index rows, each by an INSERT in autocommit, then the entity in a transaction.
   void put(const std::string& json);
-  // In a transaction: the old body, locked; the new index rows, each by an INSERT in autocommit; the entity. Then the old
-  // index rows.
+  // In a transaction: the old body, locked; the new index rows, each by an INSERT in autocommit; the entity. Then the
+  // old index rows.
   void update(const std::string& json);
   // By a prepared SELECT; 32 hex digits.
   void get(const std::string& id, const OnText& on_text);

@@ -199,8 +199,10 @@ class Updater {
       for (const Property& property : index.properties) {
         columns += property.name + ", ";
       }
-      const std::string head = to_delete ? "DELETE FROM " + index.table + " WHERE (" + columns + "entity_id) IN ("
-                                         : "INSERT INTO " + index.table + " VALUES ";
+      // Without FORCE INDEX, MariaDB makes a temporary table of the list of rows.
+      const std::string head =
+          to_delete ? "DELETE r FROM " + index.table + " r FORCE INDEX (PRIMARY) WHERE (" + columns + "entity_id) IN ("
+                    : "INSERT INTO " + index.table + " VALUES ";
       rows.emplace_back(sessions_.size(), Insert{head, {}, 0});
     }
     return rows;
