@@ -75,6 +75,22 @@ TEST_CASE_FIXTURE(ManyShards, "a put deletes the index rows that it makes superf
   CHECK(findings().empty());
 }
 
+TEST_CASE_FIXTURE(ManyShards,
+                  "a database that was created again for another cluster while a session was open gets nothing") {
+  Datastore impatient = open(std::chrono::seconds(5));
+  REQUIRE(count(put_all(impatient, 0), WriteStatus::stored) == entities);  // its sessions have checked all shards
+  Cluster other;
+  other.shards = {Cluster::load(cluster.file()).shards[4]};
+  cluster.sql(4, "DROP DATABASE " + cluster.database(4));
+  Datastore::open(other, options(std::chrono::seconds(20))).init();
+  for (const WriteResult& result : put_all(impatient, 0)) {
+    CAPTURE(result.sequence);
+    CHECK((result.status == WriteStatus::failed) == (result.sequence % total_shards == 4));
+    CHECK((result.error && result.error->code() == ErrorCode::wrong_cluster) == (result.sequence % total_shards == 4));
+  }
+  CHECK(cluster.sql(4, "SELECT COUNT(*) FROM entities") == "0\n");
+}
+
 TEST_CASE_FIXTURE(ManyShards, "clean deletes what a put left that died after its commit, without a sweep" *
                                   doctest::skip(!base::failpoints_enabled)) {
   std::string failpoints;

@@ -26,6 +26,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       options_(options),
       job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "interrupted before the end")),
       token_(job_.take_lock("clean", {""}).token()),
+      named_(shards.count()),
       records_(shards, job_, options.follow),
       purging_(shards.count()) {}
 
@@ -38,8 +39,8 @@ void Cleaner::pass() {
       failure = failure ? failure : std::current_exception();
     }
   };
-  attempt([&] { name_holder(); });
   attempt([&] { records_.list(); });
+  attempt([&] { name_holder(); });
   attempt([&] {
     shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
   });
@@ -64,12 +65,18 @@ void Cleaner::write_row(std::uint32_t shard, const std::string& job, const std::
                     [&](const sql::Database& database) { job::write_job(database, row); });
 }
 
-// Names this process on all shards, once.
+// Names this process on each shard, once.
 void Cleaner::name_holder() {
-  if (!named_) {
-    shard::for_each_shard(shards_, [this](std::uint32_t shard) { write_row(shard, "clean", {}, job::this_process()); });
-    named_ = true;
+  std::vector<std::uint32_t> unnamed;
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    if (!named_[shard]) {
+      unnamed.push_back(shard);
+    }
   }
+  shard::for_shards(shards_, unnamed, [this](std::uint32_t shard) {
+    write_row(shard, "clean", {}, job::this_process());
+    named_[shard] = 1;
+  });
 }
 
 // Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and

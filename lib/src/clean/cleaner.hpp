@@ -74,7 +74,7 @@ class Cleaner {
   const CleanOptions& options_;
   job::Job job_;
   const std::uint64_t token_;  // of the lock
-  bool named_ = false;         // as the holder, on all shards
+  std::vector<char> named_;    // by shard: this process is named as the holder
   RecordList records_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below

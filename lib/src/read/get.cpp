@@ -138,9 +138,11 @@ class Batch {
     try {
       work();
     } catch (const Error& error) {
-      const bool one_shards = !partial_ && error.code() == ErrorCode::server && group.size() == 1;
-      if (error.code() != ErrorCode::unavailable && !one_shards) {
-        throw;  // for_groups() asks the shards of a group one by one then
+      if (group.size() > 1 && shard::may_be_one_shards(error)) {
+        throw;  // for_groups() asks the shards one by one then
+      }
+      if (error.code() != ErrorCode::unavailable && (partial_ || error.code() != ErrorCode::server)) {
+        throw;
       }
       for (const std::uint32_t shard : group) {
         unavailable_.add(shard, error);

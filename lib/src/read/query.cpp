@@ -54,8 +54,7 @@ class QueryExecution {
     const std::vector<std::uint32_t> wanted = plan_.shards(shards.count());
     for (const std::uint32_t shard : wanted) {
       if (!unavailable.record_miss(shard)) {
-        streams_.emplace_back(shard, after, share_of(chunk, wanted.size()),
-                              share_of(ShardRows::largest_chunk, wanted.size()));
+        streams_.emplace_back(shard, after, share_of(chunk, wanted.size()));
       }
     }
   }
@@ -215,12 +214,14 @@ class QueryExecution {
     stop_if_asked();
     std::map<std::uint32_t, ShardRows*> on_shard;
     std::vector<std::uint32_t> low;
+    const std::size_t share = share_of(ShardRows::largest_chunk, streams_.size());
     for (ShardRows& stream : streams_) {
-      if (stream.needs_more() || stream.is_low()) {
+      if (stream.needs_more() || stream.is_low(share)) {
         on_shard.emplace(stream.shard(), &stream);
         low.push_back(stream.shard());
       }
     }
+    const std::size_t most = share_of(ShardRows::largest_chunk, low.size());
     const base::Deadline deadline = shards_.deadline();
     shard::for_groups(shards_, low, [&](std::span<const std::uint32_t> group) {
       std::vector<ShardRows*> streams;
@@ -228,9 +229,10 @@ class QueryExecution {
         streams.push_back(on_shard.at(shard));
       }
       try {
-        reader_.read(streams, deadline);
+        reader_.read(streams, most, deadline);
       } catch (const Error& error) {
-        if (!query_.partial || error.code() != ErrorCode::unavailable) {
+        if (!query_.partial || error.code() != ErrorCode::unavailable ||
+            (group.size() > 1 && shard::may_be_one_shards(error))) {
           throw;
         }
         for (ShardRows* stream : streams) {
@@ -357,7 +359,7 @@ Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
   shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
     try {
-      shards.connect(group.front(), shards.deadline(), shard::Purpose::fail_fast).check(group);
+      shard::with_group(shards, group, shards.deadline(), shard::Purpose::fail_fast, [](shard::Lease&) {});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) {
         throw;

@@ -34,92 +34,94 @@ shard::IndexEntry ShardRows::take() {
   return entry;
 }
 
-void ShardRows::add(std::vector<shard::IndexEntry> entries, const std::string& select) {
-  ended_ = entries.size() < chunk_;
+void ShardRows::add(std::vector<shard::IndexEntry> entries, std::size_t asked, const std::string& select) {
+  ended_ = entries.size() < asked;
   if (!entries.empty()) {
     last_ = entries.back();
   }
   read_ += entries.size();
   std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
-  chunk_ = std::min(largest_, chunk_ * 2);
+  chunk_ = std::min(largest_chunk, chunk_ * 2);
   if (first_select_.empty()) {
     first_select_ = select;
   }
 }
 
-void RowReader::read(const std::vector<ShardRows*>& group, const base::Deadline& deadline) const {
+void RowReader::read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const {
   std::vector<std::uint32_t> numbers;
   for (const ShardRows* rows : group) {
     numbers.push_back(rows->shard());
   }
-  Chunk chunk =
-      shard::with_group(shards_, numbers, deadline, purpose_, [&](shard::Lease& lease) { return read(lease, group); });
+  Chunk chunk = shard::with_group(shards_, numbers, deadline, purpose_,
+                                  [&](shard::Lease& lease) { return read(lease, group, most); });
   for (std::size_t i = 0; i < group.size(); ++i) {
-    group[i]->add(std::move(chunk.entries[numbers[i]]), chunk.selects[i]);
+    group[i]->add(std::move(chunk.entries[numbers[i]]), group[i]->chunk(most), chunk.selects[i]);
   }
 }
 
 // If all rows have the same values, the server spends a tenth of the statement's time on their order. So if one chunk
 // is likely to hold all of them, they are read in any order and sorted here.
-RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group) const {
+RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most) const {
   const ShardRows& first = *group.front();
-  if (group.size() > 1 || first.last() || first.chunk() < ShardRows::first_chunk || !plan_.is_point()) {
-    return read(lease, group, QueryPlan::Order::of_query);
+  if (group.size() > 1 || first.last() || first.chunk(most) < ShardRows::first_chunk || !plan_.is_point()) {
+    return read(lease, group, most, QueryPlan::Order::of_query);
   }
-  Chunk chunk = read(lease, group, QueryPlan::Order::any);
+  Chunk chunk = read(lease, group, most, QueryPlan::Order::any);
   auto& entries = chunk.entries[first.shard()];
-  if (entries.size() == first.chunk()) {
-    return read(lease, group, QueryPlan::Order::of_query);
+  if (entries.size() == first.chunk(most)) {
+    return read(lease, group, most, QueryPlan::Order::of_query);
   }
   std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
   return chunk;
 }
 
-RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group,
+RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
                                  QueryPlan::Order order) const {
   Chunk chunk;
-  bool was_ready = true;
-  const auto without_rows = [&] {
-    std::vector<std::uint32_t> shards;
-    for (const ShardRows* rows : group) {
-      if (!was_ready || !chunk.entries.contains(rows->shard())) {
-        shards.push_back(rows->shard());
-      }
-    }
-    return shards;
-  };
   try {
-    const sql::Result found = select(lease, group, order, chunk.selects);
-    for (std::size_t row = 0; row < found.size(); ++row) {
-      const auto shard = plan_.shard_of(found, row);
-      was_ready = was_ready && shard;
-      chunk.entries[shard.value_or(group.front()->shard())].push_back(plan_.entry(found, row));
+    const sql::Result found = select(lease, group, most, order, chunk.selects);
+    // Rows are converted only if the index was ready: otherwise they may be those of another index of this name.
+    if (std::set<std::uint32_t> with_rows; were_ready(found, with_rows)) {
+      check_states(lease, group, with_rows);
+      for (std::size_t row = 0; row < found.size(); ++row) {
+        chunk.entries[*plan_.shard_of(found, row)].push_back(plan_.entry(found, row));
+      }
+      return chunk;
     }
-    check_states(lease, without_rows());
+    check_states(lease, group, {});
   } catch (const sql::ServerError& error) {
     // The table may be gone, or may belong to a new index with other columns. The caller asks a group one by one.
     if (group.size() == 1 && (error.error_class() == sql::ErrorClass::table_gone ||
                               (error.error_class() == sql::ErrorClass::permanent && !lease->broken()))) {
-      check_states(lease, {group.front()->shard()});
+      check_states(lease, group, {});
     }
     throw;
   }
-  if (!was_ready) {  // the index became ready meanwhile: read again
-    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable, "index became ready during the query",
-                           {{"index", index_.definition.table}}, "retry");
-  }
-  return chunk;
+  // The index became ready meanwhile: read again.
+  throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable, "index became ready during the query",
+                         {{"index", index_.definition.table}}, "retry");
 }
 
-sql::Result RowReader::select(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order,
-                              std::vector<std::string>& selects) const {
+bool RowReader::were_ready(const sql::Result& found, std::set<std::uint32_t>& shards) const {
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    const auto shard = plan_.shard_of(found, row);
+    if (!shard) {
+      return false;
+    }
+    shards.insert(*shard);
+  }
+  return true;
+}
+
+sql::Result RowReader::select(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
+                              QueryPlan::Order order, std::vector<std::string>& selects) const {
   sql::Statement statement(group.size() > 1 ? "(" : "");
   bool is_first_chunk = true;
   for (const ShardRows* rows : group) {
     const sql::Database database = lease.on(rows->shard());
     const sql::Statement select =
         plan_.select({database.name(), rows->shard(), index_.generation, database->is_writable()}, rows->last(),
-                     rows->chunk(), order);
+                     rows->chunk(most), order);
     statement.add(selects.empty() ? "" : ") UNION ALL (").add(select);
     selects.push_back(select.text());
     is_first_chunk = is_first_chunk && !rows->last();
@@ -133,7 +135,14 @@ sql::Result RowReader::select(shard::Lease& lease, const std::vector<ShardRows*>
 // Checks the index on shards where no row tells its state. This comes after the rows were read: if the index is ready
 // now, it was ready then, because a drop changes the state on every shard before the first writer stops maintaining the
 // index. And if the server is writable now, no other server had replaced it then.
-void RowReader::check_states(shard::Lease& lease, const std::vector<std::uint32_t>& shards) const {
+void RowReader::check_states(shard::Lease& lease, const std::vector<ShardRows*>& group,
+                             const std::set<std::uint32_t>& known) const {
+  std::vector<std::uint32_t> shards;
+  for (const ShardRows* rows : group) {
+    if (!known.contains(rows->shard())) {
+      shards.push_back(rows->shard());
+    }
+  }
   if (shards.empty()) {
     return;
   }

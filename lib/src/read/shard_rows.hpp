@@ -1,6 +1,7 @@
 // The index rows that a query reads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -8,6 +9,7 @@
 #include <looseleaf/query.hpp>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,25 +29,27 @@ class ShardRows {
  public:
   static constexpr std::size_t first_chunk = 100, largest_chunk = 1000;  // rows of all shards together
 
-  // Starts after the row `after`. The first read asks for `chunk` rows, and later ones for at most `largest`.
-  ShardRows(std::uint32_t shard, std::optional<shard::IndexEntry> after, std::size_t chunk, std::size_t largest)
-      : shard_(shard), last_(std::move(after)), chunk_(chunk), largest_(largest) {}
+  // Starts after the row `after`. The first read asks for `chunk` rows, and each later one for twice as many.
+  ShardRows(std::uint32_t shard, std::optional<shard::IndexEntry> after, std::size_t chunk)
+      : shard_(shard), last_(std::move(after)), chunk_(chunk) {}
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
   // Ends the rows of a shard that is down.
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
-  // Returns true if it will soon need more rows, so that it is worth reading them along with those of other shards.
-  [[nodiscard]] bool is_low() const { return rows_.size() < chunk_ / 2 && !ended_; }
+  // Returns true if less than half of its share of a chunk is left, so that it is worth reading more along with other
+  // shards.
+  [[nodiscard]] bool is_low(std::size_t share) const { return rows_.size() < chunk(share) / 2 && !ended_; }
   [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
   shard::IndexEntry take();
 
-  // Returns the last row that was read, after which the next chunk begins, and the rows that this chunk has at most.
+  // Returns the last row that was read, after which the next chunk begins.
   [[nodiscard]] const std::optional<shard::IndexEntry>& last() const { return last_; }
-  [[nodiscard]] std::size_t chunk() const { return chunk_; }
-  // Adds the rows of the next chunk, which this SELECT has found.
-  void add(std::vector<shard::IndexEntry> entries, const std::string& select);
+  // Returns the number of rows to ask for next, at most `most`.
+  [[nodiscard]] std::size_t chunk(std::size_t most) const { return std::min(most, chunk_); }
+  // Adds the rows of the next chunk, which this SELECT has found when it was asked for so many.
+  void add(std::vector<shard::IndexEntry> entries, std::size_t asked, const std::string& select);
 
   // Returns the number of rows read, and the first SELECT; that is empty if none was answered.
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_select_, read_}; }
@@ -54,7 +58,7 @@ class ShardRows {
   std::uint32_t shard_;
   std::deque<shard::IndexEntry> rows_;
   std::optional<shard::IndexEntry> last_;
-  std::size_t chunk_, largest_;
+  std::size_t chunk_;
   std::string first_select_;
   std::uint64_t read_ = 0;
   bool ended_ = false;
@@ -66,9 +70,9 @@ class RowReader {
   RowReader(shard::Shards& shards, shard::Purpose purpose, const shard::CatalogIndex& index, const QueryPlan& plan)
       : shards_(shards), purpose_(purpose), index_(index), plan_(plan) {}
 
-  // Reads the next chunk of each of these shards of one server, in one statement. Throws Error as queries do: bad_index
-  // if the index is no longer ready. Then no rows were added.
-  void read(const std::vector<ShardRows*>& group, const base::Deadline& deadline) const;
+  // Reads the next chunk of each of these shards of one server, of at most `most` rows each, in one statement. Throws
+  // Error as queries do: bad_index if the index is no longer ready. Then no rows were added.
+  void read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const;
 
  private:
   // What was found on each shard of a group.
@@ -77,11 +81,16 @@ class RowReader {
     std::map<std::uint32_t, std::vector<shard::IndexEntry>> entries;  // by shard
   };
 
-  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group) const;
-  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order) const;
-  [[nodiscard]] sql::Result select(shard::Lease& lease, const std::vector<ShardRows*>& group, QueryPlan::Order order,
-                                   std::vector<std::string>& selects) const;
-  void check_states(shard::Lease& lease, const std::vector<std::uint32_t>& shards) const;
+  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most) const;
+  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
+                           QueryPlan::Order order) const;
+  [[nodiscard]] sql::Result select(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
+                                   QueryPlan::Order order, std::vector<std::string>& selects) const;
+  // Returns true if all rows say that the index was ready, and adds their shards.
+  [[nodiscard]] bool were_ready(const sql::Result& found, std::set<std::uint32_t>& shards) const;
+  // Checks the shards that are not in `known`.
+  void check_states(shard::Lease& lease, const std::vector<ShardRows*>& group,
+                    const std::set<std::uint32_t>& known) const;
   [[nodiscard]] Error dropped() const;
 
   shard::Shards& shards_;

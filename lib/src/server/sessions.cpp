@@ -208,7 +208,14 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
       throw sql::ServerError(*failure);
     }
     const auto time = std::min(longest, deadline.left());
-    return open(shard, std::move(place), generation, {time, time});
+    try {
+      return open(shard, std::move(place), generation, {time, time});
+    } catch (const sql::ServerError& error) {
+      if (error.retryable()) {
+        health_of(shard).attempt_failed(error);
+      }
+      throw;
+    }
   });
 }
 
@@ -219,19 +226,19 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
   std::vector<std::function<void()>> tasks;
   std::set<std::uint32_t> servers;
   for (const std::uint32_t shard : shards) {
-    if (!servers.insert(connector_.server_of(shard)).second || pool_of(shard).has_idle(purpose)) {
+    if (!servers.insert(connector_.server_of(shard)).second || pool_of(shard).has_idle(purpose) || is_failing(shard)) {
       continue;
     }
     tasks.emplace_back([this, shard, purpose] {
       Pool& pool = pool_of(shard);
       auto place = pool.enter(purpose, base::Deadline({}));
-      if (!place || health_of(shard).refusal()) {
+      if (!place) {
         return;
       }
       pool.make_room(*place);
       try {
         static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, options_.timeout}));
-      } catch (const Error&) {  // the operation meets it again
+      } catch (const Error&) {  // the operation meets it again, and waits for longer
       }
     });
   }
@@ -248,9 +255,6 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
     if (error.number() == er_bad_db) {
       leave();
       on_no_database_(shard);
-    }
-    if (error.retryable()) {
-      health_of(shard).attempt_failed(error);
     }
     throw;
   }
@@ -281,14 +285,14 @@ void Sessions::check_at_once(Session& session, std::span<const std::uint32_t> sh
     rows = on_shard(cluster_, shards.front(),
                     [&] { return sql::to_named_texts(session.connection->query(first_query_(shards))); });
   } catch (const sql::ServerError& error) {
-    if (error.number() != er_bad_db && error.error_class() != sql::ErrorClass::table_gone) {
-      throw;
-    }
-    if (shards.size() > 1) {  // one of them has no tables
+    if (shards.size() > 1 && !error.retryable() && !session.connection->broken()) {  // it may be one shard's
       for (const std::uint32_t shard : shards) {
         check_at_once(session, {&shard, 1});
       }
       return;
+    }
+    if (error.number() != er_bad_db && error.error_class() != sql::ErrorClass::table_gone) {
+      throw;
     }
   }
   check_(shards, rows);

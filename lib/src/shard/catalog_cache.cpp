@@ -31,7 +31,9 @@ void CatalogCache::forget() {
 }
 
 std::shared_ptr<const Catalog> CatalogCache::reload(std::uint32_t shard, const sql::Database& database) {
-  auto catalog = std::make_shared<const Catalog>(load_catalog(database));
+  const Head head = load_head(database);
+  check_(shard, head);
+  auto catalog = std::make_shared<const Catalog>(parse_catalog(head));
   const std::lock_guard lock(mutex_);
   catalogs_.at(shard) = catalog;
   return catalog;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "shard/catalog.hpp"
@@ -14,7 +16,10 @@ namespace looseleaf::shard {
 // Thread-safe.
 class CatalogCache {
  public:
-  explicit CatalogCache(std::uint32_t shards) : catalogs_(shards) {}
+  // Called with what a shard says of itself. It throws if that is not the shard.
+  using Check = std::function<void(std::uint32_t shard, const Head& head)>;
+
+  CatalogCache(std::uint32_t shards, Check check) : check_(std::move(check)), catalogs_(shards) {}
 
   // Returns null if the shard's catalog was never loaded.
   [[nodiscard]] std::shared_ptr<const Catalog> cached(std::uint32_t shard) const;
@@ -23,10 +28,12 @@ class CatalogCache {
   void offer(std::uint32_t shard, const Head& head);
   // Forgets all catalogs, so that the next use of each loads it again.
   void forget();
-  // Loads the catalog again. `database` must be the shard's.
+  // Loads the catalog again, and checks the shard. The database may have been dropped and created again, for another
+  // cluster, while the session was open. Its epoch is random, so whoever relies on the catalog comes here first.
   std::shared_ptr<const Catalog> reload(std::uint32_t shard, const sql::Database& database);
 
  private:
+  const Check check_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const Catalog>> catalogs_;  // by shard
 };

@@ -40,7 +40,9 @@ void insert_cleanup_record(const sql::Database& database, std::uint32_t shard, s
 
 void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens) {
   const Step step(steps::cleanup_delete, shard);
-  database->execute(fmt::format("DELETE FROM {} WHERE {}", database.table(records), where_token(tokens)));
+  if (!step.left_out()) {
+    database->execute(fmt::format("DELETE FROM {} WHERE {}", database.table(records), where_token(tokens)));
+  }
 }
 
 std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(Lease& lease,

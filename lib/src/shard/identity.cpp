@@ -28,7 +28,9 @@ Error other_shard_count(std::uint64_t in_store, std::uint32_t in_file) {
 
 void Identity::check(std::uint32_t shard, const Head& head) {
   if (head.format != format_version) {
-    refuse("shard has a different format version", fmt::format("{}", format_version), fmt::format("{}", head.format));
+    throw Error(ErrorCode::wrong_cluster, "shard has a different format version",
+                {{"expected", fmt::format("{}", format_version)}, {"found", fmt::format("{}", head.format)}},
+                "use the version of looseleaf that created this store; nothing was read or written");
   }
   if (head.shard_count != count()) {
     throw other_shard_count(head.shard_count, count());

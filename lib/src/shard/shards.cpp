@@ -23,7 +23,7 @@ Shards::Shards(Cluster cluster, Options options)
       options_(std::move(options)),
       warnings_(options_.on_warning),
       identity_(cluster_),
-      catalogs_(count()),
+      catalogs_(count(), [this](std::uint32_t shard, const Head& head) { identity_.check(shard, head); }),
       sessions_(
           cluster_, options_, warnings_,
           [this](std::span<const std::uint32_t> shards) { return head_query_of(shards); },
@@ -103,12 +103,11 @@ namespace {
 
 using Group = std::span<const std::uint32_t>;
 
-// Returns true if the error may be one shard's and not its server's.
-bool may_be_one_shards(const std::exception_ptr& failure) {
+bool is_one_shards(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
-    return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;
+    return may_be_one_shards(error);
   } catch (...) {
     return false;
   }
@@ -127,7 +126,7 @@ std::exception_ptr failure_of(const std::function<void(Group)>& work, Group grou
 void run_for(const std::function<void(Group)>& work, Group group,
              std::map<std::uint32_t, std::exception_ptr>& failures) {
   const std::exception_ptr failure = failure_of(work, group);
-  if (failure && group.size() > 1 && may_be_one_shards(failure)) {
+  if (failure && group.size() > 1 && is_one_shards(failure)) {
     for (std::size_t i = 0; i < group.size(); ++i) {
       run_for(work, group.subspan(i, 1), failures);
     }
@@ -171,6 +170,26 @@ void for_groups_of(Shards& shards, std::size_t largest, std::span<const std::uin
 }
 
 }  // namespace
+
+bool may_be_one_shards(const Error& error) {
+  if (const auto* const server = dynamic_cast<const sql::ServerError*>(&error)) {
+    switch (server->error_class()) {
+      case sql::ErrorClass::not_connected:
+      case sql::ErrorClass::unreachable:
+      case sql::ErrorClass::connection_lost:
+      case sql::ErrorClass::failing_over:
+        return false;
+      case sql::ErrorClass::conflict:
+      case sql::ErrorClass::statement_killed:
+      case sql::ErrorClass::duplicate_key:
+      case sql::ErrorClass::table_gone:
+      case sql::ErrorClass::too_large:
+      case sql::ErrorClass::permanent:
+        return true;
+    }
+  }
+  return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;
+}
 
 std::vector<std::uint32_t> all_shards(const Shards& shards) {
   std::vector<std::uint32_t> all(shards.count());

@@ -93,8 +93,10 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
 void for_shards(Shards& shards, std::span<const std::uint32_t> some,
                 const std::function<void(std::uint32_t shard)>& work);
 void for_each_shard(Shards& shards, const std::function<void(std::uint32_t shard)>& work);
+// Returns true if the error of a statement for several shards of a server may be one shard's.
+[[nodiscard]] bool may_be_one_shards(const Error& error);
 // Like for_shards(), but runs `work` for groups of at most shards_at_once shards of a server. If `work` fails for a
-// group, and the failure may be one shard's, it is repeated for each shard of the group alone.
+// group, and may_be_one_shards(), it is repeated for each shard of the group alone.
 void for_groups(Shards& shards, std::span<const std::uint32_t> some,
                 const std::function<void(std::span<const std::uint32_t> group)>& work);
 

@@ -118,10 +118,10 @@ class DigestComparison {
   template <typename IdAfter>
   void add_bounds(std::uint32_t shard, shard::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
                   const IdAfter& id_after) {
-    const std::size_t paced = paced_step(rows);
+    const std::size_t paced = paced_rows * shards_.count(), room = roomy_step(rows);
     for (std::size_t step = smallest_step;;) {
       job_.pace(shard, 0);
-      const std::size_t limited = job_.is_paced() ? paced : step;
+      const std::size_t limited = std::max(job_.is_paced() ? paced : step, room);
       const auto turn = job_.turn();
       const auto start = Clock::now();
       range.from = shard::with_shard(shards_, shard, shards_.deadline(),
@@ -139,12 +139,12 @@ class DigestComparison {
     }
   }
 
-  // With a limited rate, a range should contain only a few rows of each table. The ids of a range are spread over all
-  // shards, so a step counts more rows than one table may have. The space in the grid limits the number of ranges.
-  [[nodiscard]] std::size_t paced_step(std::uint64_t rows) const {
+  // Returns the smallest step for which the ranges fit into the grid. The ids of a range are spread over all shards, so
+  // a step counts more rows than one table may have.
+  [[nodiscard]] std::size_t roomy_step(std::uint64_t rows) const {
     const std::size_t tables = catalog_.indexes.size() * shards_.count();
     const std::size_t room = std::max<std::size_t>(1, DigestGrid::most_cells / std::max<std::size_t>(1, tables));
-    return std::max<std::size_t>(paced_rows * shards_.count(), rows * shards_.count() / room);
+    return rows * shards_.count() / room;
   }
 
   void estimate_rows() {

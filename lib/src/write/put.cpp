@@ -221,12 +221,14 @@ class BatchWriter {
     }
     shard::Lease lease = shards_.connect(batch.items.front()->shard, deadline_);
     batch.items = refuse_too_large(batch.items, lease->max_allowed_packet());
+    std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : by_shard(batch.items)) {
-      static_cast<void>(lease.on(shard));
+      shards.push_back(shard);
     }
-    if (batch.items.empty()) {
+    if (shards.empty()) {
       return {};
     }
+    lease.check(shards);
     Transacted done = transact(lease, batch, index_leases);
     if (done.ending == Ending::id_exists) {
       done = transact(lease, batch, index_leases);
@@ -234,17 +236,20 @@ class BatchWriter {
     if (done.ending == Ending::in_doubt) {
       lease.discard();
     } else {
-      reload_catalogs(lease, done.new_catalog);
+      reload_catalogs(lease, done.new_catalog, batch.items);
     }
     return done;
   }
 
-  void reload_catalogs(shard::Lease& lease, const std::set<std::uint32_t>& shards) {
+  // Items fail if their shard's catalog cannot be read, or if the database belongs to another cluster by now.
+  void reload_catalogs(shard::Lease& lease, const std::set<std::uint32_t>& shards, const Items& items) {
     for (const std::uint32_t shard : shards) {
       try {
-        shards_.catalogs().reload(shard, lease.on(shard));
+        shard::on_shard(shards_, shard, [&] { shards_.catalogs().reload(shard, lease.on(shard)); });
       } catch (const sql::ServerError& error) {
         last_error_ = error;  // the next attempt finds the same outdated catalog
+      } catch (const Error& error) {
+        fail(by_shard(items).at(shard), error);
       }
     }
   }
