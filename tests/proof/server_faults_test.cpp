@@ -49,7 +49,7 @@ std::string wait_for_put(sql::Connection& admin) {
   const auto give_up = std::chrono::steady_clock::now() + 20s;
   while (true) {
     const sql::Result waiting = admin.query(
-        "SELECT id FROM information_schema.processlist WHERE user = 'app' AND info LIKE '%entities WHERE%FOR UPDATE'");
+        "SELECT id FROM information_schema.processlist WHERE user = 'app' AND info LIKE '%entities WHERE%FOR UPDATE%'");
     if (!waiting.empty()) {
       return waiting.text(0, 0);
     }
