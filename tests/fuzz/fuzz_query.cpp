@@ -163,7 +163,9 @@ void check_words(const std::vector<std::string>& tokens, const IndexDefinition& 
                                  "generation",
                                  "state",
                                  "AS",
-                                 "ready",
+                                 "IF",
+                                 "NULL",
+                                 "shard",
                                  "_utf8mb4",
                                  sql::quote_identifier(definition.table)};
   for (const std::string& column : shard::column_names(definition)) {
