@@ -1,5 +1,5 @@
 // kill -9 at every step: each scenario is run once to learn which steps it passes, and then once for each of them from
-// the same state, to be killed there. What it leaves must hold the invariant before anything is mended, a plain clean
+// the same state, to be killed there. What it leaves must hold the invariant before anything is repaired, a plain clean
 // must do what puts that have committed left, other writers must be able to go on, and the same command again must lead
 // to where an undisturbed run leads.
 // LOOSELEAF_SCENARIO=NAME runs one scenario only.

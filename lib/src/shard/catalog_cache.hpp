@@ -29,7 +29,7 @@ class CatalogCache {
   // Forgets all catalogs, so that the next use of each loads it again.
   void forget();
   // Loads the catalog again, and checks the shard. The database may have been dropped and created again, for another
-  // cluster, while the session was open. Its epoch is random, so whoever relies on the catalog comes here first.
+  // cluster, while the session was open. Its epoch is random, so every operation on it comes here first.
   std::shared_ptr<const Catalog> reload(std::uint32_t shard, const sql::Database& database);
 
  private:
