@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The client library's own errors.
-constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008;
+constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008, cr_server_lost = 2013;
 
 constexpr int er_unknown_variable = 1193;
 constexpr int er_prepare_again = 1615;  // a prepared statement must be prepared again
@@ -304,7 +304,7 @@ class Connection::Impl {
         static_cast<void>(fetch(*statement, true));
       }
       if (begins) {
-        const bool counted = statement->getMoreResults();
+        const bool counted = next_result(*statement);
         return std::max<std::int64_t>(0, fetch(*statement, counted).integer(0, 0));  // -1 after a SELECT
       }
       return announced ? 0 : statement->getUpdateCount();
@@ -404,7 +404,20 @@ class Connection::Impl {
       return statement.execute(sql);
     }
     statement.execute(fmt::format("{}{}", begin_and, sql));
-    return statement.getMoreResults();
+    return next_result(statement);
+  }
+
+  // Returns true if the next result of several statements has rows. If the connection breaks while the columns of that
+  // result are read, the client library forgets why, and the connector throws an exception without a number.
+  static bool next_result(::sql::Statement& statement) {
+    try {
+      return statement.getMoreResults();
+    } catch (const ::sql::SQLException& error) {
+      if (error.getErrorCode() != 0) {
+        throw;
+      }
+      throw ::sql::SQLException(error.what(), error.getSQLState(), cr_server_lost);
+    }
   }
 
   void assert_tls(SslMode mode) {
