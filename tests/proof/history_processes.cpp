@@ -162,7 +162,7 @@ std::size_t overlapping_writes(const History& history) {
   return count;
 }
 
-HistoryFixture::HistoryFixture() {
+HistoryFixture::HistoryFixture(std::uint32_t shards) : StoreFixture(shards) {
   create_index(R"({"table": "index_color", "properties": [{"name": "color", "type": "string"}], "shard_on": "color"})");
   create_index(
       R"({"table": "index_owner", "properties": [{"name": "owner", "type": "string"}], "shard_on": "owner", "immutable": true})");

@@ -89,7 +89,7 @@ void append(History& history, History more);
 
 // A store with the three indexes that the checker knows, and what was done to it.
 struct HistoryFixture : StoreFixture {
-  HistoryFixture();
+  explicit HistoryFixture(std::uint32_t shards = 2);
 
   // A worker whose user has its name.
   [[nodiscard]] Worker worker(const std::string& name, const std::string& commands,

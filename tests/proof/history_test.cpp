@@ -184,7 +184,7 @@ struct Tally {
 };
 
 void random_run(const Traffic& traffic, Tally& tally) {
-  HistoryFixture fixture;
+  HistoryFixture fixture(4);  // two on each server, so that the batches of a put have entities of several shards
   TrafficRun run(fixture, traffic);
   run.run();
   fixture.read_all();

@@ -22,6 +22,8 @@ using Kind = Verdict::Kind;
 
 // One entity of shard 0, a route to the cluster, and what happens on it.
 struct LateFixture : NetworkFixture {
+  LateFixture() : NetworkFixture(2) {}
+
   // The command on its way through the proxies, beside the test.
   [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
                                    const std::string& failpoint = {}) const {

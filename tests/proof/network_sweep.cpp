@@ -65,10 +65,10 @@ std::vector<Boundary> Sweeper::count_packets() {
     INFO(result.err);
     REQUIRE(result.status == 0);
     REQUIRE(complaint(result, trial, truth, 0ms) == "");
-    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    for (std::uint32_t server = 0; server < 2; ++server) {
       for (const Direction direction : {Direction::to_server, Direction::to_client}) {
-        std::uint64_t& packets = fewest.try_emplace({shard, direction}, unknown).first->second;
-        packets = std::min(packets, route.proxy(shard).seen(direction));
+        std::uint64_t& packets = fewest.try_emplace({server, direction}, unknown).first->second;
+        packets = std::min(packets, route.proxy(server).seen(direction));
       }
     }
   }
@@ -117,7 +117,7 @@ void Sweeper::strike(const Trial& trial, const Route& route, Truth& truth, const
   trial.prepare();
   std::vector<std::string> command = route.command(trial.arguments);
   command.insert(command.end(), {"--timeout", sweep_.timeout});
-  FaultProxy& proxy = route.proxy(boundary.shard);
+  FaultProxy& proxy = route.proxy(boundary.server);
   proxy.judge_by(at_packet(boundary.direction, boundary.packet, {kind, 60s}));
   const auto begin = Clock::now();
   const cli::ProcessResult result = looseleaf::test::run(command, trial.input);

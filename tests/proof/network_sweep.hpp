@@ -32,12 +32,12 @@ struct Trial {
 
 // Where a fault strikes.
 struct Boundary {
-  std::uint32_t shard;
+  std::uint32_t server;
   Direction direction;
   std::uint64_t packet;
 
   [[nodiscard]] std::string text() const {
-    return fmt::format("packet {} {} {}", packet, direction == Direction::to_server ? "to" : "from", shard);
+    return fmt::format("packet {} {} {}", packet, direction == Direction::to_server ? "to" : "from", server);
   }
 };
 

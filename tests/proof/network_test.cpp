@@ -44,7 +44,7 @@ std::string judge_writes(const cli::ProcessResult& result, Truth& truth, const s
   return wrong;
 }
 
-// A put of entities of shard 0 that were, or were not, there before.
+// A put of entities of the first server that were, or were not, there before.
 Trial trial_of_put(NetworkFixture& fixture, const std::map<std::string, std::optional<std::string>>& before,
                    const std::map<std::string, std::optional<std::string>>& after) {
   Trial trial;
@@ -68,7 +68,7 @@ Trial trial_of_put(NetworkFixture& fixture, const std::map<std::string, std::opt
   return trial;
 }
 
-// Three entities: a new one, one whose value moves to the other index shard, one that stays.
+// Three entities of two shards on one server: a new one, one whose value moves to the other server, one that stays.
 Trial put_trial(NetworkFixture& fixture) {
   const std::uint64_t base = 8 * ++fixture.trials;
   const std::string fresh = id_of(base), moves = id_of(base + 2), stays = id_of(base + 4);
@@ -76,7 +76,7 @@ Trial put_trial(NetworkFixture& fixture) {
                       {{fresh, entity(fresh, 3, 2)}, {moves, entity(moves, 2, 1)}, {stays, entity(stays, 4, 4)}});
 }
 
-// One operation only: an entity whose value moves to the other index shard.
+// One operation only: an entity whose value moves to the other server.
 Trial single_put_trial(NetworkFixture& fixture) {
   const std::string id = id_of(8 * ++fixture.trials);
   return trial_of_put(fixture, {{id, entity(id, 1, 1)}}, {{id, entity(id, 2, 1)}});
@@ -146,8 +146,8 @@ Trial clean_trial(NetworkFixture& fixture) {
   trial.ids = {id};
   trial.prepare = [&fixture, id] {
     REQUIRE(put_one(fixture.datastore, entity(id, 1, 2)) == WriteStatus::stored);
-    fixture.cluster.sql(0, "INSERT INTO by_n VALUES (6, x'" + id + "')");
-    fixture.cluster.sql(1, "INSERT INTO by_n VALUES (7, x'" + id + "')");
+    fixture.cluster.sql(2, "INSERT INTO by_n VALUES (6, x'" + id + "')");
+    fixture.cluster.sql(3, "INSERT INTO by_n VALUES (7, x'" + id + "')");
     fixture.cluster.sql(0, cleanup_record({id}));
   };
   trial.judge = [=](const cli::ProcessResult& result, Truth& truth) -> std::string {
@@ -177,7 +177,7 @@ class IndexTrials {
     trial.judge = [this, table](const cli::ProcessResult& result, Truth& truth) {
       last_ = table;
       const std::string states = states_of(truth, table);
-      std::string wrong = result.status == 0 && states != "ready ready " ? "the states are " + states + "; " : "";
+      std::string wrong = result.status == 0 && states != everywhere("ready") ? "the states are " + states + "; " : "";
       return wrong + (contains(states, "ready") ? missing_rows(truth, table) : "");
     };
     return trial;
@@ -193,7 +193,7 @@ class IndexTrials {
       fixture_.datastore.backfill({.tables = {table}}, control);
     };
     trial.judge = [this, table](const cli::ProcessResult& result, Truth& truth) -> std::string {
-      const bool left = states_of(truth, table) != "none none " || table_exists(truth, table);
+      const bool left = states_of(truth, table) != everywhere("none") || table_exists(truth, table);
       return result.status == 0 && left ? "something of it is left; " : "";
     };
     return trial;
@@ -204,9 +204,17 @@ class IndexTrials {
     return R"({"table": ")" + table + R"(", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})";
   }
 
+  [[nodiscard]] std::string everywhere(const std::string& state) const {
+    std::string states;
+    for (std::uint32_t shard = 0; shard < fixture_.cluster.shards(); ++shard) {
+      states += state + " ";
+    }
+    return states;
+  }
+
   static std::string states_of(Truth& truth, const std::string& table) {
     std::string states;
-    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    for (std::uint32_t shard = 0; shard < truth.shards(); ++shard) {
       const auto rows =
           truth.query(shard, "SELECT state FROM looseleaf_index WHERE table_name = '" + table + "' LOCK IN SHARE MODE");
       states += (rows.empty() ? "none" : rows.text(0, 0)) + " ";
@@ -217,7 +225,12 @@ class IndexTrials {
   static bool table_exists(Truth& truth, const std::string& table) {
     const std::string sql =
         "SELECT 1 FROM information_schema.tables WHERE table_name = '" + table + "' AND table_schema = DATABASE()";
-    return !truth.query(0, sql).empty() || !truth.query(1, sql).empty();
+    for (std::uint32_t shard = 0; shard < truth.shards(); ++shard) {
+      if (!truth.query(shard, sql).empty()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   std::string missing_rows(Truth& truth, const std::string& table) {
@@ -358,7 +371,7 @@ TEST_CASE("a put survives one cut of the network at any packet") {
 
 TEST_CASE(
     "a put of more rows than one statement inserts survives cuts between its statements, or a network that goes down") {
-  NetworkFixture fixture;
+  NetworkFixture fixture(2);
   fixture.create_index(by_tag);
   Sweep cut = {.name = "long-put-cut", .kinds = {Kind::cut, Kind::reset}, .most = 45, .most_full = 200, .workers = 2};
   Sweep gone = down("long-put-down");

@@ -14,15 +14,15 @@ std::string entity(const std::string& id, std::int64_t n, std::int64_t owner) {
 }
 
 std::optional<std::string> Truth::body(const std::string& id) {
-  const auto rows =
-      query(entity_shard(id, 2), "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id + "' LOCK IN SHARE MODE");
+  const auto rows = query(entity_shard(id, shards()),
+                          "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id + "' LOCK IN SHARE MODE");
   return rows.empty() ? std::nullopt : rows.cell(0, 0);
 }
 
 std::string Truth::missing_rows(const std::string& id) {
-  ObservedStore store(2);  // as far as this entity is concerned
-  store.at(entity_shard(id, 2)).entities.emplace(id, body(id));
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+  ObservedStore store(shards());  // as far as this entity is concerned
+  store.at(entity_shard(id, shards())).entities.emplace(id, body(id));
+  for (std::uint32_t shard = 0; shard < shards(); ++shard) {
     const auto indexes = query(shard, "SELECT table_name, definition FROM looseleaf_index WHERE state = 'ready'");
     for (std::size_t i = 0; i < indexes.size(); ++i) {
       const std::string& table = indexes.text(i, 0);
@@ -37,7 +37,7 @@ std::string Truth::missing_rows(const std::string& id) {
 }
 
 bool Truth::has_row(const std::string& table, const std::string& property, std::int64_t value, const std::string& id) {
-  return !query(static_cast<std::uint32_t>(value % 2),
+  return !query(static_cast<std::uint32_t>(value) % shards(),
                 fmt::format("SELECT 1 FROM {} WHERE {} = {} AND entity_id = x'{}'", table, property, value, id))
               .empty();
 }
@@ -52,11 +52,15 @@ sql::Result Truth::query(std::uint32_t shard, const std::string& sql) {
 
 Route::Route(const TestCluster& cluster, const std::string& name)
     : proxies_{std::make_unique<FaultProxy>(cluster.socket(0)), std::make_unique<FaultProxy>(cluster.socket(1))} {
+  std::string shards;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    shards += fmt::format(R"({}"127.0.0.1:{}/{}")", shards.empty() ? "" : ", ", proxy(cluster.server_of(shard)).port(),
+                          cluster.database(shard));
+  }
   file_ = cluster.directory().write(
       name + ".json",
-      fmt::format(R"({{"shards": ["127.0.0.1:{}/{}", "127.0.0.1:{}/{}"], "user": "root", "ssl_mode": "disabled",
-                      "defaults_file": "{}"}})",
-                  proxy(0).port(), cluster.database(0), proxy(1).port(), cluster.database(1), cluster.defaults_file()));
+      fmt::format(R"({{"shards": [{}], "user": "root", "ssl_mode": "disabled", "defaults_file": "{}"}})", shards,
+                  cluster.defaults_file()));
 }
 
 void Route::heal() const {
@@ -70,7 +74,7 @@ std::vector<std::string> Route::command(std::vector<std::string> arguments) cons
   return arguments;
 }
 
-NetworkFixture::NetworkFixture() {
+NetworkFixture::NetworkFixture(std::uint32_t shards) : StoreFixture(shards) {
   create_index(by_n_sharded);
   create_index(by_owner);
 }

@@ -31,6 +31,8 @@ class Truth {
  public:
   explicit Truth(const StoreFixture& fixture) : shards_(fixture.shards()) {}
 
+  [[nodiscard]] std::uint32_t shards() const { return shards_.count(); }
+
   // The body; absent for a tombstone, and if there is no row.
   [[nodiscard]] std::optional<std::string> body(const std::string& id);
   // The index rows that the committed entity calls for and that are not there; empty if none is missing.
@@ -43,12 +45,12 @@ class Truth {
   shard::Shards shards_;
 };
 
-// A proxy before each shard, and a cluster file that leads through them.
+// A proxy before each of the two servers, and a cluster file that leads through them.
 class Route {
  public:
   explicit Route(const TestCluster& cluster, const std::string& name = "route");
 
-  [[nodiscard]] FaultProxy& proxy(std::uint32_t shard) const { return *proxies_.at(shard); }
+  [[nodiscard]] FaultProxy& proxy(std::uint32_t server) const { return *proxies_.at(server); }
   void heal() const;
   // The program with these arguments, on its way through the proxies.
   [[nodiscard]] std::vector<std::string> command(std::vector<std::string> arguments) const;
@@ -58,9 +60,9 @@ class Route {
   std::string file_;
 };
 
-// A store with both indexes.
+// A store with both indexes, on two servers.
 struct NetworkFixture : StoreFixture {
-  NetworkFixture();
+  explicit NetworkFixture(std::uint32_t shards = 4);
 
   // After everything: no row is missing, and what is too much goes.
   void check_everything();
