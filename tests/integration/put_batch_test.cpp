@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "base/failpoint.hpp"
@@ -223,6 +224,90 @@ TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index wi
   check_status(cluster.looseleaf({"create-index", "--quiet", file}), 0);
   check_status(cluster.looseleaf({"backfill", "--quiet"}), 0);
   CHECK(findings().empty());
+}
+
+// The steps of the runbook "Add a server", while a batch of the moving shard and its neighbours has not committed yet.
+struct Move : ManyShards {
+  static constexpr std::uint32_t moving = 4, from = 0, to = 1;  // a shard and servers
+
+  // A cluster file of a user to whom read_only applies.
+  std::string file_of_writer(const std::string& name) {
+    std::string shards;
+    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+      shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ",
+                            cluster.socket(shard == moving && name == "new" ? to : shard), cluster.database(shard));
+    }
+    return cluster.directory().write(
+        name + ".json", fmt::format(R"({{"shards": [{}], "user": "writer", "ssl_mode": "disabled"}})", shards));
+  }
+
+  void make_user() const {
+    for (const std::uint32_t server : {from, to}) {
+      cluster.server_sql(server, "CREATE USER IF NOT EXISTS writer@localhost");
+    }
+    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+      grant(cluster.server_of(shard), shard);
+    }
+    grant(to, moving);
+  }
+  void grant(std::uint32_t server, std::uint32_t shard) const {
+    cluster.server_sql(server, fmt::format("GRANT ALL ON {}.* TO writer@localhost", cluster.database(shard)));
+  }
+
+  void copy() const {
+    const auto connection = [&](std::uint32_t server) {
+      return "--no-defaults --user=root --socket=" + cluster.socket(server);
+    };
+    check_status(run({"sh", "-c",
+                      fmt::format("mariadb-dump {} --single-transaction --hex-blob --databases {} | {} {}",
+                                  connection(from), cluster.database(moving), cluster.client(), connection(to))}),
+                 0);
+  }
+};
+
+TEST_CASE_FIXTURE(Move, "a shard that moves to another server during a batch loses nothing, and delays its neighbours" *
+                            doctest::skip(!base::failpoints_enabled)) {
+  make_user();
+  const std::string old_file = file_of_writer("old"), new_file = file_of_writer("new");
+  std::string lines;
+  for (std::uint64_t number = 0; number < entities; number += 2) {  // one batch, for the four shards of a server
+    lines += entity(number, fmt::format(R"("n":{})", number + 2)) + "\n";
+  }
+  cli::Process put = start({"env", "LOOSELEAF_FAILPOINT=put.commit:before#1=stop", looseleaf_program(), "--cluster",
+                            old_file, "--timeout", "20", "put"},
+                           lines);
+  REQUIRE(wait_until_stopped(put));
+  bool accepts_writes = false;
+  SUBCASE("as the runbook says") {}
+  SUBCASE("control: the old server still accepts writes") {
+    accepts_writes = true;
+  }
+  cluster.server_sql(from, fmt::format("SET GLOBAL read_only = {}", accepts_writes ? 0 : 1));
+  copy();
+  std::jthread drop([&] {  // waits until the batch has ended
+    cluster.server_sql(from, "DROP DATABASE " + cluster.database(moving) + "; SET GLOBAL read_only = 0");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  put.signal(SIGCONT);
+  const cli::ProcessResult result = put.wait();
+  drop.join();
+  INFO(result.err);
+  Datastore moved = Datastore::open(Cluster::load(new_file), options(std::chrono::seconds(20)));
+  std::size_t lost = 0, of_neighbours = 0;
+  for (const std::string& id : lines_of(result.out)) {
+    const std::uint64_t number = std::stoull(id.substr(20), nullptr, 16);
+    const auto found = moved.get({uuid_of(number)}).front();
+    lost += found && found->json == entity(number, fmt::format(R"("n":{})", number + 2)) ? 0 : 1;
+    of_neighbours += number % total_shards == moving || (number + 2) % total_shards == moving ? 0 : 1;
+  }
+  CHECK(lost == (accepts_writes ? entities / total_shards : 0));
+  CHECK(of_neighbours == entities / 4);
+  if (!accepts_writes) {
+    check_status(result, 3, {"looseleaf: error: ", "shard: 4\n", "hint: ", "looseleaf: stored 20 entities, failed "});
+    JobControl control;
+    const VerifyReport report = moved.verify({.tables = {}, .repair = true, .grace_seconds = 0}, control);
+    CHECK(report.findings.empty());
+  }
 }
 
 // A put that is stopped when it has committed and not yet deleted the row that it made superfluous.

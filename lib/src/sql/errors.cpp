@@ -137,7 +137,8 @@ std::string_view hint_of(ErrorClass error_class) {
     case ErrorClass::failing_over:
       return "name the writable server in the cluster file, or end its read_only mode";
     case ErrorClass::table_gone:
-      return "run `looseleaf drop-index` and create the index again if its table was dropped by hand";
+      return "if the shard has moved, use the current cluster file; if the table was dropped by hand, run `looseleaf "
+             "drop-index` and create the index again";
     default:
       return "";
   }
