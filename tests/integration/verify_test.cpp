@@ -42,7 +42,8 @@ struct Digested : StoreFixture {
 
   [[nodiscard]] shard::RowDigest digest(const shard::IdRange& range = {}) {
     shard::Shards all = shards();
-    return shard::digest_entries(*all.connect(0, all.deadline()), definition, range);
+    shard::Lease lease = all.connect(0, all.deadline());
+    return shard::digest_entries(lease, std::vector<std::uint32_t>{0}, definition, range).front();
   }
 
   IndexDefinition definition;

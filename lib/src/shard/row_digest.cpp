@@ -57,17 +57,27 @@ bool servers_can_digest(const IndexDefinition& definition) {
                       [](const Property& property) { return property.type == PropertyType::real; });
 }
 
-RowDigest digest_entries(const sql::Database& database, const IndexDefinition& definition, const IdRange& range) {
+std::vector<RowDigest> digest_entries(server::Lease& lease, std::span<const std::uint32_t> shards,
+                                      const IndexDefinition& definition, const IdRange& range) {
   std::string text;
   for (const Property& property : definition.properties) {
     text += value_text(property) + ", ";
   }
-  // The binary entity_id makes the whole text binary, so that REVERSE() reverses bytes and not characters.
-  const sql::Result result = database->query(
-      fmt::format("SELECT COUNT(*), BIT_XOR(CRC32(CONCAT({0}entity_id)) * CRC32(REVERSE(CONCAT({0}entity_id)))) "
-                  "FROM {1} FORCE INDEX (entity_id){2}",
-                  text, database.table(definition.table), where_in("entity_id", range)));
-  return {result.unsigned_integer(0, 0), result.unsigned_integer(0, 1)};
+  std::string sql;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    // The binary entity_id makes the whole text binary, so that REVERSE() reverses bytes and not characters.
+    fmt::format_to(std::back_inserter(sql),
+                   "{0}SELECT {1}, COUNT(*), BIT_XOR(CRC32(CONCAT({2}entity_id)) * "
+                   "CRC32(REVERSE(CONCAT({2}entity_id)))) FROM {3} FORCE INDEX (entity_id){4}",
+                   i == 0 ? "" : " UNION ALL ", i, text, lease.on(shards[i]).table(definition.table),
+                   where_in("entity_id", range));
+  }
+  const sql::Result result = lease->query(sql);
+  std::vector<RowDigest> digests(shards.size());
+  for (std::size_t row = 0; row < result.size(); ++row) {
+    digests.at(result.unsigned_integer(row, 0)) = {result.unsigned_integer(row, 1), result.unsigned_integer(row, 2)};
+  }
+  return digests;
 }
 
 }  // namespace looseleaf::shard

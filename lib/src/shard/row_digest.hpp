@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <looseleaf/index_definition.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "server/sessions.hpp"
 #include "shard/index_rows.hpp"
-#include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
@@ -35,8 +37,9 @@ class RowMixer {
 // digest them.
 [[nodiscard]] bool servers_can_digest(const IndexDefinition& definition);
 
-// Returns the digest of the rows in a range. The server computes it from the covering key on entity_id.
-[[nodiscard]] RowDigest digest_entries(const sql::Database& database, const IndexDefinition& definition,
-                                       const IdRange& range);
+// Returns the digests of the rows in a range, for shards of one server, in their order. The server computes them from
+// the covering keys on entity_id.
+[[nodiscard]] std::vector<RowDigest> digest_entries(server::Lease& lease, std::span<const std::uint32_t> shards,
+                                                    const IndexDefinition& definition, const IdRange& range);
 
 }  // namespace looseleaf::shard

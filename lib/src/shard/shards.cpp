@@ -135,9 +135,36 @@ void run_for(const std::function<void(Group)>& work, Group group,
   }
 }
 
-// Runs `work` for groups of at most `largest` shards.
-void for_groups_of(Shards& shards, std::size_t largest, std::span<const std::uint32_t> some,
-                   const std::function<void(Group)>& work) {
+}  // namespace
+
+bool may_be_one_shards(const Error& error) {
+  if (const auto* const server = dynamic_cast<const sql::ServerError*>(&error)) {
+    switch (server->error_class()) {
+      case sql::ErrorClass::not_connected:
+      case sql::ErrorClass::unreachable:
+      case sql::ErrorClass::connection_lost:
+      case sql::ErrorClass::failing_over:
+        return false;
+      case sql::ErrorClass::conflict:
+      case sql::ErrorClass::statement_killed:
+      case sql::ErrorClass::duplicate_key:
+      case sql::ErrorClass::table_gone:
+      case sql::ErrorClass::too_large:
+      case sql::ErrorClass::permanent:
+        return true;
+    }
+  }
+  return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;
+}
+
+std::vector<std::uint32_t> all_shards(const Shards& shards) {
+  std::vector<std::uint32_t> all(shards.count());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+void for_groups(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(Group)>& work,
+                std::size_t largest) {
   struct OnServer {
     std::vector<std::uint32_t> shards;
     std::atomic<std::size_t> next = 0;
@@ -169,40 +196,9 @@ void for_groups_of(Shards& shards, std::size_t largest, std::span<const std::uin
   }
 }
 
-}  // namespace
-
-bool may_be_one_shards(const Error& error) {
-  if (const auto* const server = dynamic_cast<const sql::ServerError*>(&error)) {
-    switch (server->error_class()) {
-      case sql::ErrorClass::not_connected:
-      case sql::ErrorClass::unreachable:
-      case sql::ErrorClass::connection_lost:
-      case sql::ErrorClass::failing_over:
-        return false;
-      case sql::ErrorClass::conflict:
-      case sql::ErrorClass::statement_killed:
-      case sql::ErrorClass::duplicate_key:
-      case sql::ErrorClass::table_gone:
-      case sql::ErrorClass::too_large:
-      case sql::ErrorClass::permanent:
-        return true;
-    }
-  }
-  return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;
-}
-
-std::vector<std::uint32_t> all_shards(const Shards& shards) {
-  std::vector<std::uint32_t> all(shards.count());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-void for_groups(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(Group)>& work) {
-  for_groups_of(shards, shards_at_once, some, work);
-}
-
 void for_shards(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(std::uint32_t)>& work) {
-  for_groups_of(shards, 1, some, [&](Group one) { work(one.front()); });
+  for_groups(
+      shards, some, [&](Group one) { work(one.front()); }, 1);
 }
 
 void for_each_shard(Shards& shards, const std::function<void(std::uint32_t)>& work) {

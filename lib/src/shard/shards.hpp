@@ -95,10 +95,11 @@ void for_shards(Shards& shards, std::span<const std::uint32_t> some,
 void for_each_shard(Shards& shards, const std::function<void(std::uint32_t shard)>& work);
 // Returns true if the error of a statement for several shards of a server may be one shard's.
 [[nodiscard]] bool may_be_one_shards(const Error& error);
-// Like for_shards(), but runs `work` for groups of at most shards_at_once shards of a server. If `work` fails for a
-// group, and may_be_one_shards(), it is repeated for each shard of the group alone.
+// Like for_shards(), but runs `work` for groups of at most `largest` shards of a server. If `work` fails for a group,
+// and may_be_one_shards(), it is repeated for each shard of the group alone.
 void for_groups(Shards& shards, std::span<const std::uint32_t> some,
-                const std::function<void(std::span<const std::uint32_t> group)>& work);
+                const std::function<void(std::span<const std::uint32_t> group)>& work,
+                std::size_t largest = shards_at_once);
 
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
 template <typename Function>

@@ -21,8 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t smallest_step = 5000, largest_step = 100'000;  // rows of one table in one step
-constexpr std::size_t paced_rows = 500;  // rows of one table in one step with a limited rate
+// Rows of one table in one step. A range is one or two steps of every table.
+constexpr std::size_t smallest_step = 5000, largest_step = 25'000;
+constexpr std::size_t paced_rows = 250;      // the same with a limited rate
+constexpr std::size_t digest_rows = 50'000;  // index rows that one statement digests, unless one table has more
 // The target time for counting the rows of one step. Digesting them takes several times as long.
 constexpr auto step_time = std::chrono::milliseconds(100);
 constexpr std::size_t entry_chunk = 5000;  // index rows that one statement reads
@@ -34,6 +36,30 @@ template <typename T>
 void make_set(std::vector<T>& items) {
   std::sort(items.begin(), items.end());
   items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+// A bound between ranges that some table asks for.
+struct Bound {
+  Uuid id;
+  std::size_t table;
+
+  auto operator<=>(const Bound&) const = default;
+};
+
+// Chooses as few of these bounds as needed for ranges of at most two steps of every table. Without this, the number of
+// ranges would grow with the number of shards, and the number of digests with its square.
+std::vector<Uuid> merge_bounds(std::vector<Bound> bounds) {
+  std::sort(bounds.begin(), bounds.end());
+  std::vector<Uuid> merged;
+  std::set<std::size_t> passed;  // tables that have a bound within the current range
+  for (const Bound& bound : bounds) {
+    if (!passed.insert(bound.table).second) {
+      merged.push_back(bound.id);
+      passed.clear();
+    }
+  }
+  make_set(merged);
+  return merged;
 }
 
 // The cells of one range in which digests differ.
@@ -75,53 +101,59 @@ class DigestComparison {
   // Chooses the bounds between ranges of ids. No range may contain too many entities of any shard or too many rows of
   // any table.
   std::vector<Uuid> find_bounds() {
-    std::vector<Uuid> bounds;
+    std::vector<Bound> by_entities, by_rows;
     job_.for_each_shard([&](std::uint32_t shard) {
-      const std::uint64_t rows =
-          shard::with_shard(shards_, shard, shards_.deadline(),
-                            [](const sql::Database& database) { return shard::estimate_rows(database, "entities"); });
-      add_bounds(shard, {}, rows, bounds,
+      add_bounds(shard, {}, shard, by_entities,
                  [](const sql::Database& database, const shard::IdRange& range, std::size_t step) {
                    return shard::id_after(database, range, step);
                  });
     });
-    make_set(bounds);
-    std::vector<Uuid> more;
+    std::vector<Uuid> bounds = merge_bounds(std::move(by_entities));
     job_.for_each_shard([&](std::uint32_t shard) {
-      for (const shard::CatalogIndex& index : catalog_.indexes) {
+      for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
         for (std::size_t i = 0; i <= bounds.size(); ++i) {
-          divide(shard, index.definition, range_between(bounds, i), more);
+          divide(shard, index, range_between(bounds, i), by_rows);
         }
       }
     });
+    const std::vector<Uuid> more = merge_bounds(std::move(by_rows));
     bounds.insert(bounds.end(), more.begin(), more.end());
     make_set(bounds);
+    return fit_into_grid(std::move(bounds));
+  }
+
+  // Drops bounds of which a grid has no room.
+  [[nodiscard]] std::vector<Uuid> fit_into_grid(std::vector<Uuid> bounds) const {
+    const std::size_t tables = catalog_.indexes.size() * shards_.count();
+    const std::size_t each = bounds.size() * tables / DigestGrid::most_cells + 1;  // keeps each so-many-th
+    for (std::size_t i = 0; i * each < bounds.size(); ++i) {
+      bounds[i] = bounds[i * each];
+    }
+    bounds.resize((bounds.size() + each - 1) / each);
     return bounds;
   }
 
   // Adds bounds within a range in which a table has many more rows than there are entities.
-  void divide(std::uint32_t shard, const IndexDefinition& definition, const shard::IdRange& range,
-              std::vector<Uuid>& bounds) {
+  void divide(std::uint32_t shard, std::size_t index, const shard::IdRange& range, std::vector<Bound>& bounds) {
+    const IndexDefinition& definition = catalog_.indexes[index].definition;
     job_.checkpoint(shard);  // a large store takes so long here that idle sessions would end
     const std::uint64_t rows = shard::with_shard(
         shards_, shard, shards_.deadline(),
         [&](const sql::Database& database) { return shard::estimate_entries(database, definition, range); });
     if (rows > DigestGrid::many_rows) {
-      add_bounds(shard, range, rows, bounds,
+      add_bounds(shard, range, table_of(index, shard), bounds,
                  [&](const sql::Database& database, const shard::IdRange& within, std::size_t step) {
                    return shard::entity_id_after(database, definition, within, step);
                  });
     }
   }
 
-  // `rows` is the approximate number of rows in the range.
   template <typename IdAfter>
-  void add_bounds(std::uint32_t shard, shard::IdRange range, std::uint64_t rows, std::vector<Uuid>& bounds,
+  void add_bounds(std::uint32_t shard, shard::IdRange range, std::size_t table, std::vector<Bound>& bounds,
                   const IdAfter& id_after) {
-    const std::size_t paced = paced_rows * shards_.count(), room = roomy_step(rows);
     for (std::size_t step = smallest_step;;) {
       job_.pace(shard, 0);
-      const std::size_t limited = std::max(job_.is_paced() ? paced : step, room);
+      const std::size_t limited = job_.is_paced() ? paced_rows : step;
       const auto turn = job_.turn();
       const auto start = Clock::now();
       range.from = shard::with_shard(shards_, shard, shards_.deadline(),
@@ -135,16 +167,8 @@ class DigestComparison {
                                                : step,
                         smallest_step, largest_step);
       const std::lock_guard lock(mutex_);
-      bounds.push_back(*range.from);
+      bounds.push_back({*range.from, table});
     }
-  }
-
-  // Returns the smallest step for which the ranges fit into the grid. The ids of a range are spread over all shards, so
-  // a step counts more rows than one table may have.
-  [[nodiscard]] std::size_t roomy_step(std::uint64_t rows) const {
-    const std::size_t tables = catalog_.indexes.size() * shards_.count();
-    const std::size_t room = std::max<std::size_t>(1, DigestGrid::most_cells / std::max<std::size_t>(1, tables));
-    return rows * shards_.count() / room;
   }
 
   void estimate_rows() {
@@ -191,10 +215,14 @@ class DigestComparison {
   // Compares the ranges [from, to) in all index tables.
   void compare(const DigestGrid& grid, std::size_t from, std::size_t to, const ComparisonVisitor& visitor) {
     std::vector<RangeDifference> differences(to - from);
+    std::vector<std::vector<shard::RowDigest>> digests;  // by range
+    for (std::size_t range = from; range < to; ++range) {
+      digests.push_back(digest(grid, range));
+    }
     job_.for_each_shard([&](std::uint32_t shard) {
       for (std::size_t range = from; range < to; ++range) {
         for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
-          compare_table(grid, range, index, shard, differences[range - from]);
+          compare_table(grid, range, index, shard, digests[range - from], differences[range - from]);
         }
       }
     });
@@ -203,19 +231,49 @@ class DigestComparison {
     }
   }
 
+  // Returns the digests of a range, by table, where servers can digest its rows.
+  std::vector<shard::RowDigest> digest(const DigestGrid& grid, std::size_t range) {
+    std::vector<shard::RowDigest> digests(catalog_.indexes.size() * shards_.count());
+    for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
+      const IndexDefinition& definition = catalog_.indexes[index].definition;
+      if (!shard::servers_can_digest(definition)) {
+        continue;
+      }
+      std::uint64_t expected = 0;
+      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        expected += grid.whole(table_of(index, shard), range).rows;
+      }
+      const std::uint64_t at_once = digest_rows * shards_.count() / std::max<std::uint64_t>(1, expected);
+      shard::for_groups(
+          shards_, shard::all_shards(shards_),
+          [&](std::span<const std::uint32_t> group) {
+            const auto found = digest(definition, group, grid.range(range));
+            for (std::size_t i = 0; i < group.size(); ++i) {
+              digests[table_of(index, group[i])] = found[i];
+              job_.pace(group[i], found[i].rows);
+            }
+          },
+          job_.is_paced() ? 1 : std::clamp<std::uint64_t>(at_once, 1, shard::shards_at_once));
+    }
+    return digests;
+  }
+
+  std::vector<shard::RowDigest> digest(const IndexDefinition& definition, std::span<const std::uint32_t> group,
+                                       const shard::IdRange& range) {
+    job_.checkpoint(group.front());
+    const auto turn = job_.turn();
+    return shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
+      return shard::digest_entries(lease, group, definition, range);
+    });
+  }
+
   void compare_table(const DigestGrid& grid, std::size_t range, std::size_t index, std::uint32_t shard,
-                     RangeDifference& difference) {
+                     const std::vector<shard::RowDigest>& digests, RangeDifference& difference) {
     const IndexDefinition& definition = catalog_.indexes[index].definition;
     const std::size_t table = table_of(index, shard);
-    const shard::RowDigest expected = grid.whole(table, range);
-    std::uint64_t rows = 0;
-    if (shard::servers_can_digest(definition)) {
-      const shard::RowDigest actual = digest(definition, shard, grid.range(range));
-      rows = actual.rows;
-      if (actual != expected) {
-        compare_cells(grid, range, index, shard, difference);
-      }
-    } else {
+    const bool digested = shard::servers_can_digest(definition);
+    std::uint64_t rows = digests[table].rows;
+    if (!digested || digests[table] != grid.whole(table, range)) {
       rows = compare_cells(grid, range, index, shard, difference);
     }
     {
@@ -223,14 +281,7 @@ class DigestComparison {
       counts_.rows[{definition.table, shard}] += rows;
     }
     job_.advance(shard, rows);
-    job_.pace(shard, rows);
-  }
-
-  shard::RowDigest digest(const IndexDefinition& definition, std::uint32_t shard, const shard::IdRange& range) {
-    const auto turn = job_.turn();
-    return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-      return shard::digest_entries(database, definition, range);
-    });
+    job_.pace(shard, digested ? 0 : rows);
   }
 
   // Reads the rows of a range and notes the cells that differ. Returns the number of rows.
