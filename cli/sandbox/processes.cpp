@@ -236,7 +236,8 @@ bool is_ending(pid_t pid) {
 bool is_gone(pid_t pid) {
   const std::string folder = fmt::format("/proc/{}", pid);
   std::ifstream file(folder + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  std::string stat;
+  std::getline(file, stat, '\0');  // of a process that ends now, reading fails where opening did not
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos) {
     return true;

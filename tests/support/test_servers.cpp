@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <looseleaf/error.hpp>
 #include <map>
 #include <mutex>
@@ -125,7 +124,9 @@ std::string TemporaryDirectory::write(const std::string& name, std::string_view 
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();  // what of a file in /proc cannot be read, because its process ends now, is absent
+  return text.str();
 }
 
 Watchdog::Watchdog(const std::string& directory) : alive_(-1) {
