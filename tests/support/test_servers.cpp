@@ -20,6 +20,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/sql_client.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -158,21 +160,7 @@ class TestServers {
   [[nodiscard]] const std::string& client() const { return client_; }
 
   std::string sql(std::uint32_t server, const std::string& database, const std::string& text) const {
-    std::vector<std::string> command{client_,
-                                     "--no-defaults",
-                                     "--batch",
-                                     "--skip-column-names",
-                                     "--default-character-set=utf8mb4",
-                                     "--user=root",
-                                     "--socket=" + sandbox_.server(server).socket};
-    if (!database.empty()) {
-      command.push_back("--database=" + database);
-    }
-    cli::ProcessResult result = cli::run_process(command, text);
-    if (result.status != 0) {
-      fail(fmt::format("{}: {} in: {}", client_, result.err, text));
-    }
-    return std::move(result.out);
+    return run_sql(sandbox_.server(server).socket, database, text);
   }
 
  private:
