@@ -167,11 +167,7 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
 // Its connections, and with them its named lock, are lost.
 void cut_off(const TestCluster& cluster) {
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    const std::string kills = cluster.server_sql(
-        cluster.server_of(shard),
-        fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
-                    cluster.database(shard)));
-    cluster.server_sql(cluster.server_of(shard), kills);
+    cluster.kill_sessions(shard);
   }
 }
 

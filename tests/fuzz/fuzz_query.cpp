@@ -141,33 +141,15 @@ std::vector<std::string> tokens_of(std::string_view sql) {
 }
 
 void check_words(const std::vector<std::string>& tokens, const IndexDefinition& definition) {
-  std::set<std::string> known = {"SELECT",
-                                 "FROM",
-                                 "WHERE",
-                                 "AND",
-                                 "OR",
-                                 "IN",
-                                 "ORDER",
-                                 "BY",
-                                 "DESC",
-                                 "LIMIT",
-                                 "entity_id",
-                                 "JOIN",
-                                 "r",
-                                 "c",
-                                 "r.",
-                                 "c.",
-                                 "db.",
-                                 "looseleaf_index",
-                                 "table_name",
-                                 "generation",
-                                 "state",
-                                 "AS",
-                                 "IF",
-                                 "NULL",
-                                 "shard",
-                                 "_utf8mb4",
-                                 sql::quote_identifier(definition.table)};
+  std::set<std::string> known = {"SELECT",     "FROM",       "WHERE",
+                                 "AND",        "OR",         "IN",
+                                 "ORDER",      "BY",         "DESC",
+                                 "LIMIT",      "entity_id",  "JOIN",
+                                 "r",          "c",          "r.",
+                                 "c.",         "db.",        "looseleaf_index",
+                                 "table_name", "generation", "state",
+                                 "AS",         "IF",         "NULL",
+                                 "shard",      "_utf8mb4",   sql::quote_identifier(definition.table)};
   for (const std::string& column : shard::column_names(definition)) {
     known.insert(column);
   }

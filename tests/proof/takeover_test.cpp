@@ -26,16 +26,9 @@ struct Lifecycle {
     wide_file = cluster.directory().write("wide.json", wide);
   }
 
-  // As when a firewall forgets them: every session in the cluster's databases ends, and with it its locks.
   void cut_all_sessions() const {
     for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      const std::string kills = cluster.server_sql(
-          cluster.server_of(shard),
-          fmt::format("SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
-                      cluster.database(shard)));
-      if (!kills.empty()) {
-        cluster.server_sql(cluster.server_of(shard), kills);
-      }
+      cluster.kill_sessions(shard);
     }
   }
 
@@ -145,11 +138,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
   CHECK_MESSAGE(refused.err.find("another process is running this job") != std::string::npos, refused.err);
   CHECK_MESSAGE(refused.err.find(fmt::format("pid {}", sleeper.pid())) != std::string::npos, refused.err);
   // Its lock on shard 0 is lost, but shard 1 knows better.
-  test.cluster.server_sql(
-      test.cluster.server_of(0),
-      test.cluster.server_sql(test.cluster.server_of(0), fmt::format("SELECT CONCAT('KILL ', id, ';') FROM "
-                                                                     "information_schema.processlist WHERE db = '{}'",
-                                                                     test.cluster.database(0))));
+  test.cluster.kill_sessions(0);
   const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "4"});
   CHECK(waited.status == 3);
   CHECK_MESSAGE(waited.err.find("another process keeps changing this index's table") != std::string::npos, waited.err);

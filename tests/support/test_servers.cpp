@@ -303,6 +303,21 @@ std::string TestCluster::server_sql(std::uint32_t server, const std::string& sta
   return servers_->sql(server, {}, statements);
 }
 
+void TestCluster::kill_sessions(std::uint32_t shard) const {
+  const std::string found = server_sql(
+      server_of(shard), fmt::format("SELECT id FROM information_schema.processlist WHERE db = '{}'", database(shard)));
+  std::istringstream sessions(found);
+  for (std::string session; std::getline(sessions, session);) {
+    try {
+      server_sql(server_of(shard), "KILL " + session);
+    } catch (const std::runtime_error& error) {
+      if (std::string_view(error.what()).find("error 1094") == std::string_view::npos) {  // it has ended by itself
+        throw;
+      }
+    }
+  }
+}
+
 bool TestCluster::await_lock_wait(std::uint32_t shard) const {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (server_sql(server_of(shard), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").ends_with("\t0\n")) {

@@ -78,6 +78,8 @@ class TestCluster {
   std::string sql(std::uint32_t shard, const std::string& statements) const;
   // The same without a database, on one server.
   std::string server_sql(std::uint32_t server, const std::string& statements) const;
+  // As when a firewall forgets them: every session in the shard's database ends, and with it its locks.
+  void kill_sessions(std::uint32_t shard) const;
   // Returns when a statement on the shard's server waits for the lock of a row; false if none does within 20 s.
   [[nodiscard]] bool await_lock_wait(std::uint32_t shard) const;
   // Creates the databases, for tests of the layers below init.

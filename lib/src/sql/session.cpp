@@ -134,6 +134,9 @@ SessionFacts session_facts(const Variables& variables) {
 // eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
 // the plan may read the whole table.
 //
+// information_schema_stats_expiry: without 0, MySQL answers from statistics that are up to a day old, and who reads
+// them may have to write them first, which waits for the disk.
+//
 // Isolation: MariaDB before 11.1 has only the old names, MySQL only the new ones.
 std::string session_setup(Flavour flavour, std::string_view version) {
   const bool mariadb = flavour == Flavour::mariadb;
@@ -144,6 +147,9 @@ std::string session_setup(Flavour flavour, std::string_view version) {
       ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
       ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0";
   sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
+  if (!mariadb) {
+    sql += ",information_schema_stats_expiry=0";
+  }
   if (mariadb && has_snapshot_isolation(version)) {
     sql += ",innodb_snapshot_isolation=0";
   }
