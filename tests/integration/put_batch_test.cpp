@@ -13,6 +13,7 @@
 
 #include "base/failpoint.hpp"
 #include "shard/fence.hpp"
+#include "shard/placement.hpp"
 #include "sql/transaction.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
@@ -184,30 +185,57 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose database is gone fails its own enti
   CHECK(failed == entities / total_shards);
 }
 
+// Holds the fence of shard 0 exclusively, while it exists.
+class FenceHolder {
+ public:
+  explicit FenceHolder(const StoreFixture& store)
+      : others_(store.shards()), lease_(others_.connect(0, others_.deadline())), transaction_(*lease_) {
+    static_cast<void>(lease_->query("SELECT * FROM " + (*lease_).table("looseleaf_shard") + " FOR UPDATE"));
+  }
+
+ private:
+  shard::Shards others_;
+  shard::Lease lease_;
+  sql::Transaction transaction_;
+};
+
 TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays its own entities only") {
-  // Shards 0 and 6 are on one server.
-  shard::Shards others = StoreFixture::shards();
-  const shard::Lease lease = others.connect(0, others.deadline());
-  std::optional<sql::Transaction> holder(*lease);
-  static_cast<void>(lease->query("SELECT * FROM " + (*lease).table("looseleaf_shard") + " FOR UPDATE"));
+  std::optional<FenceHolder> holder(*this);
   const auto stamps = [&](std::uint32_t shard) { return cluster.sql(shard, "SELECT MAX(updated) FROM entities"); };
-  const std::string before = stamps(0), before_neighbour = stamps(6);
-  // An entity of shard 6 comes first, because a batch that is of shard 0 alone waits, and so do those after it.
-  std::vector<std::string> texts;
-  for (int number = entities - 2; number >= 0; number -= 2) {
-    texts.push_back(entity(static_cast<std::uint64_t>(number), fmt::format(R"("n":{})", number)));
-  }
+  const std::string before = stamps(0), before_neighbour = stamps(6);  // they are on one server
   std::vector<WriteResult> results;
-  std::jthread put([&] { results = datastore.put(texts); });
-  const auto begin = std::chrono::steady_clock::now();
-  while (stamps(6) == before_neighbour && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  WriteStream stream(datastore, [&](WriteResult result) { results.push_back(std::move(result)); });
+  const auto put = [&](int n) { stream.put(entity(0, fmt::format(R"("n":{})", n))); };
+  // A batch that waits alone, then others, in which an id comes again.
+  put(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (int number = 2; number < entities; number += 2) {
+    stream.put(entity(static_cast<std::uint64_t>(number), fmt::format(R"("n":{})", number + 1)));
   }
-  CHECK(stamps(6) != before_neighbour);
+  put(2);
+  put(3);
+  const auto begin = std::chrono::steady_clock::now();
+  wait_until("shard 6 stores", [&] { return stamps(6) != before_neighbour; });
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
   CHECK(stamps(0) == before);
   holder.reset();
-  put.join();
-  CHECK(count(results, WriteStatus::stored) == texts.size());
+  stream.finish();
+  CHECK(count(results, WriteStatus::stored) == entities / 2 + 2);
+  CHECK(datastore.get({uuid_of(0)}).front()->json == entity(0, R"("n":3)"));
+}
+
+TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, and nothing else does") {
+  Datastore impatient = open(std::chrono::milliseconds(1000));
+  const std::optional<FenceHolder> holder(*this);
+  const std::vector<WriteResult> results = put_all(impatient, 7);
+  for (const WriteResult& result : results) {
+    const bool held = shard::shard_of(*result.id, total_shards) == 0;
+    CHECK(result.status == (held ? WriteStatus::failed : WriteStatus::stored));
+    CHECK(result.error.has_value() == held);
+    if (held) {
+      CHECK(std::string(result.error->what()) == "could not lock the fence before the timeout");
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index with shards that do not have it yet" *

@@ -54,7 +54,7 @@ Locked lock_fences(shard::Lease& lease, const std::map<std::uint32_t, Superseded
       locked.stamps.emplace(id, entity->updated);
     }
   } else {
-    locked.fences = shard::lock_fences_shared(lease, shards);
+    locked.fences = shard::lock_fences_shared(lease, shards, shard::Busy::wait);
   }
   std::erase_if(locked.fences, [&](const auto& entry) {
     return entry.second.epoch != by_shard.at(entry.first).epoch && !step.left_out();

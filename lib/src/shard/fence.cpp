@@ -29,13 +29,22 @@ Fence to_fence(const sql::Database& database, const sql::Result& rows, std::size
           base::parse_stamp(rows.text(row, column + 2))};
 }
 
-Fence read_fence(const sql::Database& database, const char* lock) {
+Fence read_fence(const sql::Database& database, const std::string& lock) {
   const sql::Result rows = database->query(sql::Statement(
       fmt::format("SELECT {} FROM {} WHERE only_row = 1 {}", fence_columns, database.table("looseleaf_shard"), lock)));
   if (rows.empty()) {
     throw NotInitialised();
   }
   return to_fence(database, rows, 0, 0);
+}
+
+// Returns the end of a SELECT that locks its row shared. `hurry` is NOWAIT, SKIP LOCKED or nothing.
+std::string lock_shared(const sql::Connection& session, std::string_view hurry) {
+  return fmt::format("{} {}", session.flavour() == sql::Flavour::mariadb ? "LOCK IN SHARE MODE" : "FOR SHARE", hurry);
+}
+
+std::string lock_shared(const sql::Database& database, Busy busy) {
+  return lock_shared(*database, busy == Busy::refuse ? "NOWAIT" : "");
 }
 
 sql::ServerError fence_busy() {
@@ -103,20 +112,25 @@ bool work_exclusively(const sql::Database& database, std::uint32_t shard,
 
 }  // namespace
 
-Fence lock_fence_shared(const sql::Database& database) {
-  return read_fence(database, "LOCK IN SHARE MODE");
+Fence lock_fence_shared(const sql::Database& database, Busy busy) {
+  return read_fence(database, lock_shared(database, busy));
 }
 
-std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards) {
+std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards, Busy busy) {
   if (shards.size() == 1) {
-    return {{shards.front(), lock_fence_shared(lease.on(shards.front()))}};
+    try {
+      return {{shards.front(), lock_fence_shared(lease.on(shards.front()), busy)}};
+    } catch (const sql::ServerError& error) {
+      if (busy == Busy::refuse && error.error_class() == sql::ErrorClass::conflict) {
+        throw fence_busy();
+      }
+      throw;
+    }
   }
-  const bool mariadb = lease->flavour() == sql::Flavour::mariadb;
   std::string select;
   for (const std::uint32_t shard : shards) {
-    select += fmt::format("{}(SELECT {}, {} FROM {} WHERE only_row = 1 {} SKIP LOCKED)",
-                          select.empty() ? "" : " UNION ALL ", shard, fence_columns,
-                          lease.on(shard).table("looseleaf_shard"), mariadb ? "LOCK IN SHARE MODE" : "FOR SHARE");
+    select += fmt::format("{}(SELECT {}, {} FROM {} WHERE only_row = 1 {})", select.empty() ? "" : " UNION ALL ", shard,
+                          fence_columns, lease.on(shard).table("looseleaf_shard"), lock_shared(**lease, "SKIP LOCKED"));
   }
   const sql::Result rows = lease->query(select);
   std::map<std::uint32_t, Fence> fences;
@@ -130,13 +144,15 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
 }
 
 // Servers execute the parts of a UNION in order, so the fence is locked first.
-FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body) {
+FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body,
+                                     Busy busy) {
   const sql::Result rows = database->query(
-      fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 LOCK IN SHARE MODE) UNION ALL "
+      fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 {}) UNION ALL "
                   "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
                   "FROM {} WHERE id = {} {})",
-                  fence_columns, database.table("looseleaf_shard"), max_body, database.table("entities"),
-                  id_literal(id), lock == Lock::shared ? "LOCK IN SHARE MODE" : "FOR UPDATE"));
+                  fence_columns, database.table("looseleaf_shard"), lock_shared(database, busy), max_body,
+                  database.table("entities"), id_literal(id),
+                  lock == Lock::shared ? lock_shared(database, Busy::wait) : "FOR UPDATE"));
   if (rows.empty() || rows.text(0, 0) != "0") {
     throw NotInitialised();
   }

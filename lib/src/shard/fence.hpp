@@ -27,21 +27,26 @@ struct Fence {
   [[nodiscard]] base::Stamp earliest() const { return std::max(now, clock_floor); }
 };
 
+// What happens while another session holds or wants a fence exclusively: the statement waits for a moment, or it throws
+// a retryable ServerError(conflict) at once.
+enum class Busy { wait, refuse };
+
 // Locks the fence row shared until the connection's transaction ends.
-[[nodiscard]] Fence lock_fence_shared(const sql::Database& database);
+[[nodiscard]] Fence lock_fence_shared(const sql::Database& database, Busy busy = Busy::wait);
 // Locks the fence rows of several shards on the session's server, in one statement and in ascending order. If there is
 // more than one, it does not wait: it leaves out shards whose fence another session holds or wants exclusively, and
-// throws a retryable ServerError if none is left.
-[[nodiscard]] std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards);
+// throws a retryable ServerError(conflict) if none is left.
+[[nodiscard]] std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const std::uint32_t> shards,
+                                                                Busy busy);
 
 struct FenceAndEntity {
   Fence fence;
   std::optional<EntityRow> entity;  // absent: there is no row
 };
 // Locks the fence row shared and then the row of an id, in one statement. A body is read only if it has at most
-// `max_body` bytes.
+// `max_body` bytes. `busy` concerns the fence only; it always waits for the row.
 [[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock,
-                                                   std::uint64_t max_body);
+                                                   std::uint64_t max_body, Busy busy = Busy::wait);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
 // for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient

@@ -33,6 +33,7 @@ struct Item {
   const Write* write = nullptr;
   std::uint32_t shard = 0;             // the entity's
   bool decided = false;                // the outcome is final
+  bool held = false;                   // the last attempt left it out, because its shard's fence was not free
   bool deferred = false;               // waits for an index shard that is down, while the other items proceed
   bool reconcile = false;              // the index tables may have superfluous rows of this entity
   std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored

@@ -3,7 +3,9 @@
 #include "write/pipeline.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <optional>
 #include <tuple>
 
 #include "shard/placement.hpp"
@@ -22,6 +24,8 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 // A limit for text and rows together. The number of rows is known only after a text is encoded, so the encoders stop
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
+// A server's writer waits this long, or until more writes come, if it could store none of a batch.
+constexpr auto held_pause = std::chrono::milliseconds(10);
 constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
 // The text that an encoder takes at a time. The last text may exceed the limit.
 constexpr std::size_t encode_bytes = 128 * 1024;
@@ -39,9 +43,10 @@ struct Pipeline::Slot {
   WriteResult result;
   std::size_t cost = 0;  // bytes that count towards the window
   bool is_put = false;
-  bool encoded = false;        // the encoder has finished: `write` is complete, or the result is final
-  bool final_already = false;  // the encoder found the text malformed, or could not encode it
-  bool done = false;           // the result is final; set only after every stage has finished with the slot
+  bool encoded = false;                    // the encoder has finished: `write` is complete, or the result is final
+  bool final_already = false;              // the encoder found the text malformed, or could not encode it
+  bool done = false;                       // the result is final; set only after every stage has finished with the slot
+  std::optional<base::Deadline> deadline;  // since the first attempt to store it
   Write write;
 };
 
@@ -225,12 +230,20 @@ void Pipeline::write(std::deque<Slot*>& queue) {
     }
     const std::vector<Slot*> batch = take_batch(queue);
     lock.unlock();
-    store_batch(batch);
+    const std::vector<Slot*> held = store_batch(batch);
     lock.lock();
     for (Slot* slot : batch) {
       slot->done = true;
     }
+    for (Slot* slot : held) {
+      slot->done = false;
+    }
+    // In front, because a later write of the same id must not overtake it.
+    queue.insert(queue.begin(), held.begin(), held.end());
     to_deliver_.notify_one();
+    if (held.size() == batch.size()) {
+      to_write_.wait_for(lock, held_pause);
+    }
   }
 }
 
@@ -265,13 +278,36 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   return batch;
 }
 
-void Pipeline::store_batch(const std::vector<Slot*>& batch) {
-  std::vector<Write> writes;
-  writes.reserve(batch.size());
+std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& batch) {
+  const base::Deadline deadline = shards_.deadline();
   for (Slot* slot : batch) {
+    slot->deadline = slot->deadline ? slot->deadline : deadline;
+  }
+  std::vector<Slot*> held = store(batch, deadline, HeldShards::hand_back);
+  const auto late =
+      std::stable_partition(held.begin(), held.end(), [](const Slot* slot) { return !slot->deadline->passed(); });
+  if (late != held.end()) {
+    store({late, held.end()}, *(*late)->deadline, HeldShards::give_up);
+    held.erase(late, held.end());
+  }
+  std::sort(held.begin(), held.end(),
+            [](const Slot* a, const Slot* b) { return a->result.sequence < b->result.sequence; });
+  return held;
+}
+
+std::vector<Pipeline::Slot*> Pipeline::store(const std::vector<Slot*>& slots, const base::Deadline& deadline,
+                                             HeldShards held) {
+  std::vector<Write> writes;
+  writes.reserve(slots.size());
+  for (Slot* slot : slots) {
     writes.push_back(std::move(slot->write));
   }
-  writer_.write_batch(writes, shards_.deadline());
+  std::vector<Slot*> handed_back;
+  for (const std::size_t i : writer_.write_batch(writes, deadline, held)) {
+    slots[i]->write = std::move(writes[i]);
+    handed_back.push_back(slots[i]);
+  }
+  return handed_back;
 }
 
 void Pipeline::deliver() {

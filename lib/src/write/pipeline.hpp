@@ -55,7 +55,10 @@ class Pipeline {
   static std::vector<Slot*> take_batch(std::deque<Slot*>& queue);
   // Returns true if the queue has enough for a batch, or no more will come soon.
   [[nodiscard]] bool worth_writing(const std::deque<Slot*>& queue) const;
-  void store_batch(const std::vector<Slot*>& batch);
+  // Returns the writes that belong into the next batch, because their shards' fences are not free, in order.
+  std::vector<Slot*> store_batch(const std::vector<Slot*>& batch);
+  // Returns the writes that were handed back.
+  std::vector<Slot*> store(const std::vector<Slot*>& slots, const base::Deadline& deadline, HeldShards held);
 
   // Returns true if nothing more is on its way to the writers, either at the moment or at the end of the stream.
   [[nodiscard]] bool all_dispatched() const { return next_dispatch_ == first_ + window_.size(); }

@@ -44,14 +44,20 @@ bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
 class BatchWriter {
  public:
   // For `last_ids_were_new` see Writer.
-  BatchWriter(shard::Shards& shards, std::vector<std::atomic<bool>>& last_ids_were_new, const base::Deadline& deadline)
-      : shards_(shards), last_ids_were_new_(last_ids_were_new), deadline_(deadline) {}
+  BatchWriter(shard::Shards& shards, std::vector<std::atomic<bool>>& last_ids_were_new, const base::Deadline& deadline,
+              HeldShards held)
+      : shards_(shards),
+        last_ids_were_new_(last_ids_were_new),
+        deadline_(deadline),
+        held_(held),
+        busy_(held == HeldShards::wait_for ? shard::Busy::wait : shard::Busy::refuse) {}
 
+  // Decides all items but those that it hands back.
   void run(const Items& items) {
     sql::Backoff backoff;
     while (true) {
       const Items pending = undecided(items);
-      if (pending.empty()) {
+      if (pending.empty() || all_to_hand_back(items)) {
         break;
       }
       if (last_error_ && deadline_.passed()) {
@@ -97,6 +103,13 @@ class BatchWriter {
       }
     }
     return now.empty() ? later : now;
+  }
+
+  // Returns true if every undecided item waits for its shard's fence, and no row of it may have been inserted.
+  [[nodiscard]] bool all_to_hand_back(const Items& items) const {
+    return held_ == HeldShards::hand_back && std::all_of(items.begin(), items.end(), [](const Item* item) {
+             return item->decided || (item->held && !item->reconcile);
+           });
   }
 
   // Returns the items that go into one transaction each.
@@ -160,6 +173,9 @@ class BatchWriter {
   // Runs one transaction. The caller retries items that the transaction does not decide. A ServerError thrown by it has
   // decided nothing.
   void attempt(const Items& items) {
+    for (Item* item : items) {
+      item->held = false;
+    }
     Batch batch = with_expected_rows(items);
     const Transacted done = connect_and_transact(batch);  // no session is on loan any more
     switch (done.ending) {
@@ -343,6 +359,10 @@ class BatchWriter {
         done.new_catalog.insert(shard);
       }
     }
+    for (const auto& [shard, of_shard] : items) {
+      const bool held = !locked.fences.contains(shard);
+      std::for_each(of_shard.begin(), of_shard.end(), [&](Item* item) { item->held = held; });
+    }
     std::erase_if(items, [&](const auto& entry) {
       return !locked.fences.contains(entry.first) || done.new_catalog.contains(entry.first);
     });
@@ -437,8 +457,20 @@ class BatchWriter {
     std::optional<LockedRows> entities;  // absent if they are not locked yet
   };
 
-  // put.fence; and put.lock_entities in the same statement if there is one item.
+  // Returns no fence if none is free and the items are to be handed back.
   Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
+    try {
+      return lock_fences_and_entity(lease, catalog, items);
+    } catch (const sql::ServerError& error) {
+      if (held_ != HeldShards::hand_back || error.error_class() != sql::ErrorClass::conflict) {
+        throw;
+      }
+      return {};
+    }
+  }
+
+  // put.fence; and put.lock_entities in the same statement if there is one item.
+  Locked lock_fences_and_entity(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
       shards.push_back(shard);
@@ -447,11 +479,12 @@ class BatchWriter {
     const Step step(steps::put_fence, first);
     const Items& of_first = items.begin()->second;
     if (shards.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first)) {
-      return {shard::lock_fences_shared(lease, shards), std::nullopt};
+      return {shard::lock_fences_shared(lease, shards, busy_), std::nullopt};
     }
     const Step lock_step(steps::put_lock_entities, first);
-    auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
-                                                     shard::Lock::exclusive, catalog.indexes.empty() ? 0 : small_body);
+    auto [fence, row] =
+        shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id, shard::Lock::exclusive,
+                                     catalog.indexes.empty() ? 0 : small_body, busy_);
     last_ids_were_new_[first] = !row;
     LockedRows rows;
     if (row) {
@@ -493,6 +526,8 @@ class BatchWriter {
   shard::Shards& shards_;
   std::vector<std::atomic<bool>>& last_ids_were_new_;
   const base::Deadline& deadline_;
+  const HeldShards held_;
+  const shard::Busy busy_;
   std::optional<Error> last_error_;
   std::map<std::uint32_t, Error> errors_;  // the last one by shard
   bool one_shard_at_a_time_ = false;
@@ -507,7 +542,8 @@ Error resource_exhausted(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-void Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline) {
+std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
+                                             HeldShards held) {
   std::vector<Item> items(writes.size());
   Items all;
   for (std::size_t i = 0; i < writes.size(); ++i) {
@@ -516,15 +552,23 @@ void Writer::write_batch(const std::vector<Write>& writes, const base::Deadline&
     writes[i].result->status = WriteStatus::failed;  // until it is decided
     all.push_back(&items[i]);
   }
+  std::vector<std::size_t> handed_back;
   try {
-    BatchWriter(shards_, last_ids_were_new_, deadline).run(all);
+    BatchWriter(shards_, last_ids_were_new_, deadline, held).run(all);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!items[i].decided) {
+        handed_back.push_back(i);
+      }
+    }
   } catch (const std::exception& error) {
     // Memory or threads ran out, so the outcome of the commit is no longer known.
     for (const Write& write : writes) {
       write.result->status = WriteStatus::unknown;
       write.result->error = resource_exhausted(error);
     }
+    handed_back.clear();
   }
+  return handed_back;
 }
 
 }  // namespace looseleaf::write

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <vector>
 
@@ -11,6 +12,10 @@
 
 namespace looseleaf::write {
 
+// What happens with the writes of a shard whose fence another session holds or wants exclusively: the call waits for it
+// until the deadline, or returns them when it has decided all others, or lets them fail once the deadline has passed.
+enum class HeldShards { wait_for, hand_back, give_up };
+
 // Writes to the shards of one cluster. Thread-safe; `shards` outlives it.
 class Writer {
  public:
@@ -18,7 +23,10 @@ class Writer {
 
   // Stores one batch. The entity shards of all writes are on one server; the ids are distinct and sorted. Sets the
   // status and the error of each write's result. Never throws for a server's error: the results contain it.
-  void write_batch(const std::vector<Write>& writes, const base::Deadline& deadline);
+  //
+  // Returns the places in `writes` of those that it hands back. They have changed nothing and can be written again.
+  std::vector<std::size_t> write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
+                                       HeldShards held = HeldShards::wait_for);
 
  private:
   shard::Shards& shards_;
