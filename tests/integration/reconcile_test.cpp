@@ -10,9 +10,14 @@
 
 #include "base/failpoint.hpp"
 #include "clean/purge.hpp"
+#include "job/job.hpp"
+#include "scan/changes.hpp"
 #include "shard/fence.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/index_rows.hpp"
+#include "shard/writable.hpp"
 #include "tests/support/store_fixture.hpp"
+#include "verify/digest_comparison.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -111,9 +116,9 @@ TEST_CASE("locks of a server that was demoted are not trusted") {
   Planted fixture;
   shard::Shards shards = fixture.shards();
   const shard::Lease lease = shards.connect(0, shards.deadline());
-  shard::validate_locks(*lease);
+  shard::require_still_writable(*lease);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
-  CHECK_THROWS_AS(shard::validate_locks(*lease), sql::ServerError);
+  CHECK_THROWS_AS(shard::require_still_writable(*lease), sql::ServerError);
   fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
 }
 
@@ -141,6 +146,38 @@ TEST_CASE("a connection to a server that was demoted answers no get and no query
     }
     fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
     CHECK(code == ErrorCode::unavailable);
+  }
+}
+
+TEST_CASE("what a demoted server still tells a job does not count") {
+  Planted fixture;
+  const std::vector<shard::CatalogIndex> indexes =
+      fixture.shards().catalog(0, base::Deadline(std::chrono::seconds(5)))->indexes;
+  const auto reconcile_on = [](std::uint32_t entity_shard) {
+    return [=](shard::Shards& shards) {
+      reconcile::reconcile(shards, entity_shard, std::vector{even_id}, reconcile::ReconcileMode::examine,
+                           shards.deadline());
+    };
+  };
+  const std::vector<std::pair<std::string, std::function<void(shard::Shards&)>>> reads = {
+      {"what has changed",
+       [](shard::Shards& shards) { scan::for_changed(shards, 0, {}, {1LL << 50}, [](const auto&) {}); }},
+      {"the catalogs",
+       [](shard::Shards& shards) { static_cast<void>(shard::look_up_index(shards, "index_size", shards.deadline())); }},
+      {"an entity and its rows", reconcile_on(0)},
+      {"rows of another server's entity", reconcile_on(1)},
+      {"digests", [&](shard::Shards& shards) {
+         JobControl control;
+         job::Job job(shards, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
+         verify::compare_digests(shards, indexes, job, {[](const auto&) {}, [](const auto&) {}});
+       }}};
+  for (const auto& [what, read] : reads) {
+    CAPTURE(what);
+    shard::Shards shards = fixture.shards(std::chrono::milliseconds(300));
+    read(shards);  // so that it has sessions
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
+    CHECK_THROWS_AS(read(shards), sql::ServerError);
+    fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
   }
 }
 

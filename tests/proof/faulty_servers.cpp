@@ -19,6 +19,12 @@ bool on_mysql() {
   return looseleaf_flavour() == "mysql";
 }
 
+void check_went_well(const cli::ProcessResult& result, std::string_view out) {
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(result.out == out);
+  CHECK_MESSAGE(result.err.find("error:") == std::string::npos, result.err);
+}
+
 Store::Store(TestCluster on) : cluster(std::move(on)) {
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
   create_index(cluster, by_n_sharded);
@@ -124,8 +130,10 @@ Replicated::Replicated()
                   to_shard_.port(), servers_.socket(2), servers_.directory().write("empty.cnf", "")));
 }
 
-cli::Process Replicated::start(std::vector<std::string> arguments, std::string_view input) const {
-  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
+cli::Process Replicated::start(std::vector<std::string> arguments, std::string_view input,
+                               const std::string& failpoints) const {
+  arguments.insert(arguments.begin(),
+                   {"env", "LOOSELEAF_FAILPOINT=" + failpoints, looseleaf_program(), "--cluster", file_});
   return looseleaf::test::start(std::move(arguments), input);
 }
 

@@ -18,6 +18,9 @@ namespace looseleaf::test {
 
 [[nodiscard]] bool on_mysql();
 
+// It succeeded and printed this. What took more than two seconds may have been warned of.
+void check_went_well(const cli::ProcessResult& result, std::string_view out);
+
 // An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks
 // for.
 class Store {
@@ -99,7 +102,8 @@ class Replicated {
  public:
   Replicated();
 
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const;
+  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
+                                   const std::string& failpoints = {}) const;
   [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
   [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
     return servers_.directory().write(name, text);

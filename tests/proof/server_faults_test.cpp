@@ -26,13 +26,6 @@ std::string entities(std::uint64_t count, std::uint64_t added) {
   return text;
 }
 
-// It succeeded and printed this. What took more than two seconds may have been warned of.
-void check_went_well(const cli::ProcessResult& result, std::string_view out) {
-  CHECK_MESSAGE(result.status == 0, result.err);
-  CHECK(result.out == out);
-  CHECK_MESSAGE(result.err.find("error:") == std::string::npos, result.err);
-}
-
 // A put that fails with one message which says so, and is not tried until the time, which is 30 s, is up.
 void check_refused_at_once(const Store& store, std::string_view input, std::string_view out,
                            const std::vector<std::string>& err) {
@@ -454,28 +447,6 @@ TEST_CASE("a disk that is full fails what needs room, and what was acknowledged 
   store.check_all_is_well(full.out);
   check_run(store.looseleaf({"put"}, input), 0, id_lines(60));
   store.check_all_is_well(id_lines(60));
-}
-
-TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
-  Replicated replicated;
-  check_status(replicated.looseleaf({"init", "--quiet"}), 0);
-  check_status(replicated.looseleaf({"create-index", replicated.write("by_n.json", by_n), "--quiet"}), 0);
-  constexpr std::uint64_t count = 20'000;
-  check_run(replicated.looseleaf({"put"}, entities(count, 0)), 0, id_lines(count));
-  cli::Process put = replicated.start({"put"}, entities(count, 1));  // moves every index row to the other shard
-  for (int i = 0; i < 500 && put.out().empty(); ++i) {
-    std::this_thread::sleep_for(10ms);
-  }
-  replicated.demote();
-  CHECK(put.out().size() < id_lines(count).size());
-  std::this_thread::sleep_for(300ms);
-  replicated.promote();
-  check_went_well(put.wait(), id_lines(count));
-  check_run(replicated.looseleaf({"get", "-"}, id_lines(count)), 0, entities(count, 1));
-  const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
-  CHECK(query.out == id_lines(count));
-  check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
-  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
 }
 
 }  // namespace

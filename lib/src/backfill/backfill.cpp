@@ -166,7 +166,7 @@ class Backfill {
     for (std::size_t range = 0; range < present_.size(); ++range) {
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         job_.pace(shard, 0);
-        present_[range] += shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        present_[range] += shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           return shard::count_ids(database, record_->grid().range(range));
         });
       }

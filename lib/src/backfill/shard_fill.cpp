@@ -51,11 +51,12 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
                      bool restart)
     : shards_(shards), shard_(shard), targets_(targets), job_(job), enough_(first_gathered) {
   const base::Deadline deadline = shards_.deadline();
-  shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
-    rows_.clear();
+  rows_ = shard::read_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
+    std::vector<job::JobRow> rows;
     for (const FillTarget& target : targets_) {
-      rows_.push_back(job::read_job(database, "backfill", target.definition.table).value_or(job::JobRow{}));
+      rows.push_back(job::read_job(database, "backfill", target.definition.table).value_or(job::JobRow{}));
     }
+    return rows;
   });
   std::optional<job::JobRow> fresh;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
@@ -81,14 +82,15 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
 
 // Returns a cursor above every existing entity, and the barrier that was taken before the cursor was read.
 job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
-  job::JobRow row;
-  row.barrier = shard::take_barrier(shards_, shard_, deadline);
-  shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
+  const base::Stamp barrier = shard::take_barrier(shards_, shard_, deadline);
+  return shard::read_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
+    job::JobRow row;
+    row.barrier = barrier;
     row.position = database->query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM " + database.table("entities"))
                        .unsigned_integer(0, 0);
     row.estimate = shard::estimate_rows(database, "entities");
+    return row;
   });
-  return row;
 }
 
 std::uint64_t ShardFill::run(ScanRecord* record) {
@@ -149,7 +151,7 @@ bool ShardFill::resumes(std::size_t i) const {
 
 std::vector<shard::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
   const Step step(steps::backfill_read, shard_);
-  return shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
+  return shard::read_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
     return shard::read_before(database, gathered_.entities > 0 ? gathered_.added_id : position(), chunk,
                               scan::small_body);
   });

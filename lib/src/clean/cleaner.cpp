@@ -50,7 +50,7 @@ void Cleaner::pass() {
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
-  return shard::with_shard(shards_, shard, shards_.deadline(),
+  return shard::read_shard(shards_, shard, shards_.deadline(),
                            [&](const sql::Database& database) { return job::read_job(database, job, ""); });
 }
 
@@ -83,12 +83,12 @@ void Cleaner::name_holder() {
 // forgets nothing.
 void Cleaner::handle_records(std::uint32_t shard) {
   const std::span<const std::uint64_t> due(records_.due(shard));
-  const auto catalog = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+  const auto catalog = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     return shards_.catalogs().reload(shard, database);
   });
   for (std::size_t from = 0; from < due.size(); from += records_at_once) {
     const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
-    const std::vector<Uuid> ids = shard::with_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
+    const std::vector<Uuid> ids = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
       return shard::read_cleanup_ids(database, some);
     });
     shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
@@ -168,7 +168,7 @@ bool Cleaner::purge(Clock::time_point until) {
 
 // A backfill that died when its index was already ready leaves its cursor, which would block purging forever.
 void Cleaner::forget_ended_backfills(std::uint32_t shard) {
-  const auto jobs = shard::with_shard(shards_, shard, shards_.deadline(),
+  const auto jobs = shard::read_shard(shards_, shard, shards_.deadline(),
                                       [](const sql::Database& database) { return job::read_jobs(database); });
   for (const job::JobRow& job : jobs) {
     if (job.job == "backfill" && !is_building(job)) {
@@ -188,7 +188,7 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
 
 // Returns the earliest of these times: one day ago, and the barriers of running backfills.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
-  return shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+  return shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     base::Stamp before = base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
     before.micros -= day;
     for (const job::JobRow& job : job::read_jobs(database)) {

@@ -59,7 +59,7 @@ std::uint64_t remove(std::uint32_t shard, const sql::Database& database, const s
 
 Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const shard::StampPlace& behind,
                            base::Stamp before, std::size_t entities) {
-  return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+  return shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     Tombstones found;
     shard::StampPlace end = {before, 0};
     const sql::Result last = database->query(

@@ -67,7 +67,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
     });
   }
   const bool still_ours =
-      shard::with_shard(shards_, 0, deadline_, [&](const sql::Database& database) { return is_ours(database); });
+      shard::read_shard(shards_, 0, deadline_, [&](const sql::Database& database) { return is_ours(database); });
   if (!still_ours) {  // another run has started at shard 0 since
     for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
       remove_intent(shard);

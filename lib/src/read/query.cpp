@@ -17,9 +17,9 @@
 #include "read/page_token.hpp"
 #include "read/query_plan.hpp"
 #include "read/shard_rows.hpp"
-#include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 
 namespace looseleaf::read {
 namespace {
@@ -347,7 +347,7 @@ std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uin
     }
     const shard::CatalogIndex* const index = catalog->find(query.index);
     if (!index || index->state != IndexState::ready) {
-      shard::validate_locks(database);  // a demoted server may have an outdated catalog
+      shard::require_still_writable(database);  // a demoted server may have an outdated catalog
     }
     return catalog;
   };

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "shard/fence.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 #include "sql/errors.hpp"
 
 namespace looseleaf::read {
@@ -166,7 +166,7 @@ void RowReader::check_states(shard::Lease& lease, const std::vector<ShardRows*>&
     }
   }
   if (found.size() < shards.size()) {
-    shard::validate_locks(*lease);
+    shard::require_still_writable(*lease);
     throw dropped();
   }
 }

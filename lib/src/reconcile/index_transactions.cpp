@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "shard/fence.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 
 namespace looseleaf::reconcile {
 namespace {
@@ -68,7 +68,7 @@ bool IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& 
 void validate(const sql::Database& entity_database, std::uint32_t entity_shard) {
   const Step step(steps::reconcile_validate, entity_shard);
   if (!step.left_out()) {
-    shard::validate_locks(entity_database);
+    shard::require_still_writable(entity_database);
   }
 }
 

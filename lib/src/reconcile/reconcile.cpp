@@ -110,6 +110,7 @@ class Reconciliation {
         report_ = std::move(report);  // later rounds find only the differences that remained
       }
       if (mode_ == ReconcileMode::examine || changes.empty()) {
+        shard::require_still_writable(*entity_lease);
         return true;
       }
       if (!repair(*catalog, leases, *entity_lease, changes)) {

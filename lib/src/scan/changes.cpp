@@ -14,7 +14,7 @@ void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, b
   // Reads the index on `updated` in pages, in descending order. It ends in the primary key, added_id.
   shard::StampPlace below = {until, 0};
   while (true) {
-    const sql::Result rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    const sql::Result rows = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
       return database->query(
           fmt::format("SELECT id, updated, added_id FROM {} WHERE updated >= {} AND {} "
                       "ORDER BY updated DESC, added_id DESC LIMIT {}",

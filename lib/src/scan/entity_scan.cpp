@@ -52,7 +52,7 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
 }
 
 std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard, const Uuid& id) {
-  return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+  return shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     auto rows = shard::read_entities(database, std::span(&id, 1), shard::Lock::none);
     return rows.empty() ? std::nullopt : std::move(rows.front().body);
   });
@@ -101,20 +101,28 @@ void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_e
 }
 
 std::optional<std::vector<shard::EntityRow>> EntityScan::read_chunk(std::size_t chunk) {
-  return shard::with_shard(shards_, shard_, shards_.deadline(),
-                           [&](const sql::Database& database) -> std::optional<std::vector<shard::EntityRow>> {
-                             auto rows = shard::read_added(database, position_, position_ + chunk, small_body);
-                             if (rows.empty()) {
-                               const auto next = shard::next_added(database, position_);
-                               if (!next) {
-                                 return std::nullopt;
-                               }
-                               position_ = *next - 1;
-                               rows = shard::read_added(database, position_, position_ + chunk, small_body);
-                             }
-                             position_ += chunk;
-                             return rows;
-                           });
+  struct Chunk {
+    std::uint64_t end;
+    std::vector<shard::EntityRow> rows;
+  };
+  auto read = shard::read_shard(shards_, shard_, shards_.deadline(),
+                                [&](const sql::Database& database) -> std::optional<Chunk> {
+                                  auto rows = shard::read_added(database, position_, position_ + chunk, small_body);
+                                  if (!rows.empty()) {
+                                    return Chunk{position_ + chunk, std::move(rows)};
+                                  }
+                                  const auto next = shard::next_added(database, position_);
+                                  if (!next) {
+                                    return std::nullopt;
+                                  }
+                                  const std::uint64_t end = *next - 1 + chunk;
+                                  return Chunk{end, shard::read_added(database, *next - 1, end, small_body)};
+                                });
+  if (!read) {
+    return std::nullopt;
+  }
+  position_ = read->end;
+  return std::move(read->rows);
 }
 
 std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
@@ -122,7 +130,7 @@ std::vector<Finding> EntityScan::confirm(const std::vector<Uuid>& ids) {
   std::vector<Finding> findings;
   for (std::size_t from = 0; from < ids.size(); from += at_once) {
     const std::span part = std::span(ids).subspan(from, std::min(at_once, ids.size() - from));
-    const auto rows = shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
+    const auto rows = shard::read_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
       sql::Transaction transaction(database);
       auto locked = shard::read_entities(database, part, shard::Lock::shared);
       transaction.roll_back();

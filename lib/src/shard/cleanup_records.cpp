@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "shard/fence.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::shard {

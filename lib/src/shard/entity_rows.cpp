@@ -7,8 +7,8 @@
 #include <bit>
 #include <iterator>
 
-#include "shard/fence.hpp"
 #include "shard/statements.hpp"
+#include "shard/writable.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::shard {
@@ -137,7 +137,7 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
                                    std::uint64_t max_size) {
   sql::Result result = query_bodies(lease, shards, ids, max_size);
   if (result.empty()) {
-    validate_locks(*lease);
+    require_still_writable(*lease);
     return {};
   }
   std::vector<EntityRow> bodies;

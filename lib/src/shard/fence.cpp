@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
@@ -198,19 +199,6 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
     barrier = base::parse_stamp(database->query("SELECT clock_floor FROM " + fence + " WHERE only_row = 1").text(0, 0));
   });
   return barrier;
-}
-
-void require_writable(const sql::Database& database, const std::string& read_only) {
-  if (read_only != "0" && read_only != "OFF") {
-    database->mark_broken();
-    throw sql::ServerError(sql::ErrorClass::failing_over, 0, ErrorCode::unavailable,
-                           "server became read-only, as in a failover", {{"server", to_string(database->address())}},
-                           "make the cluster file lead to the server that is writable now");
-  }
-}
-
-void validate_locks(const sql::Database& database) {  // MySQL's super_read_only implies read_only
-  require_writable(database, database->query("SELECT @@global.read_only").text(0, 0));
 }
 
 }  // namespace looseleaf::shard

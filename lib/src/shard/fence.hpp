@@ -60,13 +60,4 @@ void with_fence_exclusive(
 // visible now, and no later commit can have a smaller stamp, whatever the clocks do.
 [[nodiscard]] base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
 
-// Throws a retryable ServerError and ends the connection if `read_only`, the server's @@global.read_only, shows that
-// the server was demoted. Another server may have taken over, so neither the locks nor the data of this one are valid
-// any longer.
-void require_writable(const sql::Database& database, const std::string& read_only);
-
-// Throws a retryable ServerError if the connection was lost or its server was demoted since it took its locks. The
-// locks are then not reliable, and the caller must roll back all work that depended on them.
-void validate_locks(const sql::Database& database);
-
 }  // namespace looseleaf::shard

@@ -11,7 +11,7 @@ namespace looseleaf::shard {
 namespace {
 
 shard::Catalog read_catalog(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return shard::with_shard(shards, shard, deadline,
+  return shard::read_shard(shards, shard, deadline,
                            [&](const sql::Database& database) { return *shards.catalogs().reload(shard, database); });
 }
 

@@ -93,6 +93,7 @@ std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLease
       for (const std::uint32_t shard : group) {
         shard::on_shard(shards, shard, [&] { read(shard); });
       }
+      shard::on_shard(shards, group.front(), [&] { require_still_writable(leases.on(group.front())); });
     });
   }
   base::run_all(tasks);

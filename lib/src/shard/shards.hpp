@@ -18,6 +18,7 @@
 #include "server/sessions.hpp"
 #include "shard/catalog_cache.hpp"
 #include "shard/identity.hpp"
+#include "shard/writable.hpp"
 #include "sql/database.hpp"
 #include "sql/retry.hpp"
 
@@ -101,7 +102,8 @@ void for_groups(Shards& shards, std::span<const std::uint32_t> some,
                 const std::function<void(std::span<const std::uint32_t> group)>& work,
                 std::size_t largest = shards_at_once);
 
-// Runs `work` on a connection to a shard and retries it after transient errors until the deadline.
+// Runs `work` on a connection to a shard and retries it after transient errors until the deadline. It is for work that
+// ends in a write, or whose result may be outdated.
 template <typename Function>
 auto with_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& work,
                 Purpose purpose = Purpose::general) -> decltype(work(std::declval<const sql::Database&>())) {
@@ -119,6 +121,28 @@ auto with_group(Shards& shards, std::span<const std::uint32_t> group, const base
     Lease lease = shards.connect(group.front(), deadline, purpose);
     lease.check(group);
     return on_shard(shards, group.front(), [&] { return work(lease); });
+  });
+}
+
+// The same for reads. What `read` returns counts: the server was still writable after it. It may be repeated, so it
+// must change nothing.
+template <typename Function>
+auto read_shard(Shards& shards, std::uint32_t shard, const base::Deadline& deadline, Function&& read)
+    -> decltype(read(std::declval<const sql::Database&>())) {
+  return with_shard(shards, shard, deadline, [&](const sql::Database& database) {
+    auto result = read(database);
+    require_still_writable(database);
+    return result;
+  });
+}
+
+template <typename Function>
+auto read_group(Shards& shards, std::span<const std::uint32_t> group, const base::Deadline& deadline, Purpose purpose,
+                Function&& read) -> decltype(read(std::declval<Lease&>())) {
+  return with_group(shards, group, deadline, purpose, [&](Lease& lease) {
+    auto result = read(lease);
+    require_still_writable(*lease);
+    return result;
   });
 }
 

@@ -262,7 +262,7 @@ class DigestComparison {
                                        const shard::IdRange& range) {
     job_.checkpoint(group.front());
     const auto turn = job_.turn();
-    return shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
+    return shard::read_group(shards_, group, shards_.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
       return shard::digest_entries(lease, group, definition, range);
     });
   }
@@ -294,7 +294,7 @@ class DigestComparison {
     shard::RowMixer mixer;
     std::optional<shard::IndexEntry> last;
     for (std::size_t got = entry_chunk; got == entry_chunk;) {
-      const auto entries = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+      const auto entries = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
         return shard::read_entries_in(database, definition, grid.range(range), last, entry_chunk);
       });
       for (const shard::IndexEntry& entry : entries) {
@@ -328,7 +328,7 @@ class DigestComparison {
     std::vector<Uuid> ids = std::move(difference.row_ids);
     if (!difference.cells.empty()) {
       job_.for_each_shard([&](std::uint32_t shard) {
-        auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        auto found = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           return shard::read_ids(database, grid.range(range));
         });
         std::erase_if(found, [&](const Uuid& id) { return !difference.cells.contains(grid.cell_of(id)); });

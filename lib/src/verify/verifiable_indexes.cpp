@@ -185,7 +185,7 @@ class Choice {
   bool check_tables(const shard::CatalogIndex& index) {
     bool in_order = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences = shard::with_shard(
+      const auto differences = shard::read_shard(
           shards_, shard, shards_.deadline(),
           [&](const sql::Database& database) { return shard::table_differences(database, index.definition); });
       for (const std::string& difference : differences) {

@@ -1,0 +1,111 @@
+// What commands report while a server is replaced by its replica: nothing is lost, and nothing that is not so is found.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/failpoint.hpp"
+#include "tests/proof/faulty_servers.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t many = 20'000;
+
+std::string entities(std::uint64_t count, std::uint64_t added, std::uint64_t first = 0) {
+  std::string text;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
+  }
+  return text;
+}
+
+// A replicated store with entities and an index.
+struct Filled : Replicated {
+  explicit Filled(std::uint64_t count) {
+    check_status(looseleaf({"init", "--quiet"}), 0);
+    check_status(looseleaf({"create-index", write("by_n.json", by_n_sharded), "--quiet"}), 0);
+    check_run(looseleaf({"put"}, entities(count, 0)), 0, id_lines(count));
+  }
+
+  // What comes after the replica has taken over is on the new server alone.
+  void fail_over() {
+    demote();
+    promote();
+  }
+};
+
+// The age that clean reports of a shard's oldest record, in seconds.
+int lag(const std::string& metrics, int shard) {
+  const std::string text = read_text(metrics);
+  const std::string name = fmt::format("watermark_lag_seconds{{shard=\"{}\"}} ", shard);
+  const std::size_t at = text.find(name);
+  return at == std::string::npos ? -1 : std::stoi(text.substr(at + name.size()));
+}
+
+TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
+  Filled replicated(many);
+  cli::Process put = replicated.start({"put"}, entities(many, 1));  // moves every index row to the other shard
+  for (int i = 0; i < 500 && put.out().empty(); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  replicated.demote();
+  CHECK(put.out().size() < id_lines(many).size());
+  std::this_thread::sleep_for(300ms);
+  replicated.promote();
+  check_went_well(put.wait(), id_lines(many));
+  check_run(replicated.looseleaf({"get", "-"}, id_lines(many)), 0, entities(many, 1));
+  const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
+  CHECK(query.out == id_lines(many));
+  check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
+  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+}
+
+// The entity is on shard 1, its rows are on shard 0. A put of it that died has left a row, which the command looks at.
+TEST_CASE("rows that only the new server has are not missing" * doctest::skip(!base::failpoints_enabled)) {
+  Filled replicated(10);
+  check_status(replicated.looseleaf({"put", "--quiet"}, entity(1, "\"n\":2")), 0);
+  CHECK(replicated.start({"put", "--quiet"}, entity(1, "\"n\":4"), "put.commit:after=kill").wait().status != 0);
+  std::vector<std::string> command = {"verify", "--grace", "0"};
+  SUBCASE("verify") {}
+  SUBCASE("clean") {
+    command = {"clean"};
+  }
+  SUBCASE("clean --full") {
+    command = {"clean", "--full"};
+  }
+  cli::Process job = replicated.start(command, {}, "reconcile.fence:before#1=stop");  // its sessions are open
+  REQUIRE(wait_until_stopped(job));
+  replicated.fail_over();
+  check_status(replicated.looseleaf({"put", "--quiet"}, entity(1, "\"n\":6")), 0);
+  job.signal(SIGCONT);
+  const cli::ProcessResult result = job.wait();
+  CHECK_MESSAGE(result.out.find("missing by_n") == std::string::npos, result.out);
+  CHECK_MESSAGE(result.err.find("missing") == std::string::npos, result.err);
+  check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
+  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+}
+
+TEST_CASE("clean --follow does not take a replaced server's silence for rest") {
+  Filled replicated(100);
+  const std::string metrics = replicated.write("metrics", "");
+  cli::Process clean = replicated.start({"clean", "--follow", "--timeout", "2", "--metrics-file", metrics});
+  std::this_thread::sleep_for(1500ms);
+  replicated.demote();
+  std::this_thread::sleep_for(3000ms);
+  CHECK_MESSAGE(lag(metrics, 0) >= 2, read_text(metrics));
+  replicated.promote();
+  wait_until("the lag is gone", [&] { return lag(metrics, 0) < 2; });
+  clean.signal(SIGTERM);
+  const cli::ProcessResult result = clean.wait();
+  CHECK_MESSAGE(result.err.find("the server is read-only") != std::string::npos, result.err);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
