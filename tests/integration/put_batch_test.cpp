@@ -114,8 +114,8 @@ TEST_CASE_FIXTURE(ManyShards, "clean deletes what a put left that died after its
   SUBCASE("before it committed the deletes") {
     failpoints = "reconcile.commit:before";
   }
-  SUBCASE("before it committed the delete of its record") {
-    failpoints = "reconcile.end:before";
+  SUBCASE("before it deleted its record") {
+    failpoints = "cleanup.delete:before";
     deleted = true;
   }
   SUBCASE("control: without a record") {

@@ -39,7 +39,18 @@ proctype Faults() {
        demoted = demoted | sfence | srow;
        if :: xfence -> demoted = demoted | bit(xfence) :: else fi;
        if :: xrow -> demoted = demoted | bit(xrow) :: else fi;
+       exiled = exiled | (xfence -> bit(xfence) : 0);
+#ifdef EVENTUAL
+       if :: !lagging -> lagging = true; body_to_come = body; body = body_before :: else fi;
+#endif
        xfence = 0; sfence = 0; xrow = 0; srow = 0 }
+#ifdef EVENTUAL
+  :: atomic { lagging && row_free -> lagging = false; body = body_to_come; assert(!missing) }
+#endif
+#endif
+#if FAILBACKS > 0                       /* what was put on the other server meanwhile came by replication */
+  :: atomic { !quiet && failbacks < FAILBACKS && exiled == bit(R1) && fence_free && row_free -> failbacks++;
+       demoted = demoted & ~exiled; exiled = 0; xfence = R1 }
 #endif
 #if CRASHES > 0
   :: atomic { !quiet && crashes < CRASHES && (body != on_disk_body || stamp != on_disk_stamp) -> crashes++; untidy = true;

@@ -19,7 +19,8 @@
  * FAULTS, each as often as a parameter says: a process may die between any two steps (its locks are released, what it
  * did not commit is gone; dying while nothing is visible yet is the same as not having begun); a connection is cut, so
  * that the server releases the locks and the client does not know; the entity shard fails over (the same, but the old
- * server still answers, and only its read_only tells); a statement outlives its client; the outcome of a COMMIT is
+ * server still answers; it refuses writes, and its read_only tells, unless it is a group's primary in a minority), and
+ * back again, when whoever held the fence exclusively holds it once more; a statement outlives its client; the outcome of a COMMIT is
  * unknown, while it may still be carried out (GHOST: the entity's, LATE: an index shard's); a named lock is lost
  * silently; shard 1 loses everything; a server crashes and forgets what others saw committed and it had not written yet
  * (CRASHES: what is on disk is in on_disk_*). Processes that have died are replaced by others: Writer is a sequence of
@@ -108,6 +109,9 @@
 #ifndef FAILOVERS
 #define FAILOVERS 0
 #endif
+#ifndef FAILBACKS       /* of them, failovers after which the old server becomes the primary again */
+#define FAILBACKS 0
+#endif
 #ifndef ZOMBIES         /* inserts that outlive their client */
 #define ZOMBIES 0
 #endif
@@ -163,6 +167,12 @@ byte floor = 1;                       /* clock_floor; the clock itself stands st
 byte xfence = 0, sfence = 0;          /* who holds the fence exclusively; the set of those who share it */
 byte xrow = 0, srow = 0;              /* likewise E's row; an uncommitted insert or delete of it counts as exclusive */
 byte cut = 0, demoted = 0;            /* sessions whose locks are gone without their clients knowing */
+#ifdef EVENTUAL                       /* a new primary answers before it has what was acknowledged last */
+byte body_before = ABSENT, body_to_come = ABSENT; bool lagging = false;
+#else
+#define lagging false
+#endif
+byte exiled = 0;                      /* who held the fence exclusively on a server that was demoted */
 byte records = 0, tickets = 0;        /* the cleanup records that are committed; tokens that were drawn */
 #define next_barrier ((floor > stamp -> floor : stamp) + 1)   /* beyond what was written while the clock was ahead */
 
@@ -222,7 +232,7 @@ byte wanted[3];                       /* a backfill asks for a reconcile: 1; a R
 /* ---- bookkeeping of the model */
 
 byte puts = 0, tidies = 0, cleans = 0, creates = 0, drops = 0, backfills = 0, queries = 0;
-byte cuts = 0, failovers = 0, zombies = 0, unknowns = 0, late_commits = 0, late_ddl = 0, lost_locks = 0, wipes = 0;
+byte cuts = 0, failovers = 0, failbacks = 0, zombies = 0, unknowns = 0, late_commits = 0, late_ddl = 0, lost_locks = 0, wipes = 0;
 byte ended = 0, busy = 0, in_flight = 0;   /* writers and admins that are through; Reconcilers at work; stray statements */
 bool quiet = false, ghost = false, untidy = false, stuck = false;
 byte last = 0;                        /* when all is quiet, which pass is due: */
@@ -270,14 +280,17 @@ inline write_index_log(v) {
 #endif
 }
 inline release(p) {
-  d_step { forget_locks(p); cut = cut & ~bit(p); demoted = demoted & ~bit(p); unanswered = unanswered & ~bit(p) }
+  d_step { forget_locks(p); cut = cut & ~bit(p); demoted = demoted & ~bit(p); exiled = exiled & ~bit(p);
+    unanswered = unanswered & ~bit(p) }
 }
 #else
 #define is_broken(v, p) false
 inline connect(p) { skip }
 inline write_entity_log() { skip }
 inline write_index_log(v) { skip }
-inline release(p) { d_step { forget_locks(p); cut = cut & ~bit(p); demoted = demoted & ~bit(p) } }
+inline release(p) {
+  d_step { forget_locks(p); cut = cut & ~bit(p); demoted = demoted & ~bit(p); exiled = exiled & ~bit(p) }
+}
 #endif
 
 /* ---- statements on index rows */

@@ -122,14 +122,6 @@ look:
   atomic { seen1 = row[1]; seen2 = row[2]; /* reconcile.read_index_rows */
     if :: seen1 == (cur == 1) && seen2 == (cur == 2) -> goto end :: else fi }
 #endif
-#if CRASHES > 0 && !defined(RECONCILE_WITHOUT_DURABLE)
-  atomic { /* reconcile.make_durable */ /* durable.commit */
-    if
-    :: cur != ABSENT && ((seen1 && cur != 1) || (seen2 && cur != 2)) ->
-       if :: is_cut(r) -> goto abandon :: else -> write_entity_log() fi
-    :: else
-    fi }
-#endif
 #ifdef UNIQUE
   if /* reconcile.change_index_rows: what was read and is extra goes, then what is missing comes */
   :: atomic { can_insert(1) ->
@@ -168,10 +160,17 @@ look:
   :: abandons
   fi;
 #endif
-#ifdef VALIDATE_CONNECTION_ONLY
+#if defined(PROVE_BY_A_READ)           /* read_only does not tell that a primary is in a minority */
   if :: atomic { is_cut(r) -> goto abandon } :: else fi;
-#elif !defined(NO_VALIDATE)
-  if :: atomic { lost(r) -> goto abandon } :: else fi; /* reconcile.validate */
+#elif !defined(RECONCILE_WITHOUT_PROOF)
+  atomic { /* reconcile.prove */ /* sweep.look_again */ /* fence.commit */
+    if
+    :: lost(r) -> goto abandon
+#ifndef SWEEP_WITHOUT_SECOND_LOOK
+    :: !lost(r) && cur == ABSENT && body != ABSENT -> goto abandon
+#endif
+    :: else -> write_entity_log(); release(r)
+    fi }
 #endif
   if /* reconcile.commit: on the first index shard, or the only one */
   :: atomic { !is_broken(1, r) -> commit_row(r, 1);
@@ -196,7 +195,7 @@ look:
 #endif
 #endif
 end:
-  atomic { release(r); /* reconcile.end */
+  atomic { release(r);
     if
     :: listed != 0
     :: listed == 0 && until != 0 -> goto purge

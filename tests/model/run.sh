@@ -23,6 +23,7 @@ tidy_unknown  | -DTIDIES=2 -DPUTS=3 -DUNKNOWNS=1 -DFAILOVERS=1                  
 tidy_crash    | -DTIDIES=1 -DCRASHES=1                                                                                           | -DPUTS=3
 tidy_recreate | $index_is_ready -DBODY=1 -DTIDIES=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DSTEADY          | -DFIRST=1
 clean         | -DRECONCILERS=1 -DCLEANS=2 -DCUTS=1                                                                              | -DCLEANS=3
+failback      | -DRECONCILERS=1 -DPUTS=2 -DFAILOVERS=1 -DFAILBACKS=1                                                              | -DCUTS=1
 unknown       | -DRECONCILERS=1 -DUNKNOWNS=1 -DFAILOVERS=1                                                                       | -DCUTS=1
 immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEEPS=0                                             | -DPURGES=1
 crash         | -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                                | -DSWEEPS=1
@@ -69,13 +70,15 @@ RESOLVE_WITHOUT_LOCK          | unknown
 RESOLVE_UNLIKE_IMMUTABLE      | immutable
 RESOLVE_BY_TOMBSTONE          | immutable
 RESOLVE_WITHOUT_DURABLE       | crash_unknown
-NO_VALIDATE                   | write
-VALIDATE_CONNECTION_ONLY      | unknown
+RECONCILE_WITHOUT_PROOF       | write
+RECONCILE_WITHOUT_PROOF       | crash
+PROVE_BY_A_READ               | unknown
+EVENTUAL                      | failback
+SWEEP_WITHOUT_SECOND_LOOK     | failback
 RECONCILE_WITHOUT_LOCK        | write
-RECONCILE_WITHOUT_DURABLE     | crash
 TIDY_WITHOUT_STAMP            | tidy
 TIDY_WITHOUT_LOCK             | tidy
-TIDY_WITHOUT_VALIDATE         | tidy
+TIDY_WITHOUT_PROOF            | tidy
 TIDY_WITHOUT_EPOCH            | tidy_recreate
 SHARED_SWEEP                  | write
 SWEEP_WITHOUT_LOOK            | write

@@ -57,6 +57,9 @@ inline commit_write(w, v, st, record) {
   assert(body == ABSENT || st > stamp);
   stamp = st;
 #endif
+#ifdef EVENTUAL
+  body_before = body;
+#endif
   body = v; records = records | record;
   assert(!missing)
 }
@@ -107,7 +110,7 @@ again:
 #endif
      if
      :: atomic { /* put.fence; the id is taken for a new one, which the insert proves or disproves */
-          v != TOMB && xfence == 0 -> connect(w); old = ABSENT; ticket = 0;
+          v != TOMB && xfence == 0 && !lagging -> connect(w); old = ABSENT; ticket = 0;
 #ifndef NO_EPOCH
           learn_catalog;
 #endif
@@ -122,7 +125,7 @@ again:
 #ifdef PUT_WITHOUT_LOCK
        xfence == 0 -> connect(w); old = body;
 #else
-       xfence == 0 && row_free -> connect(w); old = body;
+       xfence == 0 && row_free && !lagging -> connect(w); old = body;
 #endif
 #ifndef NO_EPOCH
        learn_catalog;
@@ -295,13 +298,17 @@ acknowledged:
              skip }
         :: atomic { release(w); goto end_of_put }
         fi;
-#ifndef TIDY_WITHOUT_VALIDATE
-        if :: atomic { lost(w) -> roll_back_rows(w); release(w); goto end_of_put } :: else fi; /* reconcile.validate */
+#ifndef TIDY_WITHOUT_PROOF
+        atomic { /* reconcile.prove */
+          if
+          :: lost(w) -> roll_back_rows(w); release(w); goto end_of_put
+          :: else -> write_entity_log(); release(w)
+          fi };
 #endif
         if /* reconcile.commit */
         :: atomic { !is_broken(old, w) -> commit_row(w, 1); commit_row(w, 2); assert(!missing) };
-           atomic { /* cleanup.delete */ /* reconcile.end */
-             if :: lost(w) :: !lost(w) -> records = records & ~ticket :: true fi;
+           atomic { /* cleanup.delete */
+             if :: records = records & ~ticket :: true fi;
              release(w) }
         :: atomic { late_commits < LATE_COMMITS -> late_commits++; in_flight++; hand_rows_to_late(w); run LateCommit();
              release(w) }

@@ -38,7 +38,7 @@ constexpr Span spans[] = {
     {"put.write_entities:after", "put.commit:after", "put.fence:before", Scope::server},
     {"intent.commit:before", "intent.commit:after", "intent.commit:before", Scope::shard},
     {"backfill.insert_index_rows:before", "backfill.commit:after", "backfill.fence:before", Scope::process},
-    {"reconcile.change_index_rows:before", "reconcile.end:after", "reconcile.fence:before", Scope::process},
+    {"reconcile.change_index_rows:before", "reconcile.commit:after", "reconcile.fence:before", Scope::process},
     {"purge.delete:after", "purge.commit:after", "purge.fence:before", Scope::shard},
     {"fence.commit:before", "fence.commit:after", "fence.commit:before", Scope::shard},
 };

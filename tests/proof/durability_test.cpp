@@ -130,8 +130,8 @@ TEST_CASE("an index row is not deleted because of a commit that is not on disk")
   CHECK_FALSE(repair_beside_hanging_commit({}));
 }
 
-TEST_CASE("control: without reconcile.make_durable it is" * doctest::skip(!base::failpoints_enabled)) {
-  CHECK(repair_beside_hanging_commit("reconcile.make_durable=skip"));
+TEST_CASE("control: without reconcile.prove it is" * doctest::skip(!base::failpoints_enabled)) {
+  CHECK(repair_beside_hanging_commit("reconcile.prove=skip"));
 }
 
 // Returns whether a row is missing in the end.

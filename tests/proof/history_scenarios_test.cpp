@@ -325,7 +325,7 @@ TEST_CASE("a put killed while its index row waits for a reconcile that lost its 
           doctest::skip(!base::failpoints_enabled)) {
   ReconcileScenario scenario;
   scenario.for_each([&](const Reconciling& reconciling) {
-    Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.validate:before#1=stop");
+    Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.prove:before#1=stop");
     Worker putter = scenario.start_blocked_put(reconciling);
     putter.signal(SIGKILL);
     reconciler.signal(SIGCONT);
@@ -340,7 +340,7 @@ TEST_CASE("a put whose index row waits for a reconcile that lost its locks has i
           doctest::skip(!base::failpoints_enabled)) {
   ReconcileScenario scenario;
   scenario.for_each([&](const Reconciling& reconciling) {
-    Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.validate:before#1=stop");
+    Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.prove:before#1=stop");
     Worker putter = scenario.start_blocked_put(reconciling);
     reconciler.signal(SIGCONT);
     scenario.finish(putter);
@@ -361,10 +361,9 @@ TEST_CASE("a reconcile that does not ask whether it still has its locks is found
           doctest::skip(!base::failpoints_enabled)) {
   ReconcileScenario scenario;
   const Reconciling reconciling = reconcilings(0).front();
-  // The delete of its record would notice too that the locks are gone, and it could repair what it has done.
   Worker reconciler = scenario.reconcile_until(reconciling,
-                                               "reconcile.change_index_rows:before@1#1=stop,reconcile.validate=skip,"
-                                               "cleanup.delete=skip,reconcile.end:before=stop");
+                                               "reconcile.change_index_rows:before@1#1=stop,reconcile.prove=skip,"
+                                               "reconcile.commit:after=stop");
   scenario.run("putter", reconciling.second);
   scenario.check_put(Outcome::done);
   reconciler.signal(SIGCONT);

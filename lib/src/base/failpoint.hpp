@@ -1,7 +1,7 @@
 // Failpoints are named places where a test can kill, stop or delay this process, or make it skip a step. A build
 // without LOOSELEAF_FAILPOINTS, such as the shipped one, contains none of this.
 // The environment configures them:
-//   LOOSELEAF_FAILPOINT="put.commit:before@1#2=kill,reconcile.validate=skip"
+//   LOOSELEAF_FAILPOINT="put.commit:before@1#2=kill,reconcile.prove=skip"
 // This acts at phase `before` of step put.commit (without a phase: at `before` and `after`), on shard 1 (without: on
 // any shard), the second time (without: each time). The actions are kill (SIGKILL to this process), stop (SIGSTOP,
 // until SIGCONT), sleep:MS, and skip, which skips the step where possible, so that a test can prove that it would

@@ -5,7 +5,6 @@
 
 #include "shard/index_rows.hpp"
 #include "shard/steps.hpp"
-#include "shard/writable.hpp"
 
 namespace looseleaf::reconcile {
 namespace {
@@ -65,10 +64,11 @@ bool IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& 
   return true;
 }
 
-void validate(const sql::Database& entity_database, std::uint32_t entity_shard) {
-  const Step step(steps::reconcile_validate, entity_shard);
+void prove(sql::Transaction& entity_transaction, std::uint32_t entity_shard, const std::function<void()>& write) {
+  const Step step(steps::reconcile_prove, entity_shard);
   if (!step.left_out()) {
-    shard::require_still_writable(entity_database);
+    write();
+    entity_transaction.commit();
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -23,7 +24,8 @@ class IndexTransactions {
   // Returns false if an unknown row blocks an insert into a UNIQUE table. Then the caller must not commit.
   [[nodiscard]] bool apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts);
 
-  // Call this only after the locks on the fence and the entities were validated.
+  // Call this only after the proof that nobody else could change the entities or the catalog until the rows were
+  // locked: prove(), or the commit of a transaction that holds the fence exclusively.
   void commit();
 
  private:
@@ -40,8 +42,10 @@ class IndexTransactions {
   std::map<std::uint32_t, Open> open_;  // by server
 };
 
-// reconcile.validate: throws unless the locks on the fence and the entities are still held. Only then may changes to
-// index rows be committed.
-void validate(const sql::Database& entity_database, std::uint32_t entity_shard);
+// reconcile.prove: calls `write`, which writes something in the entity transaction, and commits that transaction, which
+// releases its locks. If this succeeds, the session held the locks until then, its server was the primary, since a
+// demoted server and one in a minority refuse writes, and the bodies that were read are on disk. Throws ServerError
+// otherwise.
+void prove(sql::Transaction& entity_transaction, std::uint32_t entity_shard, const std::function<void()>& write);
 
 }  // namespace looseleaf::reconcile

@@ -1,11 +1,14 @@
 // Reconciles entities and sweeps orphans (docs/protocol.md).
 #include "reconcile/reconcile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/parallel.hpp"
@@ -16,6 +19,7 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
@@ -113,10 +117,9 @@ class Reconciliation {
         shard::require_still_writable(*entity_lease);
         return true;
       }
-      if (!repair(*catalog, leases, *entity_lease, changes)) {
+      if (!repair(*catalog, leases, *entity_lease, transaction, changes)) {
         return false;
       }
-      end(transaction);
       repaired_some_ = true;
       return !changes.more;
     });
@@ -136,11 +139,6 @@ class Reconciliation {
                                                               const shard::Catalog& catalog) const {
     const Step step(steps::reconcile_read_index_rows, entity_shard_);
     return shard::read_rows(shards_, leases, catalog, ids_);
-  }
-
-  void end(sql::Transaction& transaction) const {
-    const Step step(steps::reconcile_end, entity_shard_);
-    transaction.roll_back();
   }
 
   // The rows that a round deletes and inserts. They are limited, because the fence and the entities are locked
@@ -212,19 +210,12 @@ class Reconciliation {
 
   // Returns false if a row blocked an insert. Then nothing was changed.
   bool repair(const shard::Catalog& catalog, const shard::ServerLeases& leases, const sql::Database& entity_database,
-              const Changes& changes) {
-    if (!changes.deletes.empty()) {
-      const Step step(steps::reconcile_make_durable, entity_shard_);
-      if (!step.left_out()) {
-        // Otherwise a crash could restore an old body that calls for the rows deleted below.
-        shard::make_durable(leases.on(entity_shard_), entity_shard_);
-      }
-    }
+              sql::Transaction& entity_transaction, const Changes& changes) {
     IndexTransactions transactions(shards_, leases, catalog);
     if (!transactions.apply(changes.deletes, changes.inserts)) {
       return false;
     }
-    validate(entity_database, entity_shard_);
+    prove(entity_transaction, entity_shard_, [&] { shard::write_something(entity_database); });
     transactions.commit();
     return true;
   }
@@ -267,31 +258,71 @@ std::vector<Uuid> absent_entities(std::uint32_t entity_shard, const sql::Databas
   return absent;
 }
 
-// Returns the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair it deletes
-// the rows that it returns. If there are more than fit into one round, it sets `more`.
-std::vector<Difference> sweep_batch(shard::Shards& shards, const shard::ServerLeases& leases,
-                                    std::uint32_t entity_shard, const sql::Database& entity_database,
-                                    std::span<const Uuid> ids, ReconcileMode mode, bool& more) {
-  const std::vector<Uuid> absent = absent_entities(entity_shard, entity_database, ids);
-  const shard::Catalog catalog = shard::load_catalog(entity_database);
-  const bool repairs = mode == ReconcileMode::repair;
-  const std::vector<shard::PlacedRow> rows =
-      shard::read_rows(shards, leases, catalog, absent, repairs ? max_orphans + 1 : shard::no_limit);
-  more = repairs && rows.size() > max_orphans;
-  std::vector<Difference> orphans;
-  shard::RowsByShard deletes;
-  for (const shard::PlacedRow& row : std::span(rows).first(more ? max_orphans : rows.size())) {
-    orphans.push_back(difference(FindingKind::orphan, catalog, row));
-    shard::add_row(deletes, row);
+// Throws a retryable ServerError unless the entities are still absent, which a statement checks that writes. Nobody can
+// put one while the fence is held; but if the server was demoted and promoted again since it was locked, one may have
+// come by replication.
+void require_still_absent(std::uint32_t entity_shard, const sql::Database& entity_database,
+                          std::span<const Uuid> absent) {
+  const Step step(steps::sweep_look_again, entity_shard);
+  const std::string still_absent =
+      fmt::format("{} AND NOT EXISTS (SELECT 1 FROM {} WHERE id IN ({}))", entity_database->is_writable(),
+                  entity_database.table("entities"), shard::id_list(absent));
+  if (!step.left_out() && !shard::write_if(entity_database, still_absent)) {
+    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                           "an entity came while its index rows were swept", {}, "retry");
   }
-  if (repairs && !deletes.empty()) {
-    IndexTransactions transactions(shards, leases, catalog);
-    static_cast<void>(transactions.apply(deletes, {}));  // without inserts no row can block
-    validate(entity_database, entity_shard);
-    transactions.commit();
-  }
-  return orphans;
 }
+
+// One round of a sweep: at most max_orphans rows.
+class SweepRound {
+ public:
+  SweepRound(shard::Shards& shards, const shard::ServerLeases& leases, std::uint32_t entity_shard, ReconcileMode mode)
+      : shards_(shards), leases_(leases), entity_shard_(entity_shard), mode_(mode) {}
+
+  // Finds the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair, deletes
+  // them, and commits nothing.
+  void run(const sql::Database& entity_database, std::span<const Uuid> ids) {
+    const std::vector<Uuid> absent = absent_entities(entity_shard_, entity_database, ids);
+    catalog_ = shard::load_catalog(entity_database);
+    const bool repairs = mode_ == ReconcileMode::repair;
+    const std::vector<shard::PlacedRow> rows =
+        shard::read_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
+    more_ = repairs && rows.size() > max_orphans;
+    orphans_.clear();
+    shard::RowsByShard deletes;
+    for (const shard::PlacedRow& row : std::span(rows).first(more_ ? max_orphans : rows.size())) {
+      orphans_.push_back(difference(FindingKind::orphan, catalog_, row));
+      shard::add_row(deletes, row);
+    }
+    if (repairs && !deletes.empty()) {
+      deletes_.emplace(shards_, leases_, catalog_);
+      static_cast<void>(deletes_->apply(deletes, {}));  // without inserts no row can block
+      require_still_absent(entity_shard_, entity_database, absent);
+    }
+  }
+
+  void roll_back() { deletes_.reset(); }
+  // Call this when the transaction that held the fence was committed.
+  void commit() {
+    if (deletes_) {
+      deletes_->commit();
+    }
+  }
+
+  [[nodiscard]] const std::vector<Difference>& orphans() const { return orphans_; }
+  // Returns true if there are more than fit into one round.
+  [[nodiscard]] bool more() const { return more_; }
+
+ private:
+  shard::Shards& shards_;
+  const shard::ServerLeases& leases_;
+  const std::uint32_t entity_shard_;
+  const ReconcileMode mode_;
+  shard::Catalog catalog_;
+  std::vector<Difference> orphans_;
+  std::optional<IndexTransactions> deletes_;
+  bool more_ = false;
+};
 
 // Calls `between` when it has deleted some, and goes on to delete others.
 template <typename Between>
@@ -302,15 +333,19 @@ std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard,
     shard::ServerLeases leases = shard::connect_all(shards, deadline);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     while (true) {
-      const auto connect_again = [&] { leases.replace_broken(round_deadline, shard::Purpose::index_writes); };
-      std::vector<Difference> round;
-      bool more = false;
-      const auto sweep_some = [&](const sql::Database& database, const shard::Fence&) {
-        round = sweep_batch(shards, leases, entity_shard, database, batch, mode, more);
+      SweepRound round(shards, leases, entity_shard, mode);
+      const auto start_over = [&] {
+        round.roll_back();
+        leases.replace_broken(round_deadline, shard::Purpose::index_writes);
       };
-      shard::with_fence_exclusive(shards, entity_shard, round_deadline, sweep_some, connect_again);
-      std::move(round.begin(), round.end(), std::back_inserter(orphans));
-      if (!more) {
+      sql::with_retries(round_deadline, [&] {
+        shard::with_fence_exclusive(
+            shards, entity_shard, round_deadline,
+            [&](const sql::Database& database, const shard::Fence&) { round.run(database, batch); }, start_over);
+        round.commit();
+      });
+      std::copy(round.orphans().begin(), round.orphans().end(), std::back_inserter(orphans));
+      if (!round.more()) {
         return;
       }
       between();

@@ -1,6 +1,7 @@
 // Deletes the index rows that a put has just made superfluous.
 #include "reconcile/superseded.hpp"
 
+#include <exception>
 #include <span>
 
 #include "base/parallel.hpp"
@@ -92,14 +93,25 @@ bool add_rows(const std::vector<Superseded>& entities, const std::map<Uuid, base
   return all;
 }
 
-// Deletes the records in the entity transaction, which is committed after those that delete the index rows. If the
-// process or a server dies between these commits, the rows are gone and the records stay, and clean looks again. In the
-// other order, the records could be gone and the rows stay for good.
+// The write that reconcile.prove commits. It is made while the rows are being deleted, so that it costs no time.
+std::exception_ptr touch_record(shard::Lease& lease, const std::map<std::uint32_t, SupersededOnShard>& by_shard) {
+  try {
+    shard::touch_cleanup_record(lease.on(by_shard.begin()->first), by_shard.begin()->second.record);
+    return nullptr;
+  } catch (const Error&) {
+    return std::current_exception();
+  }
+}
+
+// Deletes the records after the commits that deleted the index rows. If the process or a server dies between these
+// commits, the rows are gone and the records stay, and clean looks again. In the other order, the records could be gone
+// and the rows stay for good.
 void delete_records(shard::Lease& lease, const std::map<std::uint32_t, SupersededOnShard>& by_shard,
                     const std::vector<std::uint32_t>& complete) {
   for (const std::uint32_t shard : complete) {
-    if (const auto& record = by_shard.at(shard).record) {
-      shard::delete_cleanup_records(lease.on(shard), shard, std::span(&*record, 1));
+    const SupersededOnShard& on_shard = by_shard.at(shard);
+    if (!on_shard.others) {
+      shard::delete_cleanup_records(lease.on(shard), shard, std::span(&on_shard.record, 1));
     }
   }
 }
@@ -135,13 +147,17 @@ std::set<Uuid> delete_superseded(shard::Shards& shards, const shard::Catalog& ca
     }
     if (!deletes.empty()) {
       IndexTransactions transactions(shards, leases, catalog);
+      std::exception_ptr no_write;
       base::run_all({[&] { static_cast<void>(transactions.apply(deletes, {})); },  // without inserts no row can block
-                     [&] { delete_records(lease, by_shard, complete); }});
-      validate(*lease, first);
+                     [&] { no_write = touch_record(lease, by_shard); }});
+      prove(transaction, first, [&] {
+        if (no_write) {
+          std::rethrow_exception(no_write);
+        }
+      });
       transactions.commit();
+      delete_records(lease, by_shard, complete);
     }
-    const Step step(steps::reconcile_end, first);
-    transaction.commit();
     return ids;
   });
 }

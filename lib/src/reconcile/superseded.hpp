@@ -25,15 +25,16 @@ struct Superseded {
 
 // The entities of one shard, sorted by id.
 struct SupersededOnShard {
-  std::uint64_t epoch = 0;              // of the catalog by which the rows were computed
-  std::optional<std::uint64_t> record;  // the token of a cleanup record that names these entities only
+  std::uint64_t epoch = 0;   // of the catalog by which the rows were computed
+  std::uint64_t record = 0;  // the token of the cleanup record that names these entities
+  bool others = false;       // the record names others, too
   std::vector<Superseded> entities;
 };
 
 // Deletes the rows of those entities that still have the caller's stamp, under locks as reconcile() does. The caller's
 // COMMIT has succeeded. All shards are on one server, and `catalog` holds for all of them. Makes one attempt, and
 // throws ServerError. Returns the ids whose rows are deleted; reconcile the others. If it has deleted all rows of a
-// shard's entities, it also deletes their record.
+// shard's entities, it also deletes their record, unless that names others.
 [[nodiscard]] std::set<Uuid> delete_superseded(shard::Shards& shards, const shard::Catalog& catalog,
                                                const std::map<std::uint32_t, SupersededOnShard>& by_shard,
                                                const base::Deadline& deadline);

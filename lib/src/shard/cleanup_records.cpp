@@ -11,6 +11,7 @@
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
+#include "sql/errors.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::shard {
@@ -35,6 +36,16 @@ void insert_cleanup_record(const sql::Database& database, std::uint32_t shard, s
   if (!step.left_out()) {
     database->execute(fmt::format("INSERT INTO {} (token, since, ids) VALUES ({}, NOW(6), {})", database.table(records),
                                   token, sql::bytes_literal(bytes)));
+  }
+}
+
+void touch_cleanup_record(const sql::Database& database, std::uint64_t token) {
+  const std::uint64_t touched =
+      database->execute(fmt::format("UPDATE {} SET since = since + INTERVAL 1 MICROSECOND WHERE token = {} AND {}",
+                                    database.table(records), token, database->is_writable()));
+  if (touched == 0) {
+    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                           "another process has handled the cleanup record", {}, "retry");
   }
 }
 

@@ -24,6 +24,9 @@ struct CleanupRecord {
 void insert_cleanup_record(const sql::Database& database, std::uint32_t shard, std::uint64_t token,
                            std::span<const Uuid> ids);
 
+// Writes to a record. Throws a retryable ServerError if it is absent, or the server is read-only.
+void touch_cleanup_record(const sql::Database& database, std::uint64_t token);
+
 // cleanup.delete: deletes records whose entities have no superfluous rows any more. A record that is absent is not an
 // error. `shard` is the database's shard; it names the step.
 void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens);

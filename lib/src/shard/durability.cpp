@@ -1,5 +1,5 @@
 // Commits something after the data that must become durable. A server writes its log in order, so both are then on
-// disk. No transaction ever sees the inserted row, because the same transaction deletes it.
+// disk.
 #include "shard/durability.hpp"
 
 #include <fmt/format.h>
@@ -8,19 +8,33 @@
 
 #include "base/random.hpp"
 #include "shard/steps.hpp"
+#include "shard/writable.hpp"
 #include "sql/transaction.hpp"
 
 namespace looseleaf::shard {
 
-void make_durable(const sql::Database& database, std::uint32_t shard) {
+bool write_if(const sql::Database& database, const std::string& condition) {
   const std::string key = fmt::format("{:016x}", base::random_u64());
   const std::string progress = database.table("looseleaf_progress");
+  const std::uint64_t written =
+      database->execute(fmt::format("INSERT INTO {} (job, table_name, generation, token, holder, since, heartbeat) "
+                                    "SELECT 'flush', '{}', 0, 0, '', NOW(6), NOW(6) FROM DUAL WHERE {}",
+                                    progress, key, condition));
+  if (written > 0) {
+    database->execute(fmt::format("DELETE FROM {} WHERE job = 'flush' AND table_name = '{}'", progress, key));
+  }
+  return written > 0;
+}
+
+void write_something(const sql::Database& database) {
+  if (!write_if(database, database->is_writable())) {
+    require_writable(database, "ON");
+  }
+}
+
+void make_durable(const sql::Database& database, std::uint32_t shard) {
   sql::Transaction transaction(database);
-  database->execute(
-      fmt::format("INSERT INTO {} (job, table_name, generation, token, holder, since, heartbeat) "
-                  "VALUES ('flush', '{}', 0, 0, '', NOW(6), NOW(6))",
-                  progress, key));
-  database->execute(fmt::format("DELETE FROM {} WHERE job = 'flush' AND table_name = '{}'", progress, key));
+  write_something(database);
   const Step step(steps::durable_commit, shard);
   transaction.commit();
 }

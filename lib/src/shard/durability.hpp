@@ -4,12 +4,21 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "shard/shards.hpp"
 #include "sql/database.hpp"
 
 namespace looseleaf::shard {
+
+// Writes a row and deletes it, in the caller's transaction, if the SQL condition holds while it writes. Returns whether
+// it held. If that transaction commits, its server is the primary then, because a demoted server, and one in a minority
+// of a group, refuse writes; and whatever the session could see before is on the server's disk.
+[[nodiscard]] bool write_if(const sql::Database& database, const std::string& condition);
+// The same without a condition. Throws a retryable ServerError if the server is read-only, also to a user who may write
+// nevertheless.
+void write_something(const sql::Database& database);
 
 // Returns when everything that this session could see before the call is on the server's disk. Neither seeing nor
 // locking a row proves that: a server shows a commit and releases its locks before it writes the log. If the server

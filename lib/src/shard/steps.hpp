@@ -23,12 +23,11 @@ inline constexpr std::string_view
     reconcile_fence = "reconcile.fence",
     reconcile_lock_entities = "reconcile.lock_entities",
     reconcile_read_index_rows = "reconcile.read_index_rows",
-    reconcile_make_durable = "reconcile.make_durable",
     reconcile_change_index_rows = "reconcile.change_index_rows",  // on each index shard
-    reconcile_validate = "reconcile.validate",
+    reconcile_prove = "reconcile.prove",
     reconcile_commit = "reconcile.commit",  // on each index shard
-    reconcile_end = "reconcile.end",
     sweep_look = "sweep.look",
+    sweep_look_again = "sweep.look_again",
     fence_commit = "fence.commit",  // ends all work done with the fence held exclusively
     durable_commit = "durable.commit",  // in each step that makes something durable
     barrier_take = "barrier.take",
@@ -57,7 +56,7 @@ inline constexpr std::string_view
     drop_table = "drop.table",
     drop_catalog = "drop.catalog",
     drop_finish = "drop.finish",
-    cleanup_delete = "cleanup.delete",  // in put.reconcile, in clean, and before reconcile.validate of a put
+    cleanup_delete = "cleanup.delete",  // in put.reconcile, in clean, and after reconcile.commit of a put
     purge_fence = "purge.fence",
     purge_lock_entities = "purge.lock_entities",
     purge_read_index_rows = "purge.read_index_rows",

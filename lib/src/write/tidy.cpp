@@ -61,20 +61,16 @@ void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& b
   }
 }
 
-// Returns the items of one shard whose superfluous rows are all known. Their record is included if it names no others.
+// Returns the items of one shard whose superfluous rows are all known.
 reconcile::SupersededOnShard superseded_of(const Items& of_shard) {
   reconcile::SupersededOnShard result;
-  bool all = true;
   for (const Item* item : of_shard) {
     if (item->reconcile) {
-      all = false;
+      result.others = true;
     } else if (item->needs_cleanup()) {
       result.entities.push_back({item->write->id, item->stamp, item->superseded});
       result.record = item->record;
     }
-  }
-  if (!all) {
-    result.record.reset();
   }
   return result;
 }
