@@ -108,10 +108,18 @@ TEST_CASE_FIXTURE(Fixture, "a session has everything set that the protocol relie
 TEST_CASE_FIXTURE(Fixture, "settings that the server imposes on new sessions do not get through") {
   const GlobalSetting autocommit(cluster, "autocommit", "0");
   const GlobalSetting select_limit(cluster, "sql_select_limit", "1");
+  const GlobalSetting join_size(cluster, "max_join_size", "1000");
   const GlobalSetting mode(cluster, "sql_mode", "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'");
   const auto connection = connect();
   CHECK(connection->query("SELECT @@autocommit").text(0, 0) == "1");
   CHECK(connection->query("SELECT 1 UNION SELECT 2").size() == 2);
+  connection->execute("CREATE TABLE many (n INT PRIMARY KEY) ENGINE=InnoDB");
+  std::string rows = "(0)";
+  for (int n = 1; n < 50; ++n) {
+    rows += fmt::format(", ({})", n);
+  }
+  connection->execute("INSERT INTO many VALUES " + rows);
+  CHECK(connection->query("SELECT 1 FROM many a, many b").size() == 2500);
   CHECK(connection->query("SELECT \"text\"").text(0, 0) == "text");
 }
 

@@ -22,7 +22,7 @@ bool on_mysql() {
 void check_went_well(const cli::ProcessResult& result, std::string_view out) {
   CHECK_MESSAGE(result.status == 0, result.err);
   CHECK(result.out == out);
-  CHECK_MESSAGE(result.err.find("error:") == std::string::npos, result.err);
+  CHECK_MESSAGE(result.err.find("looseleaf: error:") == std::string::npos, result.err);
 }
 
 Store::Store(TestCluster on) : cluster(std::move(on)) {

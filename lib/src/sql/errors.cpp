@@ -24,6 +24,9 @@ constexpr std::string_view free_space = "make room on the server's disk, then ru
 constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
 constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
 constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
+constexpr std::string_view join_group =
+    "make the cluster file lead to the group's primary, or let the server join again";
+constexpr std::string_view wait_for_primary = "wait until the group has a primary with a majority";
 constexpr std::string_view restore_table =
     "restore the table from a backup; an index can also be dropped and created again";
 
@@ -63,8 +66,14 @@ constexpr auto advice_table = std::to_array<Advice>({
     {2059, "an authentication plugin could not be loaded",
      "give the user mysql_native_password, ed25519 or caching_sha2_password"},
     {2061, "the server requires an authentication method that needs TLS", check_tls},
+    {3100, "the server has left its replication group", join_group},
     {3118, "the account is locked", "unlock the user on the server"},
     {3159, "the server accepts only encrypted connections", "set ssl_mode to required, verify-ca or verify-identity"},
+    {3781, "a new primary is still applying what the old one acknowledged", wait_for_primary},
+    {3782, "a new primary is still applying what the old one acknowledged", wait_for_primary},
+    {3783, "the server has left its replication group", join_group},
+    {3797, "the server waits for its replication group", wait_for_primary},
+    {3798, "the server waits for its replication group", wait_for_primary},
     {4151, "the account is locked", "unlock the user on the server"},
 });
 
@@ -220,6 +229,7 @@ bool ServerError::retryable() const {
 ErrorClass classify(int number, const std::string& message, std::optional<Flavour> flavour) {
   constexpr std::array<int, 7> refusals = {1040, 1203, 2002, 2003, 2005, 3032, 3168};
   constexpr std::array<int, 3> read_only = {1792, 1836, 1874};
+  constexpr std::array<int, 6> group_in_failover = {3100, 3781, 3782, 3783, 3797, 3798};  // MySQL's group replication
   const bool on_mysql = flavour == Flavour::mysql;
   const bool on_mariadb = flavour == Flavour::mariadb;
   if (is_one_of(number, refusals)) {
@@ -243,7 +253,8 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   }
   // MySQL writes --read-only or --super-read-only, with a dash.
   if (is_one_of(number, read_only) ||
-      (number == 1290 && (contains(message, "read-only") || contains(message, "read_only")))) {
+      (number == 1290 && (contains(message, "read-only") || contains(message, "read_only"))) ||
+      (on_mysql && is_one_of(number, group_in_failover))) {
     return ErrorClass::failing_over;
   }
   if (number == 1153 || number == 2020) {
@@ -265,7 +276,8 @@ ServerError make_server_error(int number, const std::string& message, std::optio
   std::string_view hint = hint_of(error_class);
   const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),
                                           [&](const Advice& entry) { return entry.number == number; });
-  const bool fits = error_class != ErrorClass::failing_over && error_class != ErrorClass::connection_lost;
+  const bool read_only = error_class == ErrorClass::failing_over && number == 1290;
+  const bool fits = !read_only && error_class != ErrorClass::connection_lost;
   if (silent) {
     what = "the server did not answer in time";
   } else if (advice != advice_table.end() && fits) {

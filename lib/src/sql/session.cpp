@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,19 +16,30 @@ namespace looseleaf::sql {
 namespace {
 
 constexpr auto asked = std::to_array<std::string_view>({
-    "version",
-    "version_comment",
-    "max_allowed_packet",
+    "version", "version_comment", "max_allowed_packet",
     "pseudo_thread_id",  // CONNECTION_ID()
-    "read_only",
-    "super_read_only",
-    "log_bin",
-    "binlog_format",
-    "sync_binlog",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_snapshot_isolation",
-    "wsrep_on",
-    "group_replication_single_primary_mode",
+    "read_only", "super_read_only", "log_bin", "binlog_format", "sync_binlog", "innodb_flush_log_at_trx_commit",
+    "innodb_snapshot_isolation", "wsrep_on", "group_replication_single_primary_mode", "group_replication_consistency",
+    "group_replication_consistency_default",  // that of new sessions
+    "may_write_when_read_only",               // a privilege that lets the user do so, if it has one
+});
+
+// Servers that speak MySQL's protocol, by what their version or its comment says, and do not have its row locks.
+constexpr auto others = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"tidb", "TiDB"},
+    {"vitess", "Vitess"},
+    {"planetscale", "PlanetScale"},
+    {"oceanbase", "OceanBase"},
+    {"singlestore", "SingleStore"},
+    {"memsql", "SingleStore"},
+    {"starrocks", "StarRocks"},
+    {"doris", "Apache Doris"},
+    {"matrixone", "MatrixOne"},
+    {"dolt", "Dolt"},
+    {"polardb-x", "PolarDB-X"},
+    {"xpand", "Xpand"},
+    {"clickhouse", "ClickHouse"},
+    {"manticore", "Manticore"},
 });
 
 std::string_view value_of(const Variables& variables, const std::string& name) {
@@ -92,7 +105,23 @@ std::vector<std::string> warnings_of(const Variables& variables) {
   if (is_on(variables, "log_bin") && value_of(variables, "sync_binlog") != "1") {
     warnings.emplace_back("sync_binlog is not 1: a crash can leave replicas without acknowledged writes");
   }
+  const std::string_view privilege = value_of(variables, "may_write_when_read_only");
+  if (is_on(variables, "log_bin") && !privilege.empty()) {
+    warnings.push_back(
+        fmt::format("the user may write to a read-only server ({}): after a failover it could write to the old primary",
+                    privilege));
+  }
   return warnings;
+}
+
+// Returns the name of the product, or nothing if it is MySQL or MariaDB.
+std::optional<std::string_view> other_product(const Variables& variables) {
+  std::string text = fmt::format("{} {}", value_of(variables, "version"), value_of(variables, "version_comment"));
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto* const found = std::find_if(others.begin(), others.end(),
+                                         [&](const auto& other) { return text.find(other.first) != text.npos; });
+  return found == others.end() ? std::nullopt : std::optional(found->second);
 }
 
 [[noreturn]] void reject(const std::string& what, const std::string& server, const std::string& hint) {
@@ -108,10 +137,22 @@ Flavour greeted_flavour(std::string_view version) {
 }
 
 std::string session_query(Flavour flavour) {
-  return fmt::format(
+  const bool mariadb = flavour == Flavour::mariadb;
+  std::string sql = fmt::format(
       "SELECT LOWER(variable_name), CAST(variable_value AS BINARY) FROM {}.session_variables WHERE variable_name IN "
       "('{}')",
-      flavour == Flavour::mariadb ? "information_schema" : "performance_schema", fmt::join(asked, "','"));
+      mariadb ? "information_schema" : "performance_schema", fmt::join(asked, "','"));
+  sql += fmt::format(
+      " UNION ALL SELECT 'may_write_when_read_only', CAST(COALESCE(MIN(privilege_type), '') AS BINARY) FROM "
+      "information_schema.user_privileges WHERE privilege_type IN ('{}') AND "
+      "grantee = CONCAT('\\'', REPLACE(CURRENT_USER(), '@', '\\'@\\''), '\\'')",
+      mariadb ? "READ_ONLY ADMIN" : "SUPER','CONNECTION_ADMIN");
+  if (!mariadb) {
+    sql +=
+        " UNION ALL SELECT 'group_replication_consistency_default', CAST(variable_value AS BINARY) FROM "
+        "performance_schema.global_variables WHERE variable_name = 'group_replication_consistency'";
+  }
+  return sql;
 }
 
 std::string session_show() {
@@ -131,6 +172,8 @@ SessionFacts session_facts(const Variables& variables) {
           warnings_of(variables)};
 }
 
+// sql_big_selects: without it, max_join_size of the server would forbid queries.
+//
 // eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
 // the plan may read the whole table.
 //
@@ -145,7 +188,8 @@ std::string session_setup(Flavour flavour, std::string_view version) {
       ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
       ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
       ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
-      ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0";
+      ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0,sql_"
+      "big_selects=1";
   sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
   if (!mariadb) {
     sql += ",information_schema_stats_expiry=0";
@@ -162,6 +206,10 @@ std::string rest_of_setup(const Variables& variables) {
 }
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {
+  if (const auto product = other_product(variables)) {
+    reject(fmt::format("the server is {}, which does not have the locks of MySQL", *product), server,
+           "use a MySQL or MariaDB server");
+  }
   if (is_on(variables, "wsrep_on")) {
     reject("the server is a node of a Galera cluster", server,
            "use plain replication, because locks are local to one Galera node");
@@ -169,6 +217,12 @@ void check_server(const Variables& variables, bool require_writable, const std::
   if (value_of(variables, "group_replication_single_primary_mode") == "OFF") {
     reject("the server is set up for group replication with several primaries", server,
            "switch the group to single-primary mode");
+  }
+  for (const char* consistency : {"group_replication_consistency", "group_replication_consistency_default"}) {
+    if (value_of(variables, consistency) == "EVENTUAL") {
+      reject("a new primary of the server's group answers before it has what the old one acknowledged", server,
+             "set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER on every member, with SET PERSIST");
+    }
   }
   if (is_on(variables, "log_bin") && value_of(variables, "binlog_format") == "STATEMENT") {
     reject("the server logs statements, which READ COMMITTED does not allow", server,

@@ -89,6 +89,15 @@ TEST_CASE("1290 means read-only only if it says so") {
          {1874, "", mysql, ErrorClass::failing_over}});
 }
 
+TEST_CASE("a group that has no primary for a moment is asked again") {
+  for (const int number : {3100, 3781, 3782, 3783, 3797, 3798}) {
+    check({{number, "", mysql, ErrorClass::failing_over}, {number, "", mariadb, ErrorClass::permanent}});
+    const ServerError error = make_server_error(number, "", mysql, "s");
+    CHECK(std::string(error.what()).find("read-only") == std::string::npos);
+    CHECK(test::is_worded_as_hint(error.hint()));
+  }
+}
+
 TEST_CASE("what no retry can cure is permanent or has a class of its own") {
   check({{1062, "", mariadb, ErrorClass::duplicate_key},
          {1146, "", mysql, ErrorClass::table_gone},

@@ -56,13 +56,28 @@ TEST_CASE("a server that can lose what it acknowledged is warned about") {
   CHECK(session_facts(healthy({{"sync_binlog", "0"}, {"log_bin", "OFF"}})).warnings.empty());
 }
 
+TEST_CASE("a user whom read_only does not stop is warned about where failovers are possible") {
+  const Variables privileged = {{"may_write_when_read_only", "SUPER"}};
+  REQUIRE(session_facts(healthy(privileged)).warnings.size() == 1);
+  CHECK(session_facts(healthy(privileged)).warnings.front().find("SUPER") != std::string::npos);
+  Variables alone = privileged;
+  alone["log_bin"] = "OFF";
+  CHECK(session_facts(healthy(alone)).warnings.empty());
+}
+
 TEST_CASE("a healthy server is accepted") {
   CHECK_NOTHROW(check_server(healthy(), true, "s"));
 }
 
 TEST_CASE("servers on which the protocol cannot hold are refused for good") {
-  const Variables cases[] = {
-      {{"wsrep_on", "ON"}}, {{"group_replication_single_primary_mode", "OFF"}}, {{"binlog_format", "STATEMENT"}}};
+  const Variables cases[] = {{{"wsrep_on", "ON"}},
+                             {{"group_replication_single_primary_mode", "OFF"}},
+                             {{"group_replication_consistency", "EVENTUAL"}},
+                             {{"group_replication_consistency_default", "EVENTUAL"}},
+                             {{"version", "8.0.11-TiDB-v8.5.0"}},
+                             {{"version", "8.0.30-Vitess"}},
+                             {{"version_comment", "OceanBase 4.3"}},
+                             {{"binlog_format", "STATEMENT"}}};
   for (const Variables& change : cases) {
     CAPTURE(change.begin()->first);
     try {
@@ -81,7 +96,10 @@ TEST_CASE("statement logging does not matter without a binlog") {
 }
 
 TEST_CASE("a group with one primary is accepted") {
-  CHECK_NOTHROW(check_server(healthy({{"group_replication_single_primary_mode", "ON"}}), true, "s"));
+  CHECK_NOTHROW(check_server(healthy({{"group_replication_single_primary_mode", "ON"},
+                                      {"group_replication_consistency", "BEFORE_ON_PRIMARY_FAILOVER"},
+                                      {"group_replication_consistency_default", "BEFORE"}}),
+                             true, "s"));
 }
 
 TEST_CASE("a read-only server is worth another try, and good enough for whoever only reads") {
