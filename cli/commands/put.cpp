@@ -175,7 +175,9 @@ Command put_command() {
        .value = "FILE",
        .help = "write the entities that cannot be stored to this file, unchanged",
        .target = &options->rejects,
-       .details = "The file's old contents are deleted as soon as the program can write to the store."},
+       .details =
+           "The file's old contents are deleted as soon as the program can write to the store. An entity whose outcome "
+           "is unknown is written with the id that it was given, so that putting it again cannot store it twice."},
   };
   command.details = {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "

@@ -51,6 +51,24 @@ struct Digested : StoreFixture {
 
 constexpr const char* by_s = R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 9}]})";
 
+TEST_CASE("the tool's own tables are verified, too") {
+  StoreFixture fixture;
+  CHECK(fixture.findings().empty());
+  fixture.cluster.sql(1,
+                      "ALTER TABLE entities DROP KEY id, ENGINE=MyISAM; ALTER TABLE looseleaf_cleanup MODIFY ids BLOB");
+  JobControl control;
+  const VerifyReport report = fixture.datastore.verify({}, control);
+  std::set<std::string> found;
+  for (const Finding& finding : report.findings) {
+    CHECK(finding.kind == FindingKind::table_differs);
+    CHECK(finding.shard == 1);
+    found.insert(finding.index + ": " + finding.values);
+  }
+  CHECK(found == std::set<std::string>{"entities: it lacks UNIQUE (id)",
+                                       "entities: its engine is MyISAM instead of InnoDB",
+                                       "looseleaf_cleanup: column 3 is ids blob instead of ids mediumblob"});
+}
+
 TEST_CASE("client and server digest rows of every type alike that servers can digest") {
   Digested fixture(R"({"table": "mixed", "properties": [{"name": "u", "type": "uuid"},
       {"name": "s", "type": "string", "max_length": 5}, {"name": "n", "type": "int"}, {"name": "b", "type": "bool"},

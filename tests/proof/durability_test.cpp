@@ -102,6 +102,26 @@ TEST_CASE("a commit in doubt that others can see already is not acknowledged bef
   CHECK_FALSE(servers.lacks_row());
 }
 
+TEST_CASE("an entity without an id whose outcome is unknown is rejected with the id that it was given") {
+  const SlowDisks servers;
+  const std::string rejects = servers.cluster.directory().write("rejects.jsonl", "");
+  servers.stall(0);
+  servers.stall(1);
+  check_run(servers.cluster.looseleaf({"put", "--timeout", "2", "--rejects", rejects}, R"({"other":1})"), 3, "",
+            {"looseleaf: error: outcome of the commit is unknown\n"});
+  servers.crash(0);
+  servers.crash(1);
+  for (int i = 0; i < 2; ++i) {
+    check_status(servers.cluster.looseleaf({"put", "--quiet", rejects}), 0);
+  }
+  std::size_t entities = 0;
+  for (const std::uint32_t shard : {0U, 1U}) {
+    entities += std::stoul(
+        servers.cluster.sql(shard, R"(SELECT COUNT(*) FROM entities WHERE UNCOMPRESS(body) LIKE '%"other":1%')"));
+  }
+  CHECK(entities == 1);
+}
+
 // What hangs is not waited for; with a step left out nothing hangs, however slow the machine is.
 std::string time_for(const std::string& failpoint) {
   return failpoint.empty() ? "2" : "60";

@@ -120,6 +120,16 @@ TEST_CASE("control: without a second look it deletes the row" * doctest::skip(!b
   CHECK(rows_after_sweep(",sweep.look_again=skip") == 0);
 }
 
+TEST_CASE("a server that is written to although it is a replica is warned about") {
+  Filled replicated(10);
+  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
+  replicated.lead_to_replica();
+  const cli::ProcessResult result = replicated.looseleaf({"verify", "--grace", "0", "--quiet"});
+  CHECK(result.status == 0);
+  CHECK_MESSAGE(result.err.find("warning: a server that is written to is itself a replica") != std::string::npos,
+                result.err);
+}
+
 TEST_CASE("clean --follow does not take a replaced server's silence for rest") {
   Filled replicated(100);
   const std::string metrics = replicated.write("metrics", "");

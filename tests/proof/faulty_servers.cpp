@@ -122,6 +122,7 @@ Replicated::Replicated()
     servers_.server_sql(server,
                         "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
                         "looseleaf.* TO app@localhost");
+    servers_.server_sql(server, "GRANT SELECT ON performance_schema.* TO app@localhost");
   }
   file_ = servers_.directory().write(
       "app.json",
@@ -153,6 +154,10 @@ void Replicated::promote() {
               1, fmt::format("SELECT {}('{}', {}, 30) >= 0", on_mysql() ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT",
                              state.substr(0, tab), position)) == "1\n");
   servers_.server_sql(1, on_mysql() ? "STOP REPLICA" : "STOP SLAVE");
+  lead_to_replica();
+}
+
+void Replicated::lead_to_replica() {
   to_shard_.lead_to(servers_.socket(1));
 }
 

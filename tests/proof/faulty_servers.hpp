@@ -112,6 +112,8 @@ class Replicated {
   void demote() const;
   // The replica takes over, once it has everything.
   void promote();
+  // The program reaches the replica, which goes on replicating.
+  void lead_to_replica();
 
  private:
   TestCluster servers_;

@@ -25,7 +25,9 @@ struct WriteResult {
   WriteStatus status = WriteStatus::stored;
   std::optional<Uuid> id;      // absent only if the text was rejected before its id was known
   std::optional<Error> error;  // set with status rejected, failed and unknown
-  std::string text;            // the given text, if a put was not stored
+  // The given text, if a put was not stored. If the outcome is unknown, it has the id that the entity was given, so
+  // that putting it again cannot store it twice.
+  std::string text;
 };
 
 }  // namespace looseleaf

@@ -24,9 +24,7 @@ WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::s
   if (auto write = write::encode_put(shards, result)) {
     writer.write_batch({*std::move(write)}, shards.deadline());
   }
-  if (result.status == WriteStatus::stored) {
-    result.text.clear();
-  }
+  write::settle_text(result);
   return result;
 }
 

@@ -106,6 +106,12 @@ AcceptedEntity accept_entity(std::string_view text, Position start) {
   return {*id, std::string(body), std::move(parsed)};
 }
 
+std::string name_id(std::string_view text, const Uuid& id) {
+  const std::string_view body = trim(text);
+  const ParsedEntity parsed = parse_or_reject(body, {});
+  return parsed.has_id() ? std::string(text) : with_id(body, id, parsed.is_empty());
+}
+
 std::string on_one_line(std::string_view text) {
   if (text.find_first_of("\r\n") == std::string_view::npos) {
     return std::string(text);

@@ -30,6 +30,9 @@ struct AcceptedEntity {
 // not a UUID.
 [[nodiscard]] AcceptedEntity accept_entity(std::string_view text, Position start = {});
 
+// Returns the text of an accepted entity with its id, which it was given if it had none.
+[[nodiscard]] std::string name_id(std::string_view text, const Uuid& id);
+
 // Returns the text on one line: if it contains a line break, without insignificant white space; otherwise unchanged.
 [[nodiscard]] std::string on_one_line(std::string_view text);
 

@@ -1,16 +1,19 @@
-// Checks an index table against its definition.
+// Checks a table against the statement that creates it.
 #pragma once
 
-#include <looseleaf/index_definition.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sql/database.hpp"
 
 namespace looseleaf::shard {
 
-// Returns one sentence for each difference in columns, types, collations and keys; empty if there is none.
+// Returns one sentence for each difference in engine, columns, types, collations and keys; empty if there is none. The
+// statement is one of schema.hpp.
 [[nodiscard]] std::vector<std::string> table_differences(const sql::Database& database,
-                                                         const IndexDefinition& definition);
+                                                         std::string_view create_statement);
+// Returns the name of the table that such a statement creates.
+[[nodiscard]] std::string table_of(std::string_view create_statement);
 
 }  // namespace looseleaf::shard

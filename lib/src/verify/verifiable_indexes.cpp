@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <thread>
 
 #include "model/definition_differences.hpp"
 #include "shard/index_everywhere.hpp"
+#include "shard/schema.hpp"
 #include "shard/table_check.hpp"
 
 namespace looseleaf::verify {
@@ -185,9 +187,10 @@ class Choice {
   bool check_tables(const shard::CatalogIndex& index) {
     bool in_order = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences = shard::read_shard(
-          shards_, shard, shards_.deadline(),
-          [&](const sql::Database& database) { return shard::table_differences(database, index.definition); });
+      const auto differences =
+          shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+            return shard::table_differences(database, shard::create_index_table(index.definition, database->flavour()));
+          });
       for (const std::string& difference : differences) {
         findings_.add({FindingKind::table_differs, index.definition.table, shard, {}, difference});
         in_order = false;
@@ -205,6 +208,24 @@ class Choice {
 };
 
 }  // namespace
+
+bool tool_tables_are_in_order(shard::Shards& shards, job::Job& job, Findings& findings) {
+  std::mutex mutex;
+  bool in_order = true;
+  job.for_each_shard([&](std::uint32_t shard) {
+    for (const std::string& create : shard::tool_tables()) {
+      const auto differences = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+        return shard::table_differences(database, create);
+      });
+      const std::lock_guard lock(mutex);
+      for (const std::string& difference : differences) {
+        findings.add({FindingKind::table_differs, shard::table_of(create), shard, {}, difference});
+        in_order = false;
+      }
+    }
+  });
+  return in_order;
+}
 
 std::vector<shard::CatalogIndex> verifiable_indexes(shard::Shards& shards, const VerifyOptions& options, job::Job& job,
                                                     const AsPart& as_part, Findings& findings) {

@@ -41,6 +41,9 @@ class Verification {
       : shards_(shards), options_(options), job_(job), as_part_(as_part) {}
 
   VerifyReport run() {
+    if (!tool_tables_are_in_order(shards_, job_, findings_)) {
+      return std::move(report_);
+    }
     indexes_ = verifiable_indexes(shards_, options_, job_, as_part_, findings_);
     for (const shard::CatalogIndex& index : indexes_) {
       generations_.emplace(index.definition.table, index.generation);
@@ -256,6 +259,37 @@ class Verification {
   Findings findings_{options_, report_};
 };
 
+// Returns true if the server replicates another one, as far as the user may know.
+bool is_replica(sql::Connection& session) {
+  try {
+    return session.flavour() == sql::Flavour::mariadb
+               ? session.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'").text(0, 1) != "0"
+               : session.query(
+                            "SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE "
+                            "service_state <> 'OFF' AND channel_name NOT LIKE 'group_replication%'")
+                         .text(0, 0) != "0";
+  } catch (const sql::ServerError& error) {
+    if (session.broken()) {
+      throw;
+    }
+    return false;
+  }
+}
+
+void warn_of_writable_replicas(shard::Shards& shards) {
+  std::set<std::uint32_t> servers;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (servers.insert(shards.sessions().connector().server_of(shard)).second &&
+        shard::with_shard(shards, shard, shards.deadline(),
+                          [](const sql::Database& database) { return is_replica(*database); })) {
+      shards.warnings().give(
+          {"a server that is written to is itself a replica: changes from elsewhere would not keep to "
+           "the protocol",
+           shards.where(shard), "end its replication if it was promoted, or correct the cluster file"});
+    }
+  }
+}
+
 // An entity on any shard may call for rows on any other shard, so nothing can be proved while one is down. An immediate
 // error helps the user more than a wait.
 void require_every_shard(shard::Shards& shards) {
@@ -289,6 +323,7 @@ VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, job::Jo
   try {
     if (!as_part.wait_for_shards) {
       require_every_shard(shards);
+      warn_of_writable_replicas(shards);
     }
     return verification.run();
   } catch (Error& error) {

@@ -31,4 +31,12 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
   return std::nullopt;
 }
 
+void settle_text(WriteResult& result) {
+  if (result.status == WriteStatus::stored) {
+    result.text.clear();
+  } else if (result.status == WriteStatus::unknown && !result.text.empty()) {
+    result.text = model::name_id(result.text, *result.id);
+  }
+}
+
 }  // namespace looseleaf::write

@@ -13,4 +13,7 @@ namespace looseleaf::write {
 // result is final: the text is not an entity, or it could not be encoded.
 [[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result);
 
+// Makes WriteResult::text what it is to be for the caller, once the outcome of a put is final.
+void settle_text(WriteResult& result);
+
 }  // namespace looseleaf::write

@@ -334,9 +334,7 @@ void Pipeline::deliver() {
     }
     delivering_ = true;
     lock.unlock();
-    if (slot->result.status == WriteStatus::stored) {
-      slot->result.text.clear();
-    }
+    settle_text(slot->result);
     on_result_(std::move(slot->result));
     room_.notify_one();
     lock.lock();
