@@ -375,6 +375,23 @@ TEST_CASE("an account that is locked, or whose password has expired, is told so 
   store.check_all_is_well(id_of(0));
 }
 
+#ifdef LOOSELEAF_FOUND_ROWS
+TEST_CASE("a connection that counts found rows stores nothing that has index rows") {
+  const Store store;
+  const auto put = [&](const std::string& preloaded) {
+    return start({"env", "LD_PRELOAD=" + preloaded, looseleaf_program(), "--cluster", store.cluster.file(), "put"},
+                 entity(0, "\"n\":1"))
+        .wait();
+  };
+  for (int time = 0; time < 2; ++time) {  // the row is new, and then it is there
+    check_run(put(LOOSELEAF_FOUND_ROWS), 3, "",
+              {"looseleaf: error: the connection counts rows that did not change\n",
+               "hint: let the proxy connect without CLIENT_FOUND_ROWS (ProxySQL: mysql-client_found_rows=false)\n"});
+    CHECK(put("").status == 0);
+  }
+}
+#endif
+
 TEST_CASE("a server that was taken offline is asked again until the time is up") {
   if (!on_mysql()) {
     MESSAGE("skipped: only MySQL has offline_mode");

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "shard/statements.hpp"
+#include "sql/errors.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::shard {
@@ -115,7 +116,20 @@ std::uint64_t insert_entries(const sql::Database& database, const IndexDefinitio
   for (const IndexEntry& entry : entries) {
     statement.add([&](std::string& out) { append_entry(out, entry); });
   }
-  return statement.finish();
+  if (entries.empty() || database->changes_are_counted()) {
+    return statement.finish();
+  }
+  // A proxy may have set CLIENT_FOUND_ROWS on its own connections. Then a row that is there already counts as well, and
+  // nobody would notice it. So once in a session, the first row comes twice.
+  statement.add([&](std::string& out) { append_entry(out, entries.front()); });
+  const std::uint64_t counted = statement.finish();
+  if (counted > entries.size()) {
+    throw sql::ServerError(sql::ErrorClass::permanent, 0, ErrorCode::server,
+                           "the connection counts rows that did not change", {},
+                           "let the proxy connect without CLIENT_FOUND_ROWS (ProxySQL: mysql-client_found_rows=false)");
+  }
+  database->note_changes_are_counted();
+  return counted;
 }
 
 void delete_entries(const sql::Database& database, const IndexDefinition& definition,

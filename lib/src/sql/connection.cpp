@@ -338,6 +338,7 @@ class Connection::Impl {
   SessionFacts facts_;
   NamedTexts first_rows_;
   bool broken_ = false;
+  bool changes_are_counted_ = false;
   bool begins_ = false;  // the next statement begins a transaction
   Clock::time_point last_end_ = Clock::now();
 
@@ -556,6 +557,14 @@ const std::string& Connection::is_writable() const {
 
 std::uint64_t Connection::id() const {
   return impl_->facts_.connection_id;
+}
+
+bool Connection::changes_are_counted() const {
+  return impl_->changes_are_counted_;
+}
+
+void Connection::note_changes_are_counted() {
+  impl_->changes_are_counted_ = true;
 }
 
 const std::vector<std::string>& Connection::warnings() const {

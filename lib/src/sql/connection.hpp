@@ -103,7 +103,11 @@ class Connection {
   [[nodiscard]] std::uint64_t id() const;                   // CONNECTION_ID()
   // SQL that is true unless the server is read-only when it is evaluated.
   [[nodiscard]] const std::string& is_writable() const;
-  // Warnings about durability settings, found when connecting. Fixed texts.
+  // True once note_changes_are_counted() was called: the server was seen to count the rows that a statement changed,
+  // and not those that it found.
+  [[nodiscard]] bool changes_are_counted() const;
+  void note_changes_are_counted();
+  // Warnings about settings and privileges, found when connecting. Fixed texts.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   [[nodiscard]] const Address& address() const;
   // Returns by how many seconds this server is behind its source, as it reports itself; the maximum if it has several
