@@ -216,7 +216,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
   put(3);
   const auto begin = std::chrono::steady_clock::now();
   wait_until("shard 6 stores", [&] { return stamps(6) != before_neighbour; });
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // a batch of one entity waits for 2 s
   CHECK(stamps(0) == before);
   holder.reset();
   stream.finish();
@@ -233,7 +233,7 @@ TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, 
     CHECK(result.status == (held ? WriteStatus::failed : WriteStatus::stored));
     CHECK(result.error.has_value() == held);
     if (held) {
-      CHECK(std::string(result.error->what()) == "could not lock the fence before the timeout");
+      CHECK(result.error->code() == ErrorCode::unavailable);  // a batch of one entity runs into its statement's limit
     }
   }
 }

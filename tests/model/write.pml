@@ -195,7 +195,7 @@ written:
 #else
 #define relies (old != v)
 #endif
-     if /* put.make_durable: one more commit of a put that relies on a row which it found; or else the server answers */
+     if /* durable.commit */ /* put.make_durable: one more commit of a put that relies on a row which it found; or else the server answers */
      :: atomic { v == TOMB || known == 0 || !(fresh || relies) -> skip }
      :: atomic { v != TOMB && known != 0 && (fresh || relies) ->
           if :: is_broken(v, w) -> release(w); goto again :: else -> write_index_log(v) fi }

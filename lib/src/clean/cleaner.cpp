@@ -144,6 +144,13 @@ void Cleaner::sweep() {
   job::Job part(job_, options_.throttle, "verify");
   const VerifyReport found = verify::verify(shards_, options, part, {.wait_for_shards = true});
   count_checked(found.entities);
+  for (const Finding& finding : found.findings) {
+    if (finding.kind == FindingKind::table_differs) {
+      shards_.warnings().give({"a table is not as it should be, so not everything was swept",
+                               {{"table", finding.index}, {"shard", std::to_string(finding.shard)}},
+                               "run `looseleaf verify` to see what differs"});
+    }
+  }
   for (const auto& [place, count] : found.counts) {
     for (const auto& [kind, mended] : count.mended) {
       if (kind == FindingKind::missing) {

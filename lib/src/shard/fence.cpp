@@ -144,14 +144,14 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
   return fences;
 }
 
-// Servers execute the parts of a UNION in order, so the fence is locked first.
-FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body,
-                                     Busy busy) {
+// Servers execute the parts of a UNION in order, so the fence is locked first. On MariaDB, NOWAIT in one part would
+// hold for the whole statement.
+FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body) {
   const sql::Result rows = database->query(
       fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 {}) UNION ALL "
                   "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
                   "FROM {} WHERE id = {} {})",
-                  fence_columns, database.table("looseleaf_shard"), lock_shared(database, busy), max_body,
+                  fence_columns, database.table("looseleaf_shard"), lock_shared(database, Busy::wait), max_body,
                   database.table("entities"), id_literal(id),
                   lock == Lock::shared ? lock_shared(database, Busy::wait) : "FOR UPDATE"));
   if (rows.empty() || rows.text(0, 0) != "0") {

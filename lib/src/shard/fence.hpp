@@ -44,9 +44,9 @@ struct FenceAndEntity {
   std::optional<EntityRow> entity;  // absent: there is no row
 };
 // Locks the fence row shared and then the row of an id, in one statement. A body is read only if it has at most
-// `max_body` bytes. `busy` concerns the fence only; it always waits for the row.
+// `max_body` bytes.
 [[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock,
-                                                   std::uint64_t max_body, Busy busy = Busy::wait);
+                                                   std::uint64_t max_body);
 
 // Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
 // for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient

@@ -34,11 +34,18 @@ struct Shape {
 
 // Takes a word from the front of a text: what is quoted, or what ends before one of `ends`.
 std::string take_word(std::string_view& text, std::string_view ends = " ,)") {
-  const bool quoted = text.starts_with('`');
-  text.remove_prefix(quoted ? 1 : 0);
-  const std::size_t end = std::min(text.size(), quoted ? text.find('`') : text.find_first_of(ends));
-  std::string word(text.substr(0, end));
-  text.remove_prefix(std::min(text.size(), end + (quoted ? 1 : 0)));
+  std::string word;
+  if (text.starts_with('`')) {
+    std::size_t end = 1;
+    while (text.substr(end, 2) == "``" || (end < text.size() && text[end] != '`')) {
+      word += text[end];
+      end += text[end] == '`' ? 2 : 1;
+    }
+    text.remove_prefix(std::min(text.size(), end + 1));
+  } else {
+    word = text.substr(0, text.find_first_of(ends));
+    text.remove_prefix(word.size());
+  }
   text.remove_prefix(std::min(text.size(), text.find_first_not_of(ends)));
   return word;
 }
@@ -61,9 +68,9 @@ void add_line(Shape& shape, std::string_view line) {
     shape.keys.push_back({line.starts_with("UNIQUE"), words_in_parentheses(line)});
     return;
   }
-  const std::string_view whole = line;
   Column column;
   column.name = take_word(line);
+  const std::string_view whole = line;  // without the name, which may contain any word
   column.type = base::ascii_lower(take_word(line, " ,"));
   column.type += line.starts_with("UNSIGNED") ? " unsigned" : "";
   if (const std::size_t collate = whole.find("COLLATE "); collate != std::string_view::npos) {
@@ -138,7 +145,7 @@ void compare_keys(const sql::Database& database, const Shape& shape, std::vector
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Key& key = keys[rows.text(i, 0)];
     key.unique = rows.text(i, 1) == "0";
-    key.columns.push_back(rows.text(i, 2));
+    key.columns.push_back(rows.cell(i, 2).value_or(""));  // nothing if it is an expression
   }
   if (keys["PRIMARY"].columns != shape.primary) {
     differences.push_back(fmt::format("its primary key is not ({})", fmt::join(shape.primary, ", ")));

@@ -436,6 +436,7 @@ class Connection::Impl {
   void set_up(bool require_writable, const std::string& first_query) {
     const ::sql::SQLString greeting = connection_->getMetaData()->getDatabaseProductVersion();
     const std::string version(greeting.c_str(), greeting.length());
+    check_server({{"version", version}}, false, server_);  // another product may not even know what follows
     Flavour flavour = greeted_flavour(version);
     try {
       execute(session_setup(flavour, version));

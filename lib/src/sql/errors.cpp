@@ -66,7 +66,7 @@ constexpr auto advice_table = std::to_array<Advice>({
     {2059, "an authentication plugin could not be loaded",
      "give the user mysql_native_password, ed25519 or caching_sha2_password"},
     {2061, "the server requires an authentication method that needs TLS", check_tls},
-    {3100, "the server has left its replication group", join_group},
+    {3100, "the server's replication group refused the commit", join_group},
     {3118, "the account is locked", "unlock the user on the server"},
     {3159, "the server accepts only encrypted connections", "set ssl_mode to required, verify-ca or verify-identity"},
     {3781, "a new primary is still applying what the old one acknowledged", wait_for_primary},

@@ -20,8 +20,8 @@ constexpr auto asked = std::to_array<std::string_view>({
     "pseudo_thread_id",  // CONNECTION_ID()
     "read_only", "super_read_only", "log_bin", "binlog_format", "sync_binlog", "innodb_flush_log_at_trx_commit",
     "innodb_snapshot_isolation", "wsrep_on", "group_replication_single_primary_mode", "group_replication_consistency",
-    "group_replication_consistency_default",  // that of new sessions
-    "may_write_when_read_only",               // a privilege that lets the user do so, if it has one
+    "group_replication_group_name", "group_replication_consistency_default",  // that of new sessions
+    "may_write_when_read_only",  // a privilege that lets the user do so, if it has one
 });
 
 // Servers that speak MySQL's protocol, by what their version or its comment says, and do not have its row locks.
@@ -218,8 +218,9 @@ void check_server(const Variables& variables, bool require_writable, const std::
     reject("the server is set up for group replication with several primaries", server,
            "switch the group to single-primary mode");
   }
+  const bool in_group = !value_of(variables, "group_replication_group_name").empty();
   for (const char* consistency : {"group_replication_consistency", "group_replication_consistency_default"}) {
-    if (value_of(variables, consistency) == "EVENTUAL") {
+    if (in_group && value_of(variables, consistency) == "EVENTUAL") {
       reject("a new primary of the server's group answers before it has what the old one acknowledged", server,
              "set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER on every member, with SET PERSIST");
     }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "shard/placement.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
 // A server's writer waits this long, or until more writes come, if it could store none of a batch.
 constexpr auto held_pause = std::chrono::milliseconds(10);
+constexpr std::size_t most_held = 100;  // ids in a batch whose shard was held before, so that they crowd out no others
 constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
 // The text that an encoder takes at a time. The last text may exceed the limit.
 constexpr std::size_t encode_bytes = 128 * 1024;
@@ -47,6 +49,8 @@ struct Pipeline::Slot {
   bool final_already = false;              // the encoder found the text malformed, or could not encode it
   bool done = false;                       // the result is final; set only after every stage has finished with the slot
   std::optional<base::Deadline> deadline;  // since the first attempt to store it
+  bool taken = false;                      // it is in the batch that is being stored
+  bool held = false;                       // its shard's fence was not free when it was tried last
   Write write;
 };
 
@@ -237,6 +241,11 @@ void Pipeline::write(std::deque<Slot*>& queue) {
     }
     for (Slot* slot : held) {
       slot->done = false;
+      slot->taken = false;
+      slot->held = true;
+    }
+    if (held.empty()) {
+      std::for_each(queue.begin(), queue.end(), [](Slot* slot) { slot->held = false; });
     }
     // In front, because a later write of the same id must not overtake it.
     queue.insert(queue.begin(), held.begin(), held.end());
@@ -253,12 +262,20 @@ bool Pipeline::crowded() const {
 
 std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   std::vector<Slot*> batch;
+  std::set<Uuid> held;  // they come first; later writes of the same ids wait for them
   std::size_t bytes = 0, rows = 0;
-  while (batch.size() < std::min(batch_writes, queue.size())) {
-    Slot* slot = queue[batch.size()];
+  for (Slot* slot : queue) {
+    if (slot->held) {
+      held.insert(slot->write.id);
+      if (held.size() > most_held) {
+        continue;
+      }
+    } else if (held.contains(slot->write.id)) {
+      continue;
+    }
     bytes += slot->write.body ? slot->write.body->size() : 0;
     rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
-    if (!batch.empty() && (bytes > batch_bytes || rows > batch_rows)) {
+    if (batch.size() == batch_writes || (!batch.empty() && (bytes > batch_bytes || rows > batch_rows))) {
       break;
     }
     batch.push_back(slot);
@@ -274,7 +291,10 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
     }
   }
   std::erase_if(batch, [&](const Slot* slot) { return slot->result.sequence >= next_batch; });
-  queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(batch.size()));
+  for (Slot* slot : batch) {
+    slot->taken = true;
+  }
+  std::erase_if(queue, [](const Slot* slot) { return slot->taken; });
   return batch;
 }
 

@@ -57,7 +57,7 @@ class BatchWriter {
     sql::Backoff backoff;
     while (true) {
       const Items pending = undecided(items);
-      if (pending.empty() || all_to_hand_back(items)) {
+      if (pending.empty()) {
         break;
       }
       if (last_error_ && deadline_.passed()) {
@@ -95,21 +95,19 @@ class BatchWriter {
   };
 
   // Returns the items to try now. Items that need no unreachable index shard come first.
-  static Items undecided(const Items& items) {
+  [[nodiscard]] Items undecided(const Items& items) const {
     Items now, later;
     for (Item* item : items) {
-      if (!item->decided) {
+      if (!item->decided && !is_to_be_handed_back(*item)) {
         (item->deferred ? later : now).push_back(item);
       }
     }
     return now.empty() ? later : now;
   }
 
-  // Returns true if every undecided item waits for its shard's fence, and no row of it may have been inserted.
-  [[nodiscard]] bool all_to_hand_back(const Items& items) const {
-    return held_ == HeldShards::hand_back && std::all_of(items.begin(), items.end(), [](const Item* item) {
-             return item->decided || (item->held && !item->reconcile);
-           });
+  // Returns true if the item waits for its shard's fence, and no row of it may have been inserted.
+  [[nodiscard]] bool is_to_be_handed_back(const Item& item) const {
+    return held_ == HeldShards::hand_back && item.held && !item.reconcile;
   }
 
   // Returns the items that go into one transaction each.
@@ -458,33 +456,34 @@ class BatchWriter {
   };
 
   // Returns no fence if none is free and the items are to be handed back.
-  Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
-    try {
-      return lock_fences_and_entity(lease, catalog, items);
-    } catch (const sql::ServerError& error) {
-      if (held_ != HeldShards::hand_back || error.error_class() != sql::ErrorClass::conflict) {
-        throw;
-      }
-      return {};
-    }
-  }
-
-  // put.fence; and put.lock_entities in the same statement if there is one item.
-  Locked lock_fences_and_entity(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
+  std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : items) {
       shards.push_back(shard);
     }
-    const std::uint32_t first = shards.front();
+    try {
+      return shard::lock_fences_shared(lease, shards, busy_);
+    } catch (const sql::ServerError& error) {
+      if (held_ != HeldShards::hand_back || error.error_class() != sql::ErrorClass::conflict) {
+        throw;
+      }
+      last_error_ = error;  // of those that cannot be handed back
+      return {};
+    }
+  }
+
+  // put.fence; and put.lock_entities in the same statement if there is one item. That statement waits for a fence that
+  // is held, so after a conflict the fence is locked alone.
+  Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
+    const auto& [first, of_first] = *items.begin();
     const Step step(steps::put_fence, first);
-    const Items& of_first = items.begin()->second;
-    if (shards.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first)) {
-      return {shard::lock_fences_shared(lease, shards, busy_), std::nullopt};
+    const bool waits = !last_error_ || held_ == HeldShards::wait_for;
+    if (items.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first) || !waits) {
+      return {lock_fences(lease, items), std::nullopt};
     }
     const Step lock_step(steps::put_lock_entities, first);
-    auto [fence, row] =
-        shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id, shard::Lock::exclusive,
-                                     catalog.indexes.empty() ? 0 : small_body, busy_);
+    auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
+                                                     shard::Lock::exclusive, catalog.indexes.empty() ? 0 : small_body);
     last_ids_were_new_[first] = !row;
     LockedRows rows;
     if (row) {

@@ -70,14 +70,15 @@ TEST_CASE("a healthy server is accepted") {
 }
 
 TEST_CASE("servers on which the protocol cannot hold are refused for good") {
-  const Variables cases[] = {{{"wsrep_on", "ON"}},
-                             {{"group_replication_single_primary_mode", "OFF"}},
-                             {{"group_replication_consistency", "EVENTUAL"}},
-                             {{"group_replication_consistency_default", "EVENTUAL"}},
-                             {{"version", "8.0.11-TiDB-v8.5.0"}},
-                             {{"version", "8.0.30-Vitess"}},
-                             {{"version_comment", "OceanBase 4.3"}},
-                             {{"binlog_format", "STATEMENT"}}};
+  const Variables cases[] = {
+      {{"wsrep_on", "ON"}},
+      {{"group_replication_single_primary_mode", "OFF"}},
+      {{"group_replication_group_name", "a"}, {"group_replication_consistency", "EVENTUAL"}},
+      {{"group_replication_group_name", "a"}, {"group_replication_consistency_default", "EVENTUAL"}},
+      {{"version", "8.0.11-TiDB-v8.5.0"}},
+      {{"version", "8.0.30-Vitess"}},
+      {{"version_comment", "OceanBase 4.3"}},
+      {{"binlog_format", "STATEMENT"}}};
   for (const Variables& change : cases) {
     CAPTURE(change.begin()->first);
     try {
