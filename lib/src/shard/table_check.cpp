@@ -172,7 +172,7 @@ std::vector<std::string> table_differences(const sql::Database& database, std::s
   const sql::Result table =
       database->query("SELECT engine FROM information_schema.tables WHERE " + in_this_table(database, shape));
   if (table.empty()) {
-    return {"the table does not exist"};
+    return {no_table};
   }
   if (base::ascii_lower(table.cell(0, 0).value_or("")) != "innodb") {
     differences.push_back(fmt::format("its engine is {} instead of InnoDB", table.cell(0, 0).value_or("unknown")));

@@ -9,6 +9,9 @@
 
 namespace looseleaf::shard {
 
+// The only difference of a table that does not exist.
+inline constexpr const char* no_table = "the table does not exist";
+
 // Returns one sentence for each difference in engine, columns, types, collations and keys; empty if there is none. The
 // statement is one of schema.hpp.
 [[nodiscard]] std::vector<std::string> table_differences(const sql::Database& database,

@@ -218,8 +218,12 @@ bool tool_tables_are_in_order(shard::Shards& shards, job::Job& job, Findings& fi
         return shard::table_differences(database, create);
       });
       const std::lock_guard lock(mutex);
+      const std::string table = shard::table_of(create);
+      if (table == "entities" && differences == std::vector<std::string>{shard::no_table}) {
+        continue;  // then the verification fails and says so
+      }
       for (const std::string& difference : differences) {
-        findings.add({FindingKind::table_differs, shard::table_of(create), shard, {}, difference});
+        findings.add({FindingKind::table_differs, table, shard, {}, difference});
         in_order = false;
       }
     }
