@@ -101,7 +101,7 @@ class Group {
   void signal(std::uint32_t member, int number) const {
     REQUIRE(::kill(servers_.sandbox().server(member).pid, number) == 0);
   }
-  // The proxy leads to whoever is elected among these members.
+  // The proxy leads to the one of these members that becomes the primary.
   void follow_primary(const std::vector<std::uint32_t>& among) {
     wait_until("a primary is elected", [&] {
       for (const std::uint32_t member : among) {
