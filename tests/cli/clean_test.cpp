@@ -259,6 +259,15 @@ TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot 
             {"error: a file cannot be written\n", "file: /nowhere/clean.prom\n", "No such file or directory\n"});
 }
 
+TEST_CASE("a sweep says which table kept it from its work") {
+  const TestCluster cluster = TestCluster::shared(2);
+  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  cluster.sql(1, "ALTER TABLE entities ADD extra INT");
+  check_status(cluster.looseleaf({"clean", "--full"}), 0,
+               {"warning: a table is not as it should be, so not everything was swept\n", "table: entities\n",
+                "shard: 1\n", "hint: run `looseleaf verify` to see what differs\n"});
+}
+
 TEST_CASE("clean --follow --full sweeps at intervals what a put left that died before its commit" *
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = with_entities(10);

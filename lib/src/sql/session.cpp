@@ -188,8 +188,8 @@ std::string session_setup(Flavour flavour, std::string_view version) {
       ",sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION'"
       ",time_zone='+00:00',wait_timeout=30,interactive_timeout=30,net_read_timeout=30,net_write_timeout=30"
       ",innodb_lock_wait_timeout=2,lock_wait_timeout=2"
-      ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0,sql_"
-      "big_selects=1";
+      ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0"
+      ",sql_big_selects=1";
   sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
   if (!mariadb) {
     sql += ",information_schema_stats_expiry=0";
