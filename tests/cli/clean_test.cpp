@@ -259,13 +259,19 @@ TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot 
             {"error: a file cannot be written\n", "file: /nowhere/clean.prom\n", "No such file or directory\n"});
 }
 
-TEST_CASE("a sweep says which table kept it from its work") {
+TEST_CASE("a sweep and a backfill say which table kept them from their work") {
   const TestCluster cluster = TestCluster::shared(2);
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  put_all(cluster, entity(0, "\"n\":1"));
+  create_index(cluster, by_n);
   cluster.sql(1, "ALTER TABLE entities ADD extra INT");
   check_status(cluster.looseleaf({"clean", "--full"}), 0,
                {"warning: a table is not as it should be, so not everything was swept\n", "table: entities\n",
                 "shard: 1\n", "hint: run `looseleaf verify` to see what differs\n"});
+  check_run(cluster.looseleaf({"backfill"}), 3, "",
+            {"error: a table is not as it should be\n", "table: entities\n", "shard: 1\n",
+             "detail: it has 5 columns instead of 4\n",
+             "hint: run `looseleaf verify` to see what differs, and repair it; nothing was filled\n"});
 }
 
 TEST_CASE("clean --follow --full sweeps at intervals what a put left that died before its commit" *

@@ -24,6 +24,8 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/steps.hpp"
 #include "verify/digest_comparison.hpp"
+#include "verify/findings.hpp"
+#include "verify/verifiable_indexes.hpp"
 #include "verify/verify.hpp"
 
 namespace looseleaf::backfill {
@@ -45,6 +47,7 @@ class Backfill {
   BackfillReport run() {
     find_targets();
     if (!targets_.empty()) {
+      check_tool_tables();
       const auto keep_alive = job_.keep_alive_with([this] {
         if (crash_detector_) {
           crash_detector_->keep_alive();
@@ -82,6 +85,19 @@ class Backfill {
       targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation()});
     }
     lock_targets();
+  }
+
+  // The proof at the end would find a difference, too, but only when everything was scanned.
+  void check_tool_tables() {
+    const VerifyOptions options;
+    VerifyReport report;
+    verify::Findings findings(options, report);
+    if (!verify::tool_tables_are_in_order(shards_, job_, findings)) {
+      const Finding& first = report.findings.front();
+      throw Error(ErrorCode::corrupt, "a table is not as it should be",
+                  {{"table", first.index}, {"shard", std::to_string(first.shard)}, {"detail", first.values}},
+                  "run `looseleaf verify` to see what differs, and repair it; nothing was filled");
+    }
   }
 
   void lock_targets() {
