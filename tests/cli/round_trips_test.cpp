@@ -49,7 +49,8 @@ TEST_CASE_FIXTURE(DistantStore, "a command waits for a distant server only as of
   REQUIRE(near().looseleaf({"put"}, entity_lines(2, R"("n":{})")).status == 0);
   CHECK(round_trips({"get", id_of(0)}) == 7);
   CHECK(round_trips({"query", "by_n", "n=0"}) == 8);
-  CHECK(round_trips({"query", "by_n", "n>=0"}) == 8);
+  // Rows can move between the servers, so it looks again, and then asks what has changed.
+  CHECK(round_trips({"query", "by_n", "n>=0"}) == 10);
   // The entity is on the first server, its index rows are on the second.
   CHECK(round_trips({"put"}, [](int run) { return entity(2 * (run + 1), R"("n":1)"); }) == 10);
   CHECK(round_trips({"put"}, [](int run) { return entity(0, fmt::format(R"("n":{})", 2 * run + 1)); }) == 15);

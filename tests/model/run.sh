@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the model of the protocol, looseleaf.pml: each configuration must hold, and each control, which leaves a safeguard
+# Checks the models of the protocol, looseleaf.pml and moving.pml: each configuration must hold, and each control, which leaves a safeguard
 # out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
 # usage: run.sh                                  all of it
 #        run.sh --full                           with larger bounds of the former; writes build/proof/model.md. So does
@@ -47,6 +47,7 @@ recreate      | $index_is_built -DBODY=1 -DCREATES=1 -DDROPS=1 -DBACKFILLERS=1 -
 recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS=1 -DSTEADY                                      | -DFIRST=1
 drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                                          | -DFIRST=1
 query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                                           | -DWRITERS=2
+moving        | -DMODEL=moving                                                                                                    | -DPUTS=3
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -107,6 +108,9 @@ DROP_ANY_TABLE                | drop
 PUBLISH_BEFORE_DEMOTING       | wipe
 ONE_STATE                     | query
 STATE_BEFORE_ROWS             | query
+LOOK_ONCE                     | moving
+WITHOUT_CHANGED               | moving
+STAMP_OF_FENCE                | moving
 NO_BARRIER                    | fill
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
@@ -151,6 +155,10 @@ parameters_of() {  # NAME FULL, which may be empty
   awk -F ' *[|] *' -v name="$1" -v full="$2" '$1 == name { print $2, (full ? $3 : "") }' <<< "$configurations"
 }
 
+model_of() {  # DEFINITION...: the file, without its ending
+  case " $* " in *' -DMODEL=moving '*) echo moving ;; *) echo looseleaf ;; esac
+}
+
 # -D options of which the last of each name counts: spin's preprocessor warns about a second one.
 last_of_each() {
   printf '%s\n' "$@" | awk -F = '{ if (!($1 in value)) names[++n] = $1; value[$1] = $0 } END { for (i = 1; i <= n; ++i) print value[names[i]] }'
@@ -159,7 +167,7 @@ last_of_each() {
 build() {  # OPTIMISATION DEFINITION... in the current folder
   local level=$1
   shift
-  spin -a $(last_of_each "$@") "$here/looseleaf.pml" > spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 1; }
+  spin -a $(last_of_each "$@") "$here/$(model_of "$@").pml" > spin.log 2>&1 && [ -f pan.c ] || { cat spin.log; return 1; }
   gcc "$level" -DSAFETY $storage -DMEMLIM=$memory -w -o pan pan.c ${bfs:-}
 }
 
@@ -202,9 +210,11 @@ trail() {  # CONFIGURATION [CONTROL]
   cd "$work"
   bfs=-DBFS build -O2 $definitions
   ./pan -E -m10000 | grep -E 'assertion violated|errors:'
-  [ -f looseleaf.pml.trail ] || { echo "no claim is broken"; return; }
+  local model
+  model=$(model_of $definitions).pml
+  [ -f "$model.trail" ] || { echo "no claim is broken"; return; }
   cp "$here"/*.pml .
-  spin -t -p $(last_of_each $definitions) looseleaf.pml | grep -E '^ *[0-9]+:.*proc' | grep -vE '\[(\(1\)|else|\.\(goto\))\]'
+  spin -t -p $(last_of_each $definitions) "$model" | grep -E '^ *[0-9]+:.*proc' | grep -vE '\[(\(1\)|else|\.\(goto\))\]'
 }
 
 write_report() {

@@ -212,42 +212,66 @@ bool QueryPlan::is_fixed(std::size_t property) const {
 
 // Only columns whose values differ are compared and ordered by. If a fixed string column were among them, MariaDB would
 // not see that the rows come in order, and would sort all matches.
-sql::Statement QueryPlan::select(const Source& source, const std::optional<shard::IndexEntry>& after, std::size_t limit,
-                                 Order order) const {
-  std::string select = "SELECT ";
-  std::vector<std::string> ordered, literals;
+QueryPlan::Key QueryPlan::key_of(const std::optional<shard::IndexEntry>& entry) const {
+  Key key;
   for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
-    const std::string column = qualified(sql::quote_identifier(definition_.properties[i].name));
-    if (!known_[i]) {
-      select.append(column).append(", ");
-    }
     if (!is_fixed(i)) {
-      ordered.push_back(column);
-      literals.push_back(after ? shard::value_literal(after->values[i]) : std::string());
+      key.columns.push_back(qualified(sql::quote_identifier(definition_.properties[i].name)));
+      key.literals.push_back(entry ? shard::value_literal(entry->values[i]) : std::string());
     }
   }
-  ordered.emplace_back("r.entity_id");
-  literals.push_back(after ? shard::id_literal(after->entity_id) : std::string());
-  select.append("r.entity_id, IF(c.generation = ").append(std::to_string(source.generation));
-  select.append(" AND c.state = '").append(to_string(IndexState::ready)).append("' AND ").append(source.is_writable);
-  select.append(", ").append(std::to_string(source.shard)).append(", NULL) AS shard FROM ");
-  select.append(sql::qualified(source.database, definition_.table)).append(" r JOIN ");
-  select.append(sql::qualified(source.database, "looseleaf_index")).append(" c WHERE ");
-  sql::Statement statement(select);
+  key.columns.emplace_back("r.entity_id");
+  key.literals.push_back(entry ? shard::id_literal(entry->entity_id) : std::string());
+  return key;
+}
+
+void QueryPlan::add_source(sql::Statement& statement, const Source& source,
+                           const std::optional<shard::IndexEntry>& after,
+                           const std::optional<shard::IndexEntry>& before) const {
+  statement.add(fmt::format(
+      "IF(c.generation = {} AND c.state = '{}' AND {}, {}, NULL) AS shard FROM {} r JOIN {} c WHERE ",
+      source.generation, to_string(IndexState::ready), source.is_writable, source.shard,
+      sql::qualified(source.database, definition_.table), sql::qualified(source.database, "looseleaf_index")));
   for (const Bound& bound : bounds_) {
     add_condition(statement, bound);
     statement.add(" AND ");
   }
-  if (after) {
-    statement.add(shard::beyond(ordered, literals, descending_ ? "<" : ">")).add(" AND ");
+  for (const auto& [end, comparison] :
+       {std::pair(&after, descending_ ? "<" : ">"), {&before, descending_ ? ">" : "<"}}) {
+    if (*end) {
+      const Key key = key_of(*end);
+      statement.add(shard::beyond(key.columns, key.literals, comparison)).add(" AND ");
+    }
   }
-  std::string end = "c.table_name = " + sql::text_literal(definition_.table);
+  statement.add("c.table_name = " + sql::text_literal(definition_.table));
+}
+
+sql::Statement QueryPlan::select(const Source& source, const std::optional<shard::IndexEntry>& after, std::size_t limit,
+                                 Order order) const {
+  std::string columns;
+  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    if (!known_[i]) {
+      columns += qualified(sql::quote_identifier(definition_.properties[i].name)) + ", ";
+    }
+  }
+  sql::Statement statement("SELECT " + columns + "r.entity_id, ");
+  add_source(statement, source, after, std::nullopt);
+  std::string end;
   const char* separator = " ORDER BY ";
-  for (std::size_t i = 0; order == Order::of_query && i < ordered.size(); ++i) {
-    end.append(separator).append(ordered[i]).append(descending_ ? " DESC" : "");
-    separator = ", ";
+  if (order == Order::of_query) {
+    for (const std::string& column : key_of(std::nullopt).columns) {
+      end.append(separator).append(column).append(descending_ ? " DESC" : "");
+      separator = ", ";
+    }
   }
   return statement.add(end.append(" LIMIT ").append(std::to_string(limit)));
+}
+
+sql::Statement QueryPlan::select_ids(const Source& source, const std::optional<shard::IndexEntry>& after,
+                                     const std::optional<shard::IndexEntry>& before) const {
+  sql::Statement statement(has_several_rows() ? "SELECT DISTINCT r.entity_id, " : "SELECT r.entity_id, ");
+  add_source(statement, source, after, before);
+  return statement;
 }
 
 shard::IndexEntry QueryPlan::entry(const sql::Result& found, std::size_t row) const {
@@ -260,12 +284,6 @@ shard::IndexEntry QueryPlan::entry(const sql::Result& found, std::size_t row) co
   }
   entry.entity_id = shard::require_uuid(found.text(row, column));
   return entry;
-}
-
-std::optional<std::uint32_t> QueryPlan::shard_of(const sql::Result& found, std::size_t row) const {
-  const auto column = static_cast<std::size_t>(std::count(known_.begin(), known_.end(), std::nullopt)) + 1;
-  return found.cell(row, column) ? std::optional(static_cast<std::uint32_t>(found.unsigned_integer(row, column)))
-                                 : std::nullopt;
 }
 
 bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
@@ -307,11 +325,13 @@ std::vector<model::Row> QueryPlan::matching_rows(const model::ParsedEntity& enti
   return rows;
 }
 
-Match QueryPlan::match(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const {
-  if (!std::binary_search(matching.begin(), matching.end(), entry.values)) {
-    return Match::stale;
-  }
-  return entry.values == (descending_ ? matching.back() : matching.front()) ? Match::wanted : Match::repeat;
+const model::Row& QueryPlan::first(const std::vector<model::Row>& matching) const {
+  return descending_ ? matching.back() : matching.front();
+}
+
+bool QueryPlan::has_several_rows() const {
+  return std::any_of(definition_.properties.begin(), definition_.properties.end(),
+                     [](const Property& property) { return property.each; });
 }
 
 bool QueryPlan::before(const shard::IndexEntry& a, const shard::IndexEntry& b) const {

@@ -14,10 +14,6 @@
 
 namespace looseleaf::read {
 
-// What an index row means for a query. wanted: the query gives its entity. stale: its entity does not call for it.
-// repeat: the query gives its entity for another row. filtered: its entity does not match Query::where.
-enum class Match { wanted, stale, repeat, filtered };
-
 class QueryPlan {
  public:
   // Accepts equality on the first properties, then a range on the next one. Throws Error(usage) for anything else.
@@ -30,7 +26,7 @@ class QueryPlan {
   // Where a SELECT reads: a shard's database, the index's generation there, and SQL that is true unless the server is
   // read-only.
   struct Source {
-    const std::string& database;
+    std::string database;
     std::uint32_t shard;
     std::uint64_t generation;
     std::string_view is_writable;
@@ -40,19 +36,26 @@ class QueryPlan {
   // whose values follow from the conditions are left out, because every cell takes time.
   [[nodiscard]] sql::Statement select(const Source& source, const std::optional<shard::IndexEntry>& after,
                                       std::size_t limit, Order order = Order::of_query) const;
-  // Converts a row that such a SELECT has found.
+  // Returns a SELECT of the entity ids of the rows after `after` and before `before`, each once and in no order. It has
+  // the same second column.
+  [[nodiscard]] sql::Statement select_ids(const Source& source, const std::optional<shard::IndexEntry>& after,
+                                          const std::optional<shard::IndexEntry>& before) const;
+  // Converts a row that select() has found.
   [[nodiscard]] shard::IndexEntry entry(const sql::Result& found, std::size_t row) const;
-  // Returns the number of the row's shard, or nothing if its index was not ready when the row was read.
-  [[nodiscard]] std::optional<std::uint32_t> shard_of(const sql::Result& found, std::size_t row) const;
 
   // Returns the rows that the entity calls for and whose uncut values meet the conditions, sorted.
   [[nodiscard]] std::vector<model::Row> matching_rows(const model::ParsedEntity& entity) const;
-  // Compares an index row with its entity's matching rows. If an entity has several, only the first in the order of the
-  // query is wanted, so that the entity is given once without a memory of what was given. Never returns `filtered`.
-  [[nodiscard]] Match match(const shard::IndexEntry& entry, const std::vector<model::Row>& matching) const;
+  // Returns the first of these rows in the order of the query: the entity's place in the answer.
+  [[nodiscard]] const model::Row& first(const std::vector<model::Row>& matching) const;
 
   // True if the conditions fix the values of all properties.
   [[nodiscard]] bool is_point() const;
+  // True if an entity can change from one matching row to another.
+  [[nodiscard]] bool rows_can_move() const { return !definition_.immutable && !is_point(); }
+  // True if an entity's rows may be on several of these shards, one after the other.
+  [[nodiscard]] bool is_sharded() const { return definition_.shard_on.has_value(); }
+  // True if an entity can have several matching rows at once.
+  [[nodiscard]] bool has_several_rows() const;
 
   // True if `a` comes before `b` in the order of the query.
   [[nodiscard]] bool before(const shard::IndexEntry& a, const shard::IndexEntry& b) const;
@@ -65,6 +68,15 @@ class QueryPlan {
   };
 
   void add_range(const Condition& condition, std::size_t position);
+  // Adds the tables of a SELECT, and the conditions for its rows.
+  void add_source(sql::Statement& statement, const Source& source, const std::optional<shard::IndexEntry>& after,
+                  const std::optional<shard::IndexEntry>& before) const;
+  // The columns of a row's key whose values differ from row to row, in order.
+  struct Key {
+    std::vector<std::string> columns;
+    std::vector<std::string> literals;  // of the given entry
+  };
+  [[nodiscard]] Key key_of(const std::optional<shard::IndexEntry>& entry) const;
   void add_condition(sql::Statement& statement, const Bound& bound) const;
   // Returns the value that all matching rows have for a property, if the conditions fix it. Never for strings: the
   // server may treat different strings as equal.

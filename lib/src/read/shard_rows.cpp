@@ -15,6 +15,18 @@ namespace looseleaf::read {
 using shard::Step;
 namespace steps = shard::steps;
 
+namespace {
+
+// Returns the number of the row's shard, from the last column, or nothing if its index was not ready when the row was
+// read.
+std::optional<std::uint32_t> shard_of(const sql::Result& found, std::size_t row) {
+  const std::size_t column = found.columns() - 1;
+  return found.cell(row, column) ? std::optional(static_cast<std::uint32_t>(found.unsigned_integer(row, column)))
+                                 : std::nullopt;
+}
+
+}  // namespace
+
 Error not_ready(const std::string& table, IndexState state) {
   if (state == IndexState::building) {
     return {ErrorCode::bad_index,
@@ -40,6 +52,7 @@ void ShardRows::add(std::vector<shard::IndexEntry> entries, std::size_t asked, c
     last_ = entries.back();
   }
   read_ += entries.size();
+  ++reads_;
   std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
   chunk_ = std::min(largest_chunk, chunk_ * 2);
   if (first_select_.empty()) {
@@ -78,22 +91,78 @@ RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRow
 RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
                                  QueryPlan::Order order) const {
   Chunk chunk;
-  try {
-    const sql::Result found = select(lease, group, most, order, chunk.selects);
-    // Rows are converted only if the index was ready: otherwise they may be those of another index of this name.
-    if (std::set<std::uint32_t> with_rows; were_ready(found, with_rows)) {
-      check_states(lease, group, with_rows);
-      for (std::size_t row = 0; row < found.size(); ++row) {
-        chunk.entries[*plan_.shard_of(found, row)].push_back(plan_.entry(found, row));
-      }
-      return chunk;
+  std::vector<std::uint32_t> shards;
+  sql::Statement statement(group.size() > 1 ? "(" : "");
+  bool is_first_chunk = true;
+  for (const ShardRows* rows : group) {
+    const sql::Statement select = plan_.select(source(lease, rows->shard()), rows->last(), rows->chunk(most), order);
+    statement.add(shards.empty() ? "" : ") UNION ALL (").add(select);
+    shards.push_back(rows->shard());
+    chunk.selects.push_back(select.text());
+    is_first_chunk = is_first_chunk && !rows->last();
+  }
+  statement.add(group.size() > 1 ? ")" : "");
+  const sql::Result found = select(lease, shards, [&] {
+    const Step step(steps::query_read_index_rows, shards.front());
+    // A statement with a place to continue from is not prepared: its text comes only once.
+    return is_first_chunk ? lease->query(statement) : lease->query(statement.text());
+  });
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    chunk.entries[*shard_of(found, row)].push_back(plan_.entry(found, row));
+  }
+  return chunk;
+}
+
+std::vector<Uuid> RowReader::read_ids(std::span<const std::uint32_t> group,
+                                      const std::optional<shard::IndexEntry>& after,
+                                      const std::optional<shard::IndexEntry>& before,
+                                      const base::Deadline& deadline) const {
+  return shard::with_group(shards_, group, deadline, purpose_, [&](shard::Lease& lease) {
+    sql::Statement statement("(");
+    for (const std::uint32_t shard : group) {
+      statement.add(shard == group.front() ? "" : ") UNION ALL (")
+          .add(plan_.select_ids(source(lease, shard), after, before));
     }
-    check_states(lease, group, {});
+    statement.add(fmt::format(") LIMIT {}", most_ids));
+    const sql::Result found = select(lease, group, [&] {
+      const Step step(steps::query_look_again, group.front());
+      return step.left_out() ? sql::Result({}, 0) : lease->query(statement.text());
+    });
+    std::vector<Uuid> ids;
+    ids.reserve(found.size());
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      ids.push_back(shard::require_uuid(found.text(row, 0)));
+    }
+    return ids;
+  });
+}
+
+QueryPlan::Source RowReader::source(shard::Lease& lease, std::uint32_t shard) const {
+  const sql::Database database = lease.on(shard);
+  return {database.name(), shard, index_.generation, database->is_writable()};
+}
+
+// Rows are of use only if the index was ready: otherwise they may be those of another index of this name.
+sql::Result RowReader::select(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                              const std::function<sql::Result()>& select) const {
+  try {
+    sql::Result found = select();
+    std::set<std::uint32_t> with_rows;
+    bool were_ready = true;
+    for (std::size_t row = 0; row < found.size() && were_ready; ++row) {
+      const auto shard = shard_of(found, row);
+      were_ready = shard.has_value();
+      with_rows.insert(shard.value_or(0));
+    }
+    check_states(lease, shards, were_ready ? with_rows : std::set<std::uint32_t>());
+    if (were_ready) {
+      return found;
+    }
   } catch (const sql::ServerError& error) {
     // The table may be gone, or may belong to a new index with other columns. The caller asks a group one by one.
-    if (group.size() == 1 && (error.error_class() == sql::ErrorClass::table_gone ||
-                              (error.error_class() == sql::ErrorClass::permanent && !lease->broken()))) {
-      check_states(lease, group, {});
+    if (shards.size() == 1 && (error.error_class() == sql::ErrorClass::table_gone ||
+                               (error.error_class() == sql::ErrorClass::permanent && !lease->broken()))) {
+      check_states(lease, shards, {});
     }
     throw;
   }
@@ -102,47 +171,14 @@ RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRow
                          {{"index", index_.definition.table}}, "retry");
 }
 
-bool RowReader::were_ready(const sql::Result& found, std::set<std::uint32_t>& shards) const {
-  for (std::size_t row = 0; row < found.size(); ++row) {
-    const auto shard = plan_.shard_of(found, row);
-    if (!shard) {
-      return false;
-    }
-    shards.insert(*shard);
-  }
-  return true;
-}
-
-sql::Result RowReader::select(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
-                              QueryPlan::Order order, std::vector<std::string>& selects) const {
-  sql::Statement statement(group.size() > 1 ? "(" : "");
-  bool is_first_chunk = true;
-  for (const ShardRows* rows : group) {
-    const sql::Database database = lease.on(rows->shard());
-    const sql::Statement select =
-        plan_.select({database.name(), rows->shard(), index_.generation, database->is_writable()}, rows->last(),
-                     rows->chunk(most), order);
-    statement.add(selects.empty() ? "" : ") UNION ALL (").add(select);
-    selects.push_back(select.text());
-    is_first_chunk = is_first_chunk && !rows->last();
-  }
-  statement.add(group.size() > 1 ? ")" : "");
-  const Step step(steps::query_read_index_rows, group.front()->shard());
-  // A statement with a place to continue from is not prepared: its text comes only once.
-  return is_first_chunk ? lease->query(statement) : lease->query(statement.text());
-}
-
 // Checks the index on shards where no row tells its state. This comes after the rows were read: if the index is ready
 // now, it was ready then, because a drop changes the state on every shard before the first writer stops maintaining the
 // index. And if the server is writable now, no other server had replaced it then.
-void RowReader::check_states(shard::Lease& lease, const std::vector<ShardRows*>& group,
+void RowReader::check_states(shard::Lease& lease, std::span<const std::uint32_t> group,
                              const std::set<std::uint32_t>& known) const {
   std::vector<std::uint32_t> shards;
-  for (const ShardRows* rows : group) {
-    if (!known.contains(rows->shard())) {
-      shards.push_back(rows->shard());
-    }
-  }
+  std::copy_if(group.begin(), group.end(), std::back_inserter(shards),
+               [&](std::uint32_t shard) { return !known.contains(shard); });
   if (shards.empty()) {
     return;
   }

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,8 @@ class ShardRows {
   // Adds the rows of the next chunk, which this SELECT has found when it was asked for so many.
   void add(std::vector<shard::IndexEntry> entries, std::size_t asked, const std::string& select);
 
+  // Returns true if the rows come from several statements.
+  [[nodiscard]] bool was_read_again() const { return reads_ > 1; }
   // Returns the number of rows read, and the first SELECT; that is empty if none was answered.
   [[nodiscard]] QueryReport::Shard report() const { return {shard_, first_select_, read_}; }
 
@@ -61,6 +65,7 @@ class ShardRows {
   std::size_t chunk_;
   std::string first_select_;
   std::uint64_t read_ = 0;
+  std::size_t reads_ = 0;
   bool ended_ = false;
 };
 
@@ -74,6 +79,15 @@ class RowReader {
   // Error as queries do: bad_index if the index is no longer ready. Then no rows were added.
   void read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const;
 
+  // Returns the entity ids of the rows after `after` and before `before` on these shards of one server. All are of one
+  // moment. An id comes once for each shard and, unless an entity can have several rows, for each row. Throws as
+  // read().
+  [[nodiscard]] std::vector<Uuid> read_ids(std::span<const std::uint32_t> group,
+                                           const std::optional<shard::IndexEntry>& after,
+                                           const std::optional<shard::IndexEntry>& before,
+                                           const base::Deadline& deadline) const;
+  static constexpr std::size_t most_ids = 160'000;  // the result of read_ids() ends here; it takes about 20 MiB
+
  private:
   // What was found on each shard of a group.
   struct Chunk {
@@ -84,12 +98,12 @@ class RowReader {
   [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most) const;
   [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
                            QueryPlan::Order order) const;
-  [[nodiscard]] sql::Result select(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
-                                   QueryPlan::Order order, std::vector<std::string>& selects) const;
-  // Returns true if all rows say that the index was ready, and adds their shards.
-  [[nodiscard]] bool were_ready(const sql::Result& found, std::set<std::uint32_t>& shards) const;
+  // Returns what the statement finds on these shards, if the index is ready there.
+  [[nodiscard]] sql::Result select(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                                   const std::function<sql::Result()>& select) const;
+  [[nodiscard]] QueryPlan::Source source(shard::Lease& lease, std::uint32_t shard) const;
   // Checks the shards that are not in `known`.
-  void check_states(shard::Lease& lease, const std::vector<ShardRows*>& group,
+  void check_states(shard::Lease& lease, std::span<const std::uint32_t> group,
                     const std::set<std::uint32_t>& known) const;
   [[nodiscard]] Error dropped() const;
 

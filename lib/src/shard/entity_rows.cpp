@@ -158,6 +158,24 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
   return bodies;
 }
 
+std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shards, std::chrono::microseconds age,
+                               std::size_t limit) {
+  std::string select;
+  for (const std::uint32_t shard : shards) {
+    select += fmt::format(
+        "(SELECT id, NULL FROM {} WHERE updated >= NOW(6) - INTERVAL {} MICROSECOND AND body IS NOT NULL "
+        "LIMIT {}) UNION ALL ",
+        lease.on(shard).table("entities"), age.count(), limit);
+  }
+  const sql::Result result = lease->query(select + "(SELECT NULL, @@global.read_only)");
+  require_writable(*lease, result.text(result.size() - 1, 1));
+  std::vector<Uuid> ids;
+  for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+    ids.push_back(require_uuid(result.text(i, 0)));
+  }
+  return ids;
+}
+
 void insert_entities(const sql::Database& database, std::span<const EntityRow> rows) {
   const std::string insert = fmt::format("INSERT INTO {} (id, updated, body) VALUES ", database.table("entities"));
   MultiRow statement(database, insert, "");
@@ -187,12 +205,13 @@ std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<co
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     const sql::Result result =
-        database->query("SELECT added_id, id, updated, LENGTH(body) FROM " + database.table("entities") +
+        database->query("SELECT added_id, id, updated, LENGTH(body), SYSDATE(6) FROM " + database.table("entities") +
                         " WHERE id IN (" + id_list(some) + ") ORDER BY id FOR UPDATE");
     for (std::size_t i = 0; i < result.size(); ++i) {
       EntityRow& row = rows.emplace_back(EntityRow{.id = require_uuid(result.text(i, 1)),
                                                    .added_id = result.unsigned_integer(i, 0),
-                                                   .updated = base::parse_stamp(result.text(i, 2))});
+                                                   .updated = base::parse_stamp(result.text(i, 2)),
+                                                   .locked = base::parse_stamp(result.text(i, 4))});
       if (result.cell(i, 3)) {
         row.body_size = result.unsigned_integer(i, 3);
       }

@@ -1,6 +1,7 @@
 // Reads and writes rows of the `entities` table.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
 #include <map>
@@ -21,6 +22,7 @@ struct EntityRow {
   Uuid id;
   std::uint64_t added_id = 0;  // 0: not inserted yet
   base::Stamp updated = {};
+  base::Stamp locked = {};                      // the server's clock when the row was locked
   std::optional<std::uint64_t> body_size = {};  // bytes as stored; absent: a tombstone
   std::optional<std::string> body = {};         // as stored; absent: a tombstone, or the body was not read
 
@@ -53,7 +55,13 @@ using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 [[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
                                                  const IdsByShard& ids, std::uint64_t max_size);
 
-// Like read_entities, but without bodies and with exclusive locks.
+// Returns the ids of at most `limit` entities (no tombstones) of these shards whose stamps are not older than `age` by
+// the server's clock, in no order. The shards are on the session's server. This is a plain read from a server that was
+// not read-only afterwards.
+[[nodiscard]] std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shards,
+                                             std::chrono::microseconds age, std::size_t limit);
+
+// Like read_entities, but without bodies, with exclusive locks, and with the times of locking.
 [[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);
 // Returns the ids and stamps of the rows, and locks these shared.
 [[nodiscard]] std::vector<EntityRow> lock_stamps_shared(const sql::Database& database, std::span<const Uuid> ids);

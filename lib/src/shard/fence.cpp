@@ -149,7 +149,7 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
 FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body) {
   const sql::Result rows = database->query(
       fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 {}) UNION ALL "
-                  "(SELECT 1, added_id, updated, updated, 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
+                  "(SELECT 1, added_id, updated, SYSDATE(6), 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
                   "FROM {} WHERE id = {} {})",
                   fence_columns, database.table("looseleaf_shard"), lock_shared(database, Busy::wait), max_body,
                   database.table("entities"), id_literal(id),
@@ -163,6 +163,7 @@ FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& 
     locked.entity = EntityRow{.id = id,
                               .added_id = rows.unsigned_integer(1, 1),
                               .updated = base::parse_stamp(rows.text(1, 2)),
+                              .locked = base::parse_stamp(rows.text(1, 3)),
                               .body_size = size ? std::optional(rows.unsigned_integer(1, 5)) : std::nullopt,
                               .body = rows.cell(1, 6)};
   }

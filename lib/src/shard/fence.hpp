@@ -23,7 +23,7 @@ struct Fence {
   base::Stamp now;          // the server's clock when the lock was requested
   base::Stamp clock_floor;  // no stamp may be smaller
 
-  // Returns the smallest stamp that a write under this fence may have.
+  // Returns a stamp that no write under this fence may fall short of.
   [[nodiscard]] base::Stamp earliest() const { return std::max(now, clock_floor); }
 };
 

@@ -64,7 +64,9 @@ inline constexpr std::string_view
     purge_commit = "purge.commit",
     query_read_index_rows = "query.read_index_rows",
     query_check_index = "query.check_index",
-    query_read_entities = "query.read_entities";
+    query_read_entities = "query.read_entities",
+    query_look_again = "query.look_again",
+    query_find_changed = "query.find_changed";
 }  // namespace steps
 // clang-format on
 

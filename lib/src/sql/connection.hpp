@@ -42,6 +42,7 @@ class Result {
       : cells_(std::move(cells)), columns_(columns) {}
 
   [[nodiscard]] std::size_t size() const { return columns_ == 0 ? 0 : cells_.size() / columns_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
   [[nodiscard]] bool empty() const { return cells_.empty(); }
   // Returns a cell; absent for NULL. BINARY and BLOB values are bytes; all others are the server's text.
   [[nodiscard]] const std::optional<std::string>& cell(std::size_t row, std::size_t column) const {

@@ -71,6 +71,11 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);
   }
+  // One stamp for all of them, and not older than the locks: see docs/protocol.md on queries beside writers.
+  base::Stamp earliest = fence.earliest();
+  for (const auto& [_, row] : found) {
+    earliest = std::max(earliest, row.locked);
+  }
   Items written;
   std::vector<shard::EntityRow> inserts, updates;
   for (Item* item : items) {
@@ -82,7 +87,7 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
       continue;
     }
     item->added_id = 0;
-    item->stamp = fence.earliest();
+    item->stamp = earliest;
     if (before != found.end()) {
       item->added_id = before->second.added_id;
       item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});

@@ -1,0 +1,394 @@
+// Merges index rows, matches them with their entities, and looks again for what moved.
+#include "read/query_execution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "read/page_token.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/steps.hpp"
+
+namespace looseleaf::read {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+namespace {
+
+constexpr std::size_t most_remembered = 131'072;  // ids; they take about 8 MiB
+
+// Returns how many rows one of several shards should contribute to a chunk: twice its share, and a few more. Then even
+// the rows of a small chunk, which are not spread evenly, seldom need a second read.
+std::size_t share_of(std::size_t chunk, std::size_t shards) {
+  constexpr std::size_t few = 3;
+  return std::min(chunk, 2 * chunk / shards + few);
+}
+
+}  // namespace
+
+shard::Purpose purpose_of(const Query& query) {
+  return query.partial ? shard::Purpose::fail_fast : shard::Purpose::general;
+}
+
+QueryExecution::QueryExecution(shard::Shards& shards, const shard::CatalogIndex& index, const Query& query,
+                               Unavailable& unavailable, const std::function<bool(const Entity&)>& on_entity)
+    : shards_(shards),
+      index_(index),
+      query_(query),
+      plan_(index.definition, query),
+      filter_(query.where),
+      unavailable_(unavailable),
+      on_entity_(on_entity),
+      reader_(shards, purpose_of(query), index, plan_),
+      several_rows_(plan_.has_several_rows()),
+      after_(query.after.empty() ? std::nullopt : std::optional(parse_token(index.definition, query, query.after))),
+      moved_(Before{plan_}) {
+  // The query reads one row more than the limit, to learn whether there is a next page.
+  const std::size_t chunk = query.limit == 0 ? ShardRows::first_chunk
+                                             : std::min<std::uint64_t>(query.limit, ShardRows::largest_chunk - 1) + 1;
+  batch_size_ = chunk;
+  const std::vector<std::uint32_t> wanted = plan_.shards(shards.count());
+  for (const std::uint32_t shard : wanted) {
+    if (!unavailable.record_miss(shard)) {
+      streams_.emplace_back(shard, after_, share_of(chunk, wanted.size()));
+    }
+  }
+}
+
+QueryReport QueryExecution::run() {
+  bool more = true;
+  while (more) {
+    stop_if_asked();
+    const std::vector<shard::IndexEntry> entries = next_batch();
+    if (entries.empty()) {
+      break;
+    }
+    more = give(entries);
+  }
+  more = more && give_moved(nullptr);
+  if (more && (query_.limit == 0 || report_.entities < query_.limit)) {
+    look_again(std::nullopt);
+  }
+  for (const ShardRows& stream : streams_) {
+    QueryReport::Shard shard = stream.report();
+    report_.index_rows += shard.index_rows;
+    if (!shard.sql.empty()) {
+      report_.shards.push_back(std::move(shard));
+    }
+  }
+  for (const auto& [shard, error] : unavailable_.missed()) {
+    report_.unavailable.emplace_back(shard, error);
+  }
+  return std::move(report_);
+}
+
+void QueryExecution::stop_if_asked() const {
+  if (query_.stop && query_.stop()) {
+    throw Error(ErrorCode::interrupted, "interrupted before everything was found");
+  }
+}
+
+std::vector<shard::IndexEntry> QueryExecution::next_batch() {
+  std::vector<shard::IndexEntry> batch;
+  while (batch.size() < batch_size_) {
+    if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
+      if (!batch.empty()) {
+        break;  // gives the rows that are there before it waits for more
+      }
+      read_more();
+    }
+    ShardRows* first = nullptr;
+    for (ShardRows& stream : streams_) {
+      if (stream.head() && (!first || plan_.before(*stream.head(), *first->head()))) {
+        first = &stream;
+      }
+    }
+    if (!first) {
+      break;
+    }
+    take(*first, batch);
+  }
+  batch_size_ = std::min(ShardRows::largest_chunk, batch_size_ * 2);
+  return batch;
+}
+
+// If a row is on two shards, one of them is the wrong one, and the row counts once.
+void QueryExecution::take(ShardRows& from, std::vector<shard::IndexEntry>& batch) {
+  shard::IndexEntry entry = from.take();
+  if (entry == last_taken_) {
+    ++report_.filtered_stale;
+    return;
+  }
+  last_taken_ = entry;
+  if (!skips(entry)) {
+    batch.push_back(std::move(entry));
+  }
+}
+
+void QueryExecution::read_more() {
+  stop_if_asked();
+  std::map<std::uint32_t, ShardRows*> on_shard;
+  std::vector<std::uint32_t> low;
+  const std::size_t share = share_of(ShardRows::largest_chunk, streams_.size());
+  for (ShardRows& stream : streams_) {
+    if (stream.needs_more() || stream.is_low(share)) {
+      on_shard.emplace(stream.shard(), &stream);
+      low.push_back(stream.shard());
+    }
+  }
+  const std::size_t most = share_of(ShardRows::largest_chunk, low.size());
+  const base::Deadline deadline = shards_.deadline();
+  for_groups(
+      low,
+      [&](std::span<const std::uint32_t> group) {
+        std::vector<ShardRows*> streams;
+        for (const std::uint32_t shard : group) {
+          streams.push_back(on_shard.at(shard));
+        }
+        ++statements_;
+        reader_.read(streams, most, deadline);
+      },
+      [&](std::uint32_t shard) { on_shard.at(shard)->end(); });
+}
+
+void QueryExecution::for_groups(std::span<const std::uint32_t> some,
+                                const std::function<void(std::span<const std::uint32_t>)>& work,
+                                const std::function<void(std::uint32_t)>& on_down) {
+  shard::for_groups(shards_, some, [&](std::span<const std::uint32_t> group) {
+    try {
+      work(group);
+    } catch (const Error& error) {
+      if (!query_.partial || error.code() != ErrorCode::unavailable ||
+          (group.size() > 1 && shard::may_be_one_shards(error))) {
+        throw;
+      }
+      for (const std::uint32_t shard : group) {
+        unavailable_.add(shard, error);
+        on_down(shard);
+      }
+    }
+  });
+}
+
+bool QueryExecution::give(const std::vector<shard::IndexEntry>& entries) {
+  const Step step(steps::query_read_entities, 0);
+  std::vector<Uuid> ids;
+  for (const auto& entry : entries) {
+    ids.push_back(entry.entity_id);
+  }
+  BatchMatches matches(entries, plan_, filter_);
+  std::size_t at = 0;
+  bool more = true;
+  get_each(shards_, ids,
+           [&](const GetResult& result) {
+             report_.entities_read += matches.is_first(at) ? 1 : 0;
+             more = give_moved(&entries[at]) && give(entries[at], result, matches.of(at, result));
+             return more;
+           },
+           unavailable_, query_.partial ? Wanted::part : Wanted::all,
+           {.text = [&](const Uuid& id, const std::string& text) { matches.add(id, text); },
+            .skip =
+                [&](std::size_t entry) {
+                  at = entry;
+                  if (skips(entries[entry])) {  // an earlier entry of this batch has decided it
+                    return true;
+                  }
+                  const bool is_stale = matches.is_known_to_be_stale(entry);
+                  report_.filtered_stale += is_stale ? 1 : 0;
+                  return is_stale;
+                }});
+  return more;
+}
+
+bool QueryExecution::give(const shard::IndexEntry& entry, const GetResult& result, const Match& match) {
+  report_.filtered_stale += match.kind == Match::Kind::stale ? 1 : 0;
+  report_.filtered_repeats += match.kind == Match::Kind::repeat ? 1 : 0;
+  report_.filtered_where += match.kind == Match::Kind::filtered ? 1 : 0;
+  if (match.kind == Match::Kind::wanted) {
+    return give(entry, *result.entity);
+  }
+  if (match.elsewhere) {
+    return give_elsewhere({*match.elsewhere, entry.entity_id}, *result.entity, &entry);
+  }
+  decide(entry.entity_id, match.kind == Match::Kind::filtered);
+  return true;
+}
+
+// Before the last entity of a page, there still is room for what was missed.
+bool QueryExecution::give(const shard::IndexEntry& place, const Entity& entity) {
+  decide(entity.id, true);
+  if (query_.limit > 0 && report_.entities + 1 == query_.limit && !looked_again_ && !look_again(place)) {
+    return false;
+  }
+  if (query_.limit > 0 && report_.entities == query_.limit) {
+    report_.next = make_token(index_.definition, query_, *last_given_);
+    return false;
+  }
+  ++report_.entities;
+  if (!last_given_ || plan_.before(*last_given_, place)) {
+    last_given_ = place;
+  }
+  if (!on_entity_(entity)) {
+    report_.next = make_token(index_.definition, query_, *last_given_);
+    return false;
+  }
+  return true;
+}
+
+bool QueryExecution::give_elsewhere(shard::IndexEntry place, const Entity& entity, const shard::IndexEntry* position) {
+  if (position && plan_.before(*position, place)) {
+    if (moved_.size() < most_remembered) {
+      moved_.insert(std::move(place));
+    }
+    return true;
+  }
+  if (forgot_ || (after_ && !plan_.before(*after_, place))) {  // given before, or on an earlier page
+    decide(entity.id, true);
+    return true;
+  }
+  return give(place, entity);
+}
+
+bool QueryExecution::give_moved(const shard::IndexEntry* position) {
+  std::vector<Uuid> ids;
+  while (!moved_.empty() && (!position || plan_.before(*moved_.begin(), *position))) {
+    ids.push_back(moved_.begin()->entity_id);
+    moved_.erase(moved_.begin());
+  }
+  return give_late(ids, position);
+}
+
+bool QueryExecution::give_late(const std::vector<Uuid>& ids, const shard::IndexEntry* position) {
+  if (std::all_of(ids.begin(), ids.end(), [&](const Uuid& id) { return decided_.contains(id); })) {
+    return true;
+  }
+  const Step step(steps::query_read_entities, 0);
+  bool more = true;
+  get_each(shards_, ids,
+           [&](const GetResult& result) {
+             if (result.error) {
+               throw *result.error;
+             }
+             ++report_.entities_read;
+             if (result.entity) {
+               const EntityMatcher matcher(plan_, filter_, result.entity->json);
+               if (const model::Row* const place = matcher.place()) {
+                 more = give_elsewhere({*place, result.id}, *result.entity, position);
+                 return more;
+               }
+             }
+             decide(result.id, false);
+             return true;
+           },
+           unavailable_, query_.partial ? Wanted::part : Wanted::all,
+           {.text = {}, .skip = [&](std::size_t at) { return decided_.contains(ids[at]); }});
+  return more;
+}
+
+bool QueryExecution::may_have_missed() const {
+  if (!plan_.rows_can_move() || forgot_) {
+    return false;
+  }
+  return plan_.is_sharded() ? statements_ > 1
+                            : std::any_of(streams_.begin(), streams_.end(),
+                                          [](const ShardRows& stream) { return stream.was_read_again(); });
+}
+
+// An entity that matched all the time has a row now. If that row was not read, it was written after its place had been
+// read, and is found here, where all rows of a shard are of one moment. Between the moments of several statements, the
+// row can have moved once more. Then the entity changed since the query began.
+bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
+  if (!may_have_missed()) {
+    return true;
+  }
+  looked_again_ = true;
+  stop_if_asked();
+  std::vector<std::uint32_t> shards;
+  for (const ShardRows& stream : streams_) {
+    shards.push_back(stream.shard());
+  }
+  const auto sent = std::chrono::steady_clock::now();
+  const base::Deadline deadline = shards_.deadline();
+  std::mutex mutex;
+  std::vector<Uuid> ids;
+  std::size_t statements = 0;
+  for_groups(
+      shards,
+      [&](std::span<const std::uint32_t> group) {
+        const std::vector<Uuid> found = reader_.read_ids(group, after_, end, deadline);
+        const std::lock_guard lock(mutex);
+        ++statements;
+        std::copy_if(found.begin(), found.end(), std::back_inserter(ids),
+                     [&](const Uuid& id) { return !decided_.contains(id); });
+      },
+      [](std::uint32_t) {});
+  if (plan_.is_sharded() && statements > 1) {
+    const std::vector<Uuid> changed = find_changed(2 * (std::chrono::steady_clock::now() - sent));
+    ids.insert(ids.end(), changed.begin(), changed.end());
+  }
+  return give_late(ids, end ? &*end : nullptr);
+}
+
+// The servers' clocks say how long ago an entity changed. The statement is executed later than it is sent: at most as
+// much later as the answer takes, which must not be more than the margin.
+std::vector<Uuid> QueryExecution::find_changed(std::chrono::steady_clock::duration margin) {
+  using std::chrono::steady_clock;
+  const std::vector<std::uint32_t> shards = shard::all_shards(shards_);
+  const base::Deadline deadline = shards_.deadline();
+  while (true) {
+    const auto sent = steady_clock::now();
+    const auto age = std::chrono::ceil<std::chrono::microseconds>(sent - begun_ + margin);
+    std::mutex mutex;
+    std::vector<Uuid> ids;
+    for_groups(
+        shards,
+        [&](std::span<const std::uint32_t> group) {
+          const Step step(steps::query_find_changed, group.front());
+          if (step.left_out()) {
+            return;
+          }
+          const std::vector<Uuid> found =
+              shard::with_group(shards_, group, deadline, purpose_of(query_), [&](shard::Lease& lease) {
+                return shard::read_changed(lease, group, age, most_remembered / group.size());
+              });
+          const std::lock_guard lock(mutex);
+          std::copy_if(found.begin(), found.end(), std::back_inserter(ids),
+                       [&](const Uuid& id) { return !decided_.contains(id); });
+        },
+        [](std::uint32_t) {});
+    const auto taken = steady_clock::now() - sent;
+    if (taken <= margin) {
+      return ids;
+    }
+    margin = 2 * taken;
+  }
+}
+
+bool QueryExecution::skips(const shard::IndexEntry& entry) {
+  const auto found = decided_.find(entry.entity_id);
+  if (found == decided_.end()) {
+    return false;
+  }
+  ++(found->second && several_rows_ ? report_.filtered_repeats : report_.filtered_stale);
+  return true;
+}
+
+void QueryExecution::decide(const Uuid& id, bool calls_for_rows) {
+  if (decided_.size() == most_remembered) {
+    decided_.clear();
+    forgot_ = true;
+  }
+  decided_.emplace(id, calls_for_rows);
+}
+
+std::size_t QueryExecution::Hash::operator()(const Uuid& id) const {
+  std::uint64_t first = 0, last = 0;
+  std::memcpy(&first, id.bytes.data(), sizeof(first));
+  std::memcpy(&last, id.bytes.data() + sizeof(first), sizeof(last));
+  return first ^ last;
+}
+
+}  // namespace looseleaf::read

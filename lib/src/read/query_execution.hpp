@@ -1,0 +1,112 @@
+// Runs a query on an index. It reads index rows from one shard, or merges those of all shards in one order. Then it
+// reads the entities, which decide whether a row counts. At the end it finds what moved while it read.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <looseleaf/entity.hpp>
+#include <looseleaf/query.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "model/filter.hpp"
+#include "read/entity_matches.hpp"
+#include "read/get.hpp"
+#include "read/query_plan.hpp"
+#include "read/shard_rows.hpp"
+#include "shard/catalog.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::read {
+
+// The purpose of the sessions that a query needs.
+[[nodiscard]] shard::Purpose purpose_of(const Query& query);
+
+// One query on an index that was ready. An entity that matches throughout is given exactly once, also if its rows move
+// from one place to another meanwhile; docs/protocol.md says how. This holds as long as the query need not remember
+// more than 131,072 ids.
+class QueryExecution {
+ public:
+  // What is passed outlives the query. Throws Error(usage) for conditions that the index cannot use.
+  QueryExecution(shard::Shards& shards, const shard::CatalogIndex& index, const Query& query, Unavailable& unavailable,
+                 const std::function<bool(const Entity&)>& on_entity);
+
+  // To be called once. Throws Error; see Datastore::query.
+  QueryReport run();
+
+ private:
+  void stop_if_asked() const;
+
+  // Merges the shards' rows into the next batch. An empty batch means that no rows are left.
+  std::vector<shard::IndexEntry> next_batch();
+  void take(ShardRows& from, std::vector<shard::IndexEntry>& batch);
+  void read_more();
+  // Runs `work` for groups of these shards. With Query::partial, shards that turn out to be down are recorded, and
+  // `on_down` is called for each.
+  void for_groups(std::span<const std::uint32_t> some,
+                  const std::function<void(std::span<const std::uint32_t> group)>& work,
+                  const std::function<void(std::uint32_t shard)>& on_down);
+
+  // These return false when the caller wants no more entities, or the page is full.
+  bool give(const std::vector<shard::IndexEntry>& entries);
+  bool give(const shard::IndexEntry& entry, const GetResult& result, const Match& match);
+  bool give(const shard::IndexEntry& place, const Entity& entity);
+  // Gives an entity that was found otherwise than by the row at its place, when the rows up to `position` have been
+  // taken, or all rows if `position` is null. If the place lies ahead, the entity waits for it.
+  bool give_elsewhere(shard::IndexEntry place, const Entity& entity, const shard::IndexEntry* position);
+  // Gives the entities that wait for a place before `position`.
+  bool give_moved(const shard::IndexEntry* position);
+  bool give_late(const std::vector<Uuid>& ids, const shard::IndexEntry* position);
+
+  // Returns true if an entity may have been missed because its row moved from a place that had not been read to one
+  // that had: not all that was read of a shard, or of all shards if rows move between them, is of one moment.
+  [[nodiscard]] bool may_have_missed() const;
+  // Gives what was missed before `end`, or everywhere.
+  bool look_again(const std::optional<shard::IndexEntry>& end);
+  // Returns the ids of the undecided entities that changed since the query began. `margin` is how long an answer is
+  // likely to take at most.
+  std::vector<Uuid> find_changed(std::chrono::steady_clock::duration margin);
+
+  // Returns true if the row can be skipped, because its entity has been decided.
+  bool skips(const shard::IndexEntry& entry);
+  // Remembers that an entity was given, or that it does not match.
+  void decide(const Uuid& id, bool calls_for_rows);
+
+  struct Hash {
+    std::size_t operator()(const Uuid& id) const;
+  };
+  struct Before {
+    const QueryPlan& plan;
+    bool operator()(const shard::IndexEntry& a, const shard::IndexEntry& b) const { return plan.before(a, b); }
+  };
+
+  shard::Shards& shards_;
+  const shard::CatalogIndex& index_;
+  const Query& query_;
+  const QueryPlan plan_;
+  const model::Filter filter_;
+  Unavailable& unavailable_;
+  const std::function<bool(const Entity&)>& on_entity_;
+  const RowReader reader_;
+  const bool several_rows_;  // an entity may have several rows
+  const std::optional<shard::IndexEntry> after_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::deque<ShardRows> streams_;
+  std::size_t batch_size_;
+  std::atomic<std::size_t> statements_ = 0;       // that read index rows
+  std::unordered_map<Uuid, bool, Hash> decided_;  // whether the entity calls for rows in the range
+  bool forgot_ = false;                           // decided_ was too small
+  std::set<shard::IndexEntry, Before> moved_;     // places ahead at which undecided entities are given
+  bool looked_again_ = false;
+  std::optional<shard::IndexEntry> last_taken_, last_given_;
+  QueryReport report_;
+};
+
+}  // namespace looseleaf::read

@@ -1,0 +1,153 @@
+// Queries of entities whose rows move while they run. Each test is also run without the safeguard, which must fail
+// then.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr int entities = 300;  // a query reads 100 rows, then 200
+
+// A store of entities 0 to 299 whose property n is their number.
+TestCluster numbered() {
+  TestCluster cluster = initialised(1);
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(entities, "\"n\":{}"));
+  return cluster;
+}
+
+std::vector<std::string> ids_but(std::uint64_t left_out) {
+  std::vector<std::string> ids;
+  for (std::uint64_t number = 0; number < entities; ++number) {
+    if (number != left_out) {
+      ids.push_back(id_of(number));
+    }
+  }
+  return ids;
+}
+
+// Runs a query, stops it at the place, changes the value of an entity meanwhile, and returns the ids that it prints.
+std::vector<std::string> ids_beside_change(const TestCluster& cluster, const std::string& failpoints,
+                                           std::uint64_t number, int n, std::vector<std::string> arguments = {}) {
+  std::vector<std::string> all = {"query", "by_n", "--ids"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  cli::Process query = cluster.stop_at(failpoints, all);
+  put_all(cluster, entity(number, fmt::format("\"n\":{}", n)));
+  query.signal(SIGCONT);
+  const cli::ProcessResult result = query.wait();
+  CHECK_MESSAGE(result.status == 0, result.err);
+  return lines_of(result.out);
+}
+
+TEST_CASE("an entity whose row moves from where a query has not read yet to where it has is given" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = numbered();
+  std::vector<std::string> expected = ids_but(250);
+  expected.push_back(id_of(250));
+  CHECK(ids_beside_change(cluster, "query.read_index_rows:before#2", 250, -1) == expected);
+  put_all(cluster, entity(250, "\"n\":250"));
+  CHECK(ids_beside_change(cluster, "query.look_again=skip,query.read_index_rows:before#2", 250, -1) == ids_but(250));
+}
+
+TEST_CASE("an entity that was given is not given again where its row has moved" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = numbered();
+  CHECK(ids_beside_change(cluster, "query.read_index_rows:before#2", 10, 400) == lines_of(id_lines(entities)));
+}
+
+TEST_CASE("an entity whose row moves before the entity is read is given where the row is, or at once" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = numbered();
+  const std::vector<std::string> in_order = lines_of(id_lines(entities));
+  std::vector<std::string> expected = ids_but(10);
+  expected.insert(expected.begin() + 19, id_of(10));  // before 20, which has the same value
+  CHECK(ids_beside_change(cluster, "query.read_entities:before#1", 10, 20) == expected);  // ahead, already read
+  put_all(cluster, entity(10, "\"n\":10"));
+  expected = ids_but(20);
+  expected.insert(expected.begin() + 220, id_of(20));
+  CHECK(ids_beside_change(cluster, "query.read_entities:before#1", 20, 221) == expected);  // ahead, to be read
+  put_all(cluster, entity(20, "\"n\":20"));
+  CHECK(ids_beside_change(cluster, "query.read_entities:before#1", 50, -1) == in_order);  // behind
+}
+
+TEST_CASE("an entity that moves to a page's part that was read is on the page, and the last entity on the next" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = numbered();
+  std::string lines;
+  std::vector<std::string> expected;
+  for (std::uint64_t number = 0; number < entities; ++number) {
+    lines += entity(number, fmt::format("\"n\":{},\"even\":{}", number, number % 2 == 0)) + "\n";
+    if (number % 2 == 0 && number != 250) {
+      expected.push_back(id_of(number));
+    }
+  }
+  put_all(cluster, lines);
+  expected.insert(expected.begin() + 99, id_of(250));  // before the 100th place
+  std::vector<std::string> arguments = {"query", "by_n", "--ids", "--where", "even=true", "--limit", "100"};
+  cli::Process query = cluster.stop_at("query.read_index_rows:before#2", arguments);
+  put_all(cluster, entity(250, "\"n\":-1,\"even\":true"));
+  query.signal(SIGCONT);
+  const cli::ProcessResult page = query.wait();
+  arguments.insert(arguments.end(), {"--after", page.err.substr(6, page.err.size() - 7)});  // next: TOKEN
+  std::vector<std::string> given = lines_of(page.out);
+  CHECK(given.size() == 100);
+  const std::vector<std::string> rest = lines_of(cluster.looseleaf(arguments).out);
+  given.insert(given.end(), rest.begin(), rest.end());
+  CHECK(given == expected);
+}
+
+// An index whose rows are on the shards of their values, and on two servers.
+struct TwoServers {
+  TwoServers() {
+    create_index(cluster, by_n_sharded);
+    put_all(cluster, entity_lines(entities, "\"n\":{}"));
+    for (const std::uint32_t shard : {0U, 1U}) {
+      n_on.push_back(std::stoi(lines_of(cluster.sql(shard, "SELECT n FROM by_n WHERE n < 100")).front()));
+    }
+  }
+
+  void set(std::uint64_t number, int n) const { put_all(cluster, entity(number, fmt::format("\"n\":{}", n))); }
+
+  // Changes the entity from shard 1 to shard 0 when shard 0 has been read, and shard 1 has not. If `back`, changes it
+  // back when shard 1 has been looked at again, and shard 0 has not. Returns how often the query gives it.
+  [[nodiscard]] std::size_t times_given(bool back, const std::string& failpoints) const {
+    const auto number = static_cast<std::uint64_t>(n_on[1]);
+    set(number, n_on[1]);
+    cli::Process query = cluster.start({"query", "by_n", "n<100", "--ids"}, {},
+                                       failpoints + "query.read_index_rows:before@1=sleep:1500" +
+                                           (back ? ",query.look_again:before@0=sleep:1500" : ""));
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    set(number, n_on[0]);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    if (back) {
+      set(number, n_on[1]);
+    }
+    const cli::ProcessResult result = query.wait();
+    CHECK_MESSAGE(result.status == 0, result.err);
+    CHECK(times("\n", result.out) >= 99);
+    return times(id_of(number), result.out);
+  }
+
+  TestCluster cluster = initialised(2);
+  std::vector<int> n_on;  // a value on each shard
+};
+
+TEST_CASE_FIXTURE(TwoServers, "an entity whose row moves between shards while they are read is given" *
+                                  doctest::skip(!base::failpoints_enabled)) {
+  CHECK(times_given(false, "") == 1);
+  CHECK(times_given(false, "query.look_again=skip,query.find_changed=skip,") == 0);
+  CHECK(times_given(true, "") == 1);
+  CHECK(times_given(true, "query.find_changed=skip,") == 0);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
