@@ -9,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <looseleaf/datastore.hpp>
 #include <map>
 
@@ -22,11 +21,6 @@ namespace looseleaf::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-int wanted_rounds() {
-  const char* const rounds = std::getenv("LOOSELEAF_ROUNDS");
-  return rounds != nullptr ? std::stoi(rounds) : full_run() ? 1000 : 20;
-}
 
 const char* name_of(Victim victim) {
   switch (victim) {
@@ -104,7 +98,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
     return;
   }
   const auto started = Clock::now();
-  const int wanted = wanted_rounds(), clean_every = full_run() ? 25 : 10;
+  const int wanted = static_cast<int>(wanted_rounds(20, 1000)), clean_every = full_run() ? 25 : 10;
   CrashOptions options;
   options.seed = print_run_seed();
   CrashWorld world(options);

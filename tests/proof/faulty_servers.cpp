@@ -11,7 +11,6 @@
 
 #include "config/option_files.hpp"
 #include "tests/support/expectations.hpp"
-#include "tests/support/replication.hpp"
 
 namespace looseleaf::test {
 
@@ -115,9 +114,10 @@ void SmallDisk::make_room() const {
 
 Replicated::Replicated()
     : servers_({.shards = 3, .servers = 0, .extra_args = replication_arguments()}),
-      to_source_(servers_.socket(0)),
+      to_first_(servers_.socket(0)),
+      to_second_(servers_.socket(1)),
       to_shard_(servers_.socket(0)) {
-  start_replica(servers_, 1, to_source_.port());
+  start_replica(servers_, 1, to_first_.port());
   for (const std::uint32_t server : {0U, 2U}) {
     servers_.server_sql(server,
                         "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
@@ -143,22 +143,23 @@ cli::ProcessResult Replicated::looseleaf(std::vector<std::string> arguments, std
 }
 
 void Replicated::demote() const {
-  servers_.server_sql(0, on_mysql() ? "SET GLOBAL super_read_only = 1" : "SET GLOBAL read_only = 1");
+  servers_.server_sql(primary_, on_mysql() ? "SET GLOBAL super_read_only = 1" : "SET GLOBAL read_only = 1");
 }
 
 void Replicated::promote() {
-  const std::string state = servers_.server_sql(0, on_mysql() ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS");
-  const std::size_t tab = state.find('\t');
-  const std::string position = state.substr(tab + 1, state.find('\t', tab + 1) - tab - 1);
-  REQUIRE(servers_.server_sql(
-              1, fmt::format("SELECT {}('{}', {}, 30) >= 0", on_mysql() ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT",
-                             state.substr(0, tab), position)) == "1\n");
-  servers_.server_sql(1, on_mysql() ? "STOP REPLICA" : "STOP SLAVE");
+  end_replica(servers_, replica(), log_end(servers_, primary_));
+  promoted_at_ = log_end(servers_, replica());
+  servers_.server_sql(replica(), "SET GLOBAL read_only = 0");
   lead_to_replica();
+  primary_ = replica();
+}
+
+void Replicated::rejoin() {
+  start_replica(servers_, replica(), (primary_ == 0 ? to_first_ : to_second_).port(), promoted_at_);
 }
 
 void Replicated::lead_to_replica() {
-  to_shard_.lead_to(servers_.socket(1));
+  to_shard_.lead_to(servers_.socket(replica()));
 }
 
 }  // namespace looseleaf::test

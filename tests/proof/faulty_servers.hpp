@@ -12,6 +12,7 @@
 
 #include "sql/connection.hpp"
 #include "tests/support/fault_proxy.hpp"
+#include "tests/support/replication.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
@@ -109,15 +110,24 @@ class Replicated {
     return servers_.directory().write(name, text);
   }
 
+  // The program's cluster file.
+  [[nodiscard]] const std::string& file() const { return file_; }
+
   void demote() const;
   // The replica takes over, once it has everything.
   void promote();
+  // The server that was demoted replicates the one that took over.
+  void rejoin();
   // The program reaches the replica, which goes on replicating.
   void lead_to_replica();
 
  private:
+  [[nodiscard]] std::uint32_t replica() const { return 1 - primary_; }
+
   TestCluster servers_;
-  FaultProxy to_source_, to_shard_;
+  std::uint32_t primary_ = 0;  // of servers 0 and 1
+  LogPosition promoted_at_;    // in the primary's log
+  FaultProxy to_first_, to_second_, to_shard_;
   std::string file_;
 };
 

@@ -68,8 +68,8 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-void wait_until(const std::string& what, const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+void wait_until(const std::string& what, const std::function<bool()>& condition, std::chrono::seconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
   while (!condition()) {
     REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, what);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

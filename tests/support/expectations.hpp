@@ -1,6 +1,7 @@
 // An initialised cluster, short ways to fill it, and how the run of a program is judged.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,8 +27,9 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
 // True if `text` holds the parts in this order.
 [[nodiscard]] bool holds_in_order(std::string_view text, const std::vector<std::string>& parts);
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);
-// Asks every 20 ms, and requires that the answer is true within 20 s; `what` is for the report.
-void wait_until(const std::string& what, const std::function<bool()>& condition);
+// Asks every 20 ms, and requires that the answer is true within the time; `what` is for the report.
+void wait_until(const std::string& what, const std::function<bool()>& condition,
+                std::chrono::seconds time = std::chrono::seconds(20));
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
 

@@ -64,6 +64,11 @@ bool full_run() {
   return full != nullptr && std::string(full) == "1";
 }
 
+std::uint64_t wanted_rounds(std::uint64_t in_short_run, std::uint64_t in_full_run) {
+  const char* const rounds = std::getenv("LOOSELEAF_ROUNDS");
+  return rounds != nullptr ? std::stoull(rounds) : full_run() ? in_full_run : in_short_run;
+}
+
 std::uint64_t run_seed() {
   const char* const seed = std::getenv("LOOSELEAF_SEED");
   return seed != nullptr ? std::stoull(seed) : std::random_device{}();

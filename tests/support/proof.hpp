@@ -11,6 +11,9 @@ namespace looseleaf::test {
 // Whether the long forms are asked for: `tests/run.sh --full` sets LOOSELEAF_FULL=1.
 [[nodiscard]] bool full_run();
 
+// LOOSELEAF_ROUNDS, else one of these.
+[[nodiscard]] std::uint64_t wanted_rounds(std::uint64_t in_short_run, std::uint64_t in_full_run);
+
 // LOOSELEAF_SEED, else a random one.
 [[nodiscard]] std::uint64_t run_seed();
 // Printed at once, so that whatever ends the run can be repeated.
