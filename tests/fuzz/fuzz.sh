@@ -94,7 +94,7 @@ run_target() {
   if [ $status = 0 ] && [ "${LOOSELEAF_FULL:-}" = 1 ]; then
     fuzz_for_an_hour
   elif [ $status = 0 ]; then
-    fuzz_for 60 || status=$?
+    fuzz_for 20 || status=$?
   fi
   if [ $status != 0 ]; then
     tail -n 60 "$scratch/log"

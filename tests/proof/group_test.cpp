@@ -1,5 +1,4 @@
-// A shard on MySQL's group replication: three servers, of which one is the primary. Its death, and a primary that is
-// cut off from the others, cost time and nothing else. MariaDB has no group replication.
+// A shard on MySQL's group replication: three servers, of which one is the primary. MariaDB has no group replication.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -18,38 +17,6 @@ namespace looseleaf::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string entities(std::uint64_t count, std::uint64_t added) {
-  std::string text;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
-  }
-  return text;
-}
-
-TEST_CASE("the death of a group's primary costs a put and a verify nothing but time") {
-  if (!on_mysql()) {
-    return;
-  }
-  ServerGroup group;
-  constexpr std::uint64_t count = 10'000;
-  check_status(group.looseleaf({"init", "--quiet"}), 0);
-  check_status(group.looseleaf({"create-index", group.write("by_n.json", by_n_sharded), "--quiet"}), 0);
-  check_run(group.looseleaf({"put"}, entities(count, 0)), 0, id_lines(count));
-  cli::Process verify = group.start({"verify", "--grace", "0", "--max-rate", "2000"});
-  cli::Process put = group.start({"put"}, entities(count, 1));  // moves every index row to the other shard
-  wait_until("put prints ids", [&] { return !put.out().empty(); });
-  group.demote();
-  CHECK(put.out().size() < id_lines(count).size());
-  group.promote();
-  check_went_well(put.wait(), id_lines(count));
-  const cli::ProcessResult verified = verify.wait();
-  CHECK_MESSAGE(verified.status == 0, verified.out, verified.err);
-  check_run(group.looseleaf({"get", "-"}, id_lines(count)), 0, entities(count, 1));
-  CHECK(group.looseleaf({"query", "by_n", "--ids"}).out == id_lines(count));
-  check_status(group.looseleaf({"clean", "--full", "--quiet"}), 0);
-  check_status(group.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
-}
 
 // A cleaner reads a body from the primary, which is cut off then. The others elect one on which the old value is put
 // back, and the cleaner goes on: it deletes the row of that value. Returns whether the row is there in the end.
