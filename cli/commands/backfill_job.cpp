@@ -4,19 +4,24 @@
 #include <fmt/format.h>
 
 #include "cli/commands/job.hpp"
+#include "cli/report/indexing_report.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 
 Json to_json(const BackfillReport& report) {
-  return {
-      {"ready", report.ready}, {"entities", report.entities}, {"rows", report.rows}, {"reconciled", report.reconciled}};
+  return {{"ready", report.ready},
+          {"entities", report.entities},
+          {"rows", report.rows},
+          {"reconciled", report.reconciled},
+          {"indexing", json_of(report.indexing)}};
 }
 
 BackfillReport backfill(Datastore& store, const BackfillOptions& options, const Globals& globals) {
   BackfillReport report = run_job(
       globals, [&](JobControl& control) { return store.backfill(options, control); }, true);
+  print_indexing(report.indexing, {.quiet = globals.quiet});
   if (globals.quiet) {
     return report;
   }

@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/throttle_options.hpp"
+#include "cli/report/indexing_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -63,9 +64,11 @@ ExitStatus print_plans(const Datastore& store, const std::vector<IndexDefinition
       print_step(plan.table, step, globals);
     }
   }
+  const auto sample = store.count_sample(definitions);
   if (globals.json()) {
-    print_summary({{"indexes", plans.size()}});
+    print_summary({{"indexes", plans.size()}, {"indexing", json_of(sample)}});
   }
+  print_indexing(sample, {.quiet = globals.quiet, .planned = true});
   return ExitStatus::done;
 }
 

@@ -2,9 +2,11 @@
 #include "cli/report/verify_output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "cli/report/indexing_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -117,7 +119,9 @@ void VerifyOutput::finish(const VerifyReport& report) {
                    {"repaired", report.repaired},
                    {"looked_again", report.looked_again},
                    {"in_flight", report.in_flight},
-                   {"indexes", json_counts(report)}});
+                   {"indexes", json_counts(report)},
+                   {"indexing", json_of(report.indexing)}});
+    print_indexing(report.indexing, {.quiet = true});
     return;
   }
   for (const auto& [what, count] : counts_) {
@@ -128,6 +132,7 @@ void VerifyOutput::finish(const VerifyReport& report) {
     }
   }
   print_counts(report);
+  print_indexing(report.indexing, {.quiet = globals_.quiet});
   print_notes(report);
 }
 
@@ -206,6 +211,13 @@ std::string VerifyOutput::junit(const VerifyReport& report, std::uint32_t shards
     xml += fmt::format("<testcase classname=\"verify\" name=\"run\">\n<error message=\"{}\">{}</error>\n</testcase>\n",
                        escape_xml(error->what()),
                        escape_xml(format_message("error", error->what(), error->context(), error->hint())));
+  }
+  std::string lines;
+  for (const auto& [index, counts] : report.indexing) {
+    lines += fmt::format("{}\n", fmt::join(lines_of(index, counts), "\n"));
+  }
+  if (!lines.empty()) {
+    xml += "<system-out>" + escape_xml(lines) + "</system-out>\n";
   }
   return xml + "</testsuite>\n</testsuites>\n";
 }

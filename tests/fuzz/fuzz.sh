@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the fuzz targets, or runs one: its seeds first, then for a minute, or, if LOOSELEAF_FULL is 1, for an hour of the
+# Builds the fuzz targets, or runs one: its seeds first, then for 20 s, or, if LOOSELEAF_FULL is 1, for an hour of the
 # processor's time, which goes on from where it was interrupted and renews the target's line in build/proof/fuzz.md. Exit
 # status 77: skipped, because clang++ or its fuzzer runtime is missing.
 # usage: fuzz.sh build | fuzz.sh run TARGET

@@ -170,6 +170,8 @@ def queries(box):
     box.run("query", "by_n", "n>17", "--count", lines=["count"])
     explained = box.run("query", "by_n", "n>17", "--where", "n=19", "--explain", lines=["explanation"])[0]
     assert (explained["entities"], explained["filtered"], len(explained["shards"])) == (1, 1, 2)
+    box.run("explain", uuid_of(10), lines=["entity*", "summary"])
+    assert box.run("explain", "-", stdin='{"n": []}', lines=["entity*", "summary"])[0]["why"] == "array_without_each"
     box.run("query", "by_m", status=2)
     box.run("query", "by_n", "m=1", status=2)
 

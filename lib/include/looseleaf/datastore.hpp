@@ -5,6 +5,7 @@
 #include <functional>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/entity.hpp>
+#include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
 #include <looseleaf/index_definition.hpp>
@@ -72,6 +73,15 @@ class LOOSELEAF_EXPORT Datastore {
   DropReport drop_index(const std::string& table, const DropOptions& options = {});
   // Throws Error(bad_index), as drop_index() does, for the first of these indexes that does not exist.
   void require_indexes(const std::vector<std::string>& tables) const;
+
+  // Returns what an entity calls for in each index, whether the entity is stored or not. Throws Error(bad_entity) if
+  // put would reject the text; lines and columns in its context are counted from `start`.
+  [[nodiscard]] std::vector<IndexedEntity> explain(const std::string& json, Position start = {}) const;
+
+  // Returns what indexes with these definitions would hold of a sample: the newest entities of each shard, about 1,000 in
+  // all. The indexes need not exist. Throws Error(corrupt) if an entity cannot be read.
+  [[nodiscard]] std::map<std::string, IndexingCounts> count_sample(
+      const std::vector<IndexDefinition>& definitions) const;
 
   // Long jobs; see jobs.hpp.
   BackfillReport backfill(const BackfillOptions& options, JobControl& control);

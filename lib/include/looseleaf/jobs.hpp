@@ -8,6 +8,7 @@
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
 #include <looseleaf/index_definition.hpp>
+#include <looseleaf/indexing.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
 #include <optional>
@@ -88,6 +89,9 @@ struct BackfillReport {
   std::uint64_t entities = 0;      // entities read in this run
   std::uint64_t rows = 0;          // index rows written
   std::uint64_t reconciled = 0;    // entities that changed meanwhile and were checked again
+  // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
+  // when they were read.
+  std::map<std::string, IndexingCounts> indexing;
 };
 
 enum class FindingKind {
@@ -139,7 +143,8 @@ struct VerifyReport {
   std::vector<std::string> verified;  // the indexes whose rows were compared with the entities
   // Per index name and shard. Findings about entities have an empty index name.
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;
-  std::uint64_t entities = 0;      // entities read, including tombstones
+  std::map<std::string, IndexingCounts> indexing;  // of each index, as the entities were when they were read
+  std::uint64_t entities = 0;                      // entities read, including tombstones
   std::uint64_t looked_again = 0;  // entities compared again row by row because the digest of their group differed
   std::uint64_t in_flight = 0;    // of these, entities that still differed, but were correct once their locks were held
   std::uint64_t found = 0;        // confirmed findings; 0 means that everything checked is consistent

@@ -8,6 +8,7 @@
 #include "cluster/status.hpp"
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
+#include "index/explain.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "verify/verify.hpp"
@@ -120,6 +121,14 @@ DropReport Datastore::drop_index(const std::string& table, const DropOptions& op
 
 void Datastore::require_indexes(const std::vector<std::string>& tables) const {
   index::require_indexes(impl_->shards, tables);
+}
+
+std::vector<IndexedEntity> Datastore::explain(const std::string& json, Position start) const {
+  return index::explain(impl_->shards, json, start);
+}
+
+std::map<std::string, IndexingCounts> Datastore::count_sample(const std::vector<IndexDefinition>& definitions) const {
+  return index::count_sample(impl_->shards, definitions);
 }
 
 BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {

@@ -147,6 +147,9 @@ class Backfill {
     });
     for (const auto& scan : scans) {
       barriers_.push_back(scan->barrier());
+      for (std::size_t i = 0; i < targets_.size(); ++i) {
+        report_.indexing[targets_[i].definition.table].add(scan->counts(i));
+      }
     }
   }
 

@@ -7,6 +7,7 @@
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
+#include "model/indexing.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/placement.hpp"
@@ -66,6 +67,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     } else {
       begins_ = false;
     }
+    counts_.push_back(model::parse_indexing_counts(rows_[i].detail));
     rows_[i].job = "backfill";
     rows_[i].table = targets_[i].definition.table;
     rows_[i].generation = targets_[i].generation;
@@ -180,11 +182,14 @@ std::uint64_t ShardFill::position() const {
 void ShardFill::gather(shard::EntityRow& entity) {
   const auto stored = read(entity);
   const std::size_t place = record_ != nullptr ? record_->add_entity(entity.id) : 0;
+  gathered_.counts.resize(targets_.size());
   for (std::size_t i = 0; stored && i < targets_.size(); ++i) {
     if (entity.added_id >= *rows_[i].position) {
       continue;  // an earlier run has stored this entity's rows
     }
-    for (model::Row& row : stored->expected_rows(targets_[i].definition)) {
+    std::vector<model::Row> rows = stored->expected_rows(targets_[i].definition);
+    model::count_entity(gathered_.counts[i], targets_[i].definition, *stored, entity.id, rows.size());
+    for (model::Row& row : rows) {
       const auto to = shard::index_shard(targets_[i].definition, row, shard_, shards_.count());
       if (record_ != nullptr) {
         record_->add_row(i, to, place, mixer_.mix(row, entity.id));
@@ -207,6 +212,9 @@ void ShardFill::store_gathered() {
     store_slice(slices[i], rows_);
   }
   store_slice(slices.empty() ? Slice() : slices.back(), moved_cursors());
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    counts_[i].add(gathered_.counts[i]);
+  }
   gathered_ = {};
   stored_ = std::chrono::steady_clock::now();
 }
@@ -236,9 +244,12 @@ std::vector<ShardFill::Slice> ShardFill::sorted_slices() {
 
 std::vector<job::JobRow> ShardFill::moved_cursors() const {
   std::vector<job::JobRow> moved = rows_;
-  for (job::JobRow& row : moved) {
-    row.position = std::min(*row.position, gathered_.added_id);
-    row.done += gathered_.entities;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    IndexingCounts counts = counts_[i];
+    counts.add(gathered_.counts[i]);
+    moved[i].detail = model::to_json(counts);
+    moved[i].position = std::min(*moved[i].position, gathered_.added_id);
+    moved[i].done += gathered_.entities;
   }
   return moved;
 }

@@ -57,6 +57,8 @@ class ShardFill {
   // The scan has seen, or will see, every entity that was put before this stamp. It is the earliest barrier of all
   // indexes.
   [[nodiscard]] base::Stamp barrier() const;
+  // Returns what was read for a target, in this run and those that it continues.
+  [[nodiscard]] const IndexingCounts& counts(std::size_t target) const { return counts_[target]; }
   // Returns the number of entities read in this run.
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
 
@@ -97,6 +99,7 @@ class ShardFill {
   std::chrono::steady_clock::time_point touched_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point stored_ = touched_;  // when gathered rows were last inserted
   std::vector<job::JobRow> rows_;                            // one for each target, as stored
+  std::vector<IndexingCounts> counts_;                       // likewise
   std::uint64_t epoch_ = 0;                                  // epoch of the catalog that was last checked
   std::size_t chunk_ = 500;                                  // entities
   std::uint64_t entities_ = 0, sent_ = 0;
@@ -107,7 +110,8 @@ class ShardFill {
     shard::RowsByShard rows;
     std::size_t bytes = 0;  // of memory
     std::uint64_t entities = 0;
-    std::uint64_t added_id = 0;  // of the last of these entities
+    std::uint64_t added_id = 0;          // of the last of these entities
+    std::vector<IndexingCounts> counts;  // for each target
   };
   Gathered gathered_;   // not stored yet
   std::size_t enough_;  // bytes at which gathered rows are stored

@@ -117,10 +117,10 @@ bool advance_job(const sql::Database& database, const JobRow& row) {
   if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
     return false;
   }
-  database->execute(fmt::format("UPDATE {} SET position = {}, barrier = {}, done = {}, heartbeat = NOW(6) WHERE {}",
-                                database.table(progress), optional_integer(row.position),
-                                row.barrier ? sql::stamp_literal(*row.barrier) : "NULL", row.done,
-                                key(row.job, row.table)));
+  database->execute(fmt::format(
+      "UPDATE {} SET position = {}, barrier = {}, detail = {}, done = {}, heartbeat = NOW(6) WHERE {}",
+      database.table(progress), optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
+      sql::text_literal(row.detail), row.done, key(row.job, row.table)));
   return true;
 }
 

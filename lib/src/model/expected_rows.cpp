@@ -62,6 +62,10 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const json& en
   return rules::expected_rows(definition, JsonNode(entity));
 }
 
+NoRow reason_for_no_row(const IndexDefinition& definition, const json& entity) {
+  return rules::reason_for_no_row(definition, JsonNode(entity));
+}
+
 std::vector<Value> property_values(const Property& property, const json& entity) {
   return rules::property_values(property, JsonNode(entity));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
+#include <looseleaf/indexing.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace looseleaf::model {
 // Returns the rows as they are stored, sorted and distinct. There are none if a property is absent, null or of another
 // type, or if `where` does not match.
 [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition, const nlohmann::json& entity);
+
+// Returns why there are none; to be called only then.
+[[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition, const nlohmann::json& entity);
 
 // Returns the values of one property before they are cut to max_length: for `each` in the order of the array, otherwise
 // at most one.

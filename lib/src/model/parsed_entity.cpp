@@ -171,6 +171,10 @@ class ParsedEntity::Tree {
     return root_ ? rules::expected_rows(definition, node()) : model::expected_rows(definition, json_);
   }
 
+  [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition) const {
+    return root_ ? rules::reason_for_no_row(definition, node()) : model::reason_for_no_row(definition, json_);
+  }
+
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const {
     return root_ ? rules::property_values(property, node()) : model::property_values(property, json_);
   }
@@ -239,6 +243,10 @@ void ParsedEntity::add_id(const Uuid& id) {
 
 std::vector<Row> ParsedEntity::expected_rows(const IndexDefinition& definition) const {
   return tree_->expected_rows(definition);
+}
+
+NoRow ParsedEntity::reason_for_no_row(const IndexDefinition& definition) const {
+  return tree_->reason_for_no_row(definition);
 }
 
 std::vector<Value> ParsedEntity::property_values(const Property& property) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <looseleaf/index_definition.hpp>
+#include <looseleaf/indexing.hpp>
 #include <looseleaf/uuid.hpp>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ class ParsedEntity {
 
   // These return what the functions of expected_rows.hpp return.
   [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
+  [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition) const;
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const;
   [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const;
   [[nodiscard]] bool matches_where(const IndexDefinition& definition) const;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <looseleaf/index_definition.hpp>
+#include <looseleaf/indexing.hpp>
 #include <looseleaf/uuid.hpp>
 #include <optional>
 #include <string>
@@ -177,6 +178,42 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const Node& en
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
+}
+
+// Returns why the entity has no value of the property; to be called only if property_values() returns none.
+template <typename Node>
+NoRow::Why reason_for_no_value(const Property& property, const Node& entity) {
+  using Why = NoRow::Why;
+  const Reached<Node> reached = resolve_path(entity, property.name);
+  if (!reached.node) {
+    return Why::absent;
+  }
+  if (reached.node->is_array()) {
+    if (!property.each) {
+      return Why::array_without_each;
+    }
+    bool empty = true;
+    reached.node->for_each([&](const Node&) { empty = false; });
+    return empty ? Why::empty_array : Why::no_element;
+  }
+  if (reached.node->is_null()) {
+    return reached.rest.empty() ? Why::null : Why::absent;
+  }
+  return !reached.rest.empty() ? Why::absent : property.each ? Why::not_an_array : Why::other_type;
+}
+
+// Returns why there are no expected_rows(); to be called only then.
+template <typename Node>
+NoRow reason_for_no_row(const IndexDefinition& definition, const Node& entity) {
+  if (!matches_where(definition, entity)) {
+    return {NoRow::Why::no_match};
+  }
+  for (const Property& property : definition.properties) {
+    if (property_values(property, entity).empty()) {
+      return {reason_for_no_value(property, entity), property.name, property.type};
+    }
+  }
+  return {};
 }
 
 }  // namespace looseleaf::model::rules

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/parallel.hpp"
+#include "model/indexing.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/index_rows.hpp"
@@ -192,12 +193,15 @@ class DigestComparison {
     job_.for_each_shard([&](std::uint32_t shard) {
       scan::EntityScan scan(shards_, shard, job_);
       shard::RowMixer mixer;
+      std::vector<IndexingCounts> indexing(catalog_.indexes.size());
       scan.run(
           [&](const Uuid& id, const model::ParsedEntity& entity) {
             const std::size_t place = grid.place_of(id);
             for (std::size_t index = 0; index < catalog_.indexes.size(); ++index) {
               const IndexDefinition& definition = catalog_.indexes[index].definition;
-              for (const model::Row& row : entity.expected_rows(definition)) {
+              const std::vector<model::Row> rows = entity.expected_rows(definition);
+              model::count_entity(indexing[index], definition, entity, id, rows.size());
+              for (const model::Row& row : rows) {
                 const auto to = shard::index_shard(definition, row, shard, shards_.count());
                 grid.add(table_of(index, to), place, mixer.mix(row, id));
               }
@@ -209,6 +213,9 @@ class DigestComparison {
           });
       const std::lock_guard lock(mutex_);
       counts_.entities += scan.entities();
+      for (std::size_t index = 0; index < indexing.size(); ++index) {
+        counts_.indexing[catalog_.indexes[index].definition.table].add(indexing[index]);
+      }
     });
   }
 

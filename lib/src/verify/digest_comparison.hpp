@@ -45,6 +45,7 @@ struct ComparisonCounts {
   std::uint64_t entities = 0;
   std::uint64_t compared_by_row = 0;                                    // ids in cells that differed
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // by index and shard
+  std::map<std::string, IndexingCounts> indexing;                       // by index; empty with `scanned`
 };
 
 // Returns an empty grid for these indexes. Each of its ranges has as many ids as one step should process.

@@ -73,6 +73,7 @@ class Verification {
     const ComparisonCounts counts = compare_or_explain(visitor);
     recheck();
     report_.entities = counts.entities;
+    report_.indexing = counts.indexing;
     report_.looked_again = counts.compared_by_row;
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;

@@ -176,3 +176,27 @@ TEST_CASE("where compares JSON values without coercion") {
     CHECK(expected_rows(definition, entity).size() == (expected.matches ? 1 : 0));
   }
 }
+
+TEST_CASE("an entity without a row says why: the first property without a value, and what is there instead") {
+  const IndexDefinition definition = definition_of(
+      R"({"name":"a.b","type":"int"},{"name":"tags.name","type":"string","each":true})", R"(,"where":{"kind":"post"})");
+  const auto reason_of = [&](const std::string& members) {
+    const json entity = json::parse(R"({"kind":"post")" + members + "}");
+    REQUIRE(expected_rows(definition, entity).empty());
+    return describe(model::reason_for_no_row(definition, entity));
+  };
+  const std::string a = R"(,"a":{"b":1})";
+  CHECK(reason_of(R"(,"kind":"other")") == "it does not match `where`");
+  CHECK(reason_of("") == "`a.b` is absent");
+  CHECK(reason_of(R"(,"a":7)") == "`a.b` is absent");
+  CHECK(reason_of(R"(,"a":null)") == "`a.b` is absent");
+  CHECK(reason_of(R"(,"a":{"b":null})") == "`a.b` is null");
+  CHECK(reason_of(R"(,"a":{"b":1.5})") == "`a.b` is not of type int");
+  CHECK(reason_of(R"(,"a":{"b":{}})") == "`a.b` is not of type int");
+  CHECK(reason_of(R"(,"a":{"b":[1]})") == "`a.b` is an array, and the definition has no `each`");
+  CHECK(reason_of(R"(,"a":[{"b":1}])") == "`a.b` is an array, and the definition has no `each`");
+  CHECK(reason_of(a) == "`tags.name` is absent");
+  CHECK(reason_of(a + R"(,"tags":[])") == "`tags.name` is an empty array");
+  CHECK(reason_of(a + R"(,"tags":[{"name":7},{}])") == "no element of `tags.name` is of type string");
+  CHECK(reason_of(a + R"(,"tags":{"name":"x"})") == "`tags.name` is not an array, and the definition has `each`");
+}

@@ -1,0 +1,107 @@
+// The counts of indexed entities, in words and as JSON.
+#include "cli/report/indexing_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+std::string hint_for(NoRow::Why why, bool planned) {
+  const auto correct = [&](const char* what) {
+    return fmt::format("{}; {}", what,
+                       planned ? "correct the definition before the index is created"
+                               : "drop the index and create it again with the corrected definition");
+  };
+  switch (why) {
+    case NoRow::Why::no_match:
+      return correct("check the values in `where`, and their types");
+    case NoRow::Why::absent:
+      return correct("check how the property is spelt");
+    case NoRow::Why::other_type:
+    case NoRow::Why::no_element:
+      return correct("check the property's type");
+    case NoRow::Why::not_an_array:
+      return correct("leave `each` out");
+    case NoRow::Why::array_without_each:
+      return correct("add \"each\": true to the property");
+    case NoRow::Why::null:
+    case NoRow::Why::empty_array:
+      break;
+  }
+  return "run `looseleaf explain` with an entity's id to see what the entity calls for";
+}
+
+const std::pair<const NoRow, IndexingCounts::Without>& most_frequent(const IndexingCounts& counts) {
+  return *std::max_element(counts.without.begin(), counts.without.end(),
+                           [](const auto& a, const auto& b) { return a.second.entities < b.second.entities; });
+}
+
+void warn(const std::string& index, const IndexingCounts& counts, bool planned) {
+  const auto& [reason, some] = most_frequent(counts);
+  print_warning(counts.rows == 0 ? "an index has no rows: no query finds anything by it"
+                                 : "most entities have a value that the index cannot take",
+                {{"index", index},
+                 {"with rows",
+                  fmt::format("{} of {}", grouped(counts.with_rows), counted(counts.entities(), "entity", "entities"))},
+                 {"reason", describe(reason)},
+                 {"example", to_string(some.example)}},
+                hint_for(reason.why, planned));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const std::string& index, const IndexingCounts& counts) {
+  std::vector<std::string> lines = {fmt::format("{}: {} of {} with rows, {} in all", index, grouped(counts.with_rows),
+                                                counted(counts.entities(), "entity", "entities"),
+                                                counted(counts.rows, "row", "rows"))};
+  for (const auto& [reason, some] : counts.without) {
+    lines.push_back(fmt::format("{}: {} without a row: {}, for example in {}", index, grouped(some.entities),
+                                describe(reason), to_string(some.example)));
+  }
+  return lines;
+}
+
+void print_indexing(const std::map<std::string, IndexingCounts>& indexing, const IndexingReport& report) {
+  const auto some =
+      std::find_if(indexing.begin(), indexing.end(), [](const auto& one) { return !one.second.without.empty(); });
+  if (report.planned && !report.quiet && some != indexing.end()) {
+    print_note(fmt::format("in a sample of the newest {}:", counted(some->second.entities(), "entity", "entities")));
+  }
+  for (const auto& [index, counts] : indexing) {
+    const bool says_all = counts.is_suspicious() && counts.without.size() == 1;  // the warning
+    if (!report.quiet && !counts.without.empty() && !says_all) {
+      for (const std::string& line : lines_of(index, counts)) {
+        print_note(line);
+      }
+    }
+    if (counts.is_suspicious()) {
+      warn(index, counts, report.planned);
+    }
+  }
+}
+
+Json json_of(const std::map<std::string, IndexingCounts>& indexing) {
+  Json array = Json::array();
+  for (const auto& [index, counts] : indexing) {
+    Json without = Json::array();
+    for (const auto& [reason, some] : counts.without) {
+      without.push_back({{"why", to_string(reason.why)},
+                         {"property", reason.property.empty() ? Json(nullptr) : Json(reason.property)},
+                         {"entities", some.entities},
+                         {"example", to_string(some.example)}});
+    }
+    array.push_back({{"index", index},
+                     {"entities", counts.entities()},
+                     {"with_rows", counts.with_rows},
+                     {"rows", counts.rows},
+                     {"without_rows", without}});
+  }
+  return array;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,68 @@
+// What an index holds of the entities, and why it holds no row of the others.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <looseleaf/export.hpp>
+#include <looseleaf/index_definition.hpp>
+#include <looseleaf/uuid.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace looseleaf {
+
+// Why an entity calls for no row in an index. Only no_match, absent, null and empty_array are likely to be meant.
+struct NoRow {
+  enum class Why {
+    no_match,            // it does not match the definition's `where`
+    absent,              // it does not have the property
+    null,                // the property is null
+    empty_array,         // with `each`: there is no element
+    other_type,          // the value has another type
+    no_element,          // with `each`: every element has another type
+    not_an_array,        // with `each`: the value is no array
+    array_without_each,  // the value is an array, and the definition has no `each`
+  };
+  Why why = Why::absent;
+  std::string property = {};               // the first one that has no value; empty for no_match
+  PropertyType type = PropertyType::uuid;  // of that property in the definition
+
+  auto operator<=>(const NoRow&) const = default;
+};
+
+// Returns the reason's name, such as "array_without_each".
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(NoRow::Why why);
+// Returns a sentence such as "`tags` is an array, and the definition has no `each`".
+[[nodiscard]] LOOSELEAF_EXPORT std::string describe(const NoRow& reason);
+
+// Counts entities that are not deleted.
+struct IndexingCounts {
+  struct Without {
+    std::uint64_t entities = 0;
+    Uuid example;  // one of them
+  };
+  std::uint64_t with_rows = 0;
+  std::uint64_t rows = 0;
+  std::map<NoRow, Without> without;  // the entities that have no row
+
+  void add_rows(std::uint64_t count) {
+    ++with_rows;
+    rows += count;
+  }
+  LOOSELEAF_EXPORT void add_without(const NoRow& reason, const Uuid& id);
+  LOOSELEAF_EXPORT void add(const IndexingCounts& other);
+  [[nodiscard]] LOOSELEAF_EXPORT std::uint64_t entities() const;
+  // Returns true if the definition is likely to be a mistake: there are entities but no rows, or more entities have a
+  // value of another type than have rows.
+  [[nodiscard]] LOOSELEAF_EXPORT bool is_suspicious() const;
+};
+
+// What one entity calls for in one index.
+struct IndexedEntity {
+  IndexDefinition definition;
+  std::vector<std::string> rows;  // the values of each row as a JSON array
+  NoRow reason;                   // if there are no rows
+};
+
+}  // namespace looseleaf
