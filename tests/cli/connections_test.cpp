@@ -33,7 +33,7 @@ struct ManyShards : RelayedStore {
     std::string lines;
     for (std::uint64_t number = first; number < first + 2000; ++number) {
       const auto n = static_cast<int>(number) + shift;
-      lines += entity(number, fmt::format(R"("n":{},"m":{},"o":{})", n, n / 2, n % 7)) + "\n";
+      lines += entity(number, fmt::format(R"("n":{},"m":{},"o":{},"p":{})", n, n / 2, n % 7, n % 5)) + "\n";
     }
     return lines;
   }
