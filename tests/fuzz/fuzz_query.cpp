@@ -141,15 +141,20 @@ std::vector<std::string> tokens_of(std::string_view sql) {
 }
 
 void check_words(const std::vector<std::string>& tokens, const IndexDefinition& definition) {
-  std::set<std::string> known = {"SELECT",     "FROM",       "WHERE",
-                                 "AND",        "OR",         "IN",
-                                 "ORDER",      "BY",         "DESC",
-                                 "LIMIT",      "entity_id",  "JOIN",
-                                 "r",          "c",          "r.",
-                                 "c.",         "db.",        "looseleaf_index",
-                                 "table_name", "generation", "state",
-                                 "AS",         "IF",         "NULL",
-                                 "shard",      "_utf8mb4",   sql::quote_identifier(definition.table)};
+  std::set<std::string> known = {"SELECT",     "FROM",
+                                 "WHERE",      "AND",
+                                 "OR",         "IN",
+                                 "ORDER",      "BY",
+                                 "DESC",       "LIMIT",
+                                 "entity_id",  "JOIN",
+                                 "r",          "c",
+                                 "r.",         "c.",
+                                 "db.",        "looseleaf_index",
+                                 "table_name", "generation",
+                                 "state",      "AS",
+                                 "IF",         "NULL",
+                                 "shard",      "_utf8mb4",
+                                 "DISTINCT",   sql::quote_identifier(definition.table)};
   for (const std::string& column : shard::column_names(definition)) {
     known.insert(column);
   }
@@ -342,9 +347,12 @@ sql::Result found(const IndexDefinition& definition, const std::vector<std::stri
   return {std::move(cells), width};
 }
 
+read::QueryPlan::Source source() {
+  return {"db", 1, 1, "@@global.read_only = 0"};
+}
+
 sql::Statement select(const read::QueryPlan& plan, const std::optional<shard::IndexEntry>& after) {
-  const std::string database = "db";
-  return plan.select({database, 1, 1, "@@global.read_only = 0"}, after, 10);
+  return plan.select(source(), after, 10);
 }
 
 void check_given(const Input& input, const read::QueryPlan& plan, Where& where, const shard::IndexEntry& entry) {
@@ -371,6 +379,7 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
       check_given(input, plan, where, entry);
     }
     check_words(tokens_of(select(plan, entry).text()), *input.definition);
+    check_words(tokens_of(plan.select_ids(source(), entry, entry).text()), *input.definition);
   }
   require(given == (should_match(input, members) ? 1U : 0U), "an entity that matches is given once, others never");
 }
