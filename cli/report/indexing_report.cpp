@@ -36,15 +36,19 @@ std::string hint_for(NoRow::Why why, bool planned) {
   return "run `looseleaf explain` with an entity's id to see what the entity calls for";
 }
 
-const std::pair<const NoRow, IndexingCounts::Without>& most_frequent(const IndexingCounts& counts) {
+// Returns the most frequent reason; if there are rows, of those that the warning is about.
+const std::pair<const NoRow, IndexingCounts::Without>& reason_to_name(const IndexingCounts& counts) {
+  const auto weight = [&](const auto& one) {
+    return counts.rows == 0 || is_of_other_type(one.first.why) ? one.second.entities : 0;
+  };
   return *std::max_element(counts.without.begin(), counts.without.end(),
-                           [](const auto& a, const auto& b) { return a.second.entities < b.second.entities; });
+                           [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
 }
 
 void warn(const std::string& index, const IndexingCounts& counts, bool planned) {
-  const auto& [reason, some] = most_frequent(counts);
+  const auto& [reason, some] = reason_to_name(counts);
   print_warning(counts.rows == 0 ? "an index has no rows: no query finds anything by it"
-                                 : "most entities have a value that the index cannot take",
+                                 : "more entities have a value that the index cannot take than have rows",
                 {{"index", index},
                  {"with rows",
                   fmt::format("{} of {}", grouped(counts.with_rows), counted(counts.entities(), "entity", "entities"))},

@@ -84,8 +84,8 @@ TEST_CASE("entities without rows are counted by reason, and are no mistake if mo
   CHECK_FALSE(contains(created.err, "warning"));
   put_all(cluster, entity(7, R"("n":1.5)") + "\n" + entity(8, R"("n":2.5)"));
   check_status(cluster.looseleaf({"verify", "--quiet"}), 0,
-               {"warning: most entities have a value that the index cannot take\n", "with rows: 2 of 7 entities\n",
-                "reason: `n` is not of type int\n"});
+               {"warning: more entities have a value that the index cannot take than have rows\n",
+                "with rows: 2 of 7 entities\n", "reason: `n` is not of type int\n"});
 }
 
 TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::skip(!base::failpoints_enabled)) {

@@ -79,7 +79,8 @@ class LOOSELEAF_EXPORT Datastore {
   [[nodiscard]] std::vector<IndexedEntity> explain(const std::string& json, Position start = {}) const;
 
   // Returns what indexes with these definitions would hold of a sample: the newest entities of each shard, about 1,000
-  // in all. The indexes need not exist. Throws Error(corrupt) if an entity cannot be read.
+  // in all. The indexes need not exist. Entities that
+  // cannot be read are left out.
   [[nodiscard]] std::map<std::string, IndexingCounts> count_sample(
       const std::vector<IndexDefinition>& definitions) const;
 

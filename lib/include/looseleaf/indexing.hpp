@@ -31,6 +31,8 @@ struct NoRow {
   auto operator<=>(const NoRow&) const = default;
 };
 
+// Returns true if the entity has a value, but one that the definition cannot take.
+[[nodiscard]] LOOSELEAF_EXPORT bool is_of_other_type(NoRow::Why why);
 // Returns the reason's name, such as "array_without_each".
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(NoRow::Why why);
 // Returns a sentence such as "`tags` is an array, and the definition has no `each`".

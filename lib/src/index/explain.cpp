@@ -45,10 +45,13 @@ std::map<std::string, IndexingCounts> count_sample(shard::Shards& shards,
       if (!row.body) {
         continue;
       }
-      const model::ParsedEntity entity(codec::decode_body(*row.body, model::max_body_size));
-      for (const IndexDefinition& definition : definitions) {
-        model::count_entity(indexing[definition.table], definition, entity, row.id,
-                            entity.expected_rows(definition).size());
+      try {
+        const model::ParsedEntity entity(codec::decode_body(*row.body, model::max_body_size));
+        for (const IndexDefinition& definition : definitions) {
+          model::count_entity(indexing[definition.table], definition, entity, row.id,
+                              entity.expected_rows(definition).size());
+        }
+      } catch (const Error&) {  // damaged: backfill and verify name it
       }
     }
   });

@@ -26,11 +26,11 @@ constexpr std::pair<Why, const char*> names[] = {{Why::no_match, "no_match"},
 constexpr PropertyType types[] = {PropertyType::uuid, PropertyType::string, PropertyType::integer, PropertyType::real,
                                   PropertyType::boolean};
 
-bool is_of_other_type(Why why) {
+}  // namespace
+
+bool is_of_other_type(NoRow::Why why) {
   return why == Why::other_type || why == Why::no_element || why == Why::not_an_array || why == Why::array_without_each;
 }
-
-}  // namespace
 
 std::string to_string(NoRow::Why why) {
   return std::find_if(std::begin(names), std::end(names), [&](const auto& name) { return name.first == why; })->second;

@@ -258,10 +258,13 @@ bool QueryExecution::give_moved(const shard::IndexEntry* position) {
     ids.push_back(moved_.begin()->entity_id);
     moved_.erase(moved_.begin());
   }
-  return give_late(ids, position);
+  return read_late(ids, [&](shard::IndexEntry place, const Entity& entity) {
+    return give_elsewhere(std::move(place), entity, position);
+  });
 }
 
-bool QueryExecution::give_late(const std::vector<Uuid>& ids, const shard::IndexEntry* position) {
+bool QueryExecution::read_late(const std::vector<Uuid>& ids,
+                               const std::function<bool(shard::IndexEntry, const Entity&)>& on_match) {
   if (std::all_of(ids.begin(), ids.end(), [&](const Uuid& id) { return decided_.contains(id); })) {
     return true;
   }
@@ -269,6 +272,7 @@ bool QueryExecution::give_late(const std::vector<Uuid>& ids, const shard::IndexE
   bool more = true;
   get_each(shards_, ids,
            [&](const GetResult& result) {
+             stop_if_asked();
              if (result.error) {
                throw *result.error;
              }
@@ -276,7 +280,7 @@ bool QueryExecution::give_late(const std::vector<Uuid>& ids, const shard::IndexE
              if (result.entity) {
                const EntityMatcher matcher(plan_, filter_, result.entity->json);
                if (const model::Row* const place = matcher.place()) {
-                 more = give_elsewhere({*place, result.id}, *result.entity, position);
+                 more = on_match({*place, result.id}, *result.entity);
                  return more;
                }
              }
@@ -329,7 +333,14 @@ bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
     const std::vector<Uuid> changed = find_changed(2 * (std::chrono::steady_clock::now() - sent));
     ids.insert(ids.end(), changed.begin(), changed.end());
   }
-  return give_late(ids, end ? &*end : nullptr);
+  // They are given in order, so that the place of the last one on a page is behind none of the others.
+  read_late(ids, [&](shard::IndexEntry place, const Entity&) {
+    if (moved_.size() < most_remembered) {
+      moved_.insert(std::move(place));
+    }
+    return true;
+  });
+  return give_moved(end ? &*end : nullptr);
 }
 
 // The servers' clocks say how long ago an entity changed. The statement is executed later than it is sent: at most as
@@ -339,6 +350,7 @@ std::vector<Uuid> QueryExecution::find_changed(std::chrono::steady_clock::durati
   const std::vector<std::uint32_t> shards = shard::all_shards(shards_);
   const base::Deadline deadline = shards_.deadline();
   while (true) {
+    stop_if_asked();
     const auto sent = steady_clock::now();
     const auto age = std::chrono::ceil<std::chrono::microseconds>(sent - begun_ + margin);
     std::mutex mutex;

@@ -63,7 +63,10 @@ class QueryExecution {
   bool give_elsewhere(shard::IndexEntry place, const Entity& entity, const shard::IndexEntry* position);
   // Gives the entities that wait for a place before `position`.
   bool give_moved(const shard::IndexEntry* position);
-  bool give_late(const std::vector<Uuid>& ids, const shard::IndexEntry* position);
+  // Reads those of these entities that are not decided, and calls `on_match` with the place of each that matches, until
+  // it returns false.
+  bool read_late(const std::vector<Uuid>& ids,
+                 const std::function<bool(shard::IndexEntry place, const Entity&)>& on_match);
 
   // Returns true if an entity may have been missed because its row moved from a place that had not been read to one
   // that had: not all that was read of a shard, or of all shards if rows move between them, is of one moment.

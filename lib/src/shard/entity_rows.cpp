@@ -164,7 +164,7 @@ std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shar
   for (const std::uint32_t shard : shards) {
     select += fmt::format(
         "(SELECT id, NULL FROM {} WHERE updated >= NOW(6) - INTERVAL {} MICROSECOND AND body IS NOT NULL "
-        "LIMIT {}) UNION ALL ",
+        "ORDER BY updated DESC LIMIT {}) UNION ALL ",
         lease.on(shard).table("entities"), age.count(), limit);
   }
   const sql::Result result = lease->query(select + "(SELECT NULL, @@global.read_only)");

@@ -55,9 +55,9 @@ using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 [[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
                                                  const IdsByShard& ids, std::uint64_t max_size);
 
-// Returns the ids of at most `limit` entities (no tombstones) of these shards whose stamps are not older than `age` by
-// the server's clock, in no order. The shards are on the session's server. This is a plain read from a server that was
-// not read-only afterwards.
+// Returns the ids of at most `limit` entities (no tombstones) of each of these shards whose stamps are not older than
+// `age` by the server's clock: the newest ones. The shards are on the session's server. This is a plain read from a
+// server that was not read-only afterwards.
 [[nodiscard]] std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shards,
                                              std::chrono::microseconds age, std::size_t limit);
 
