@@ -1,5 +1,4 @@
-// A token holds a hash of the query it belongs to (8 bytes), the row's values and the entity's id, then a checksum of
-// all these (4 bytes).
+// A token holds a hash of the query it belongs to (8 bytes), the row's values and the entity's id.
 #include "read/page_token.hpp"
 
 #include <fmt/format.h>
@@ -7,25 +6,18 @@
 #include <bit>
 #include <cmath>
 #include <looseleaf/error.hpp>
+#include <optional>
 #include <string_view>
 
-#include "base/base64.hpp"
 #include "base/text.hpp"
+#include "base/token.hpp"
 
 namespace looseleaf::read {
 namespace {
 
-constexpr std::size_t number_size = 8, sum_size = 4, id_size = 16;
+using base::append_number;
 
-void append_number(std::string& bytes, std::uint64_t number, std::size_t size = number_size) {
-  for (; size > 0; --size, number >>= 8) {
-    bytes += static_cast<char>(static_cast<unsigned char>(number & 255));
-  }
-}
-
-std::uint64_t sum_of(std::string_view bytes) {
-  return base::fnv1a(bytes) & 0xffffffff;
-}
+constexpr std::size_t id_size = 16;
 
 // Returns a hash of the query. It is equal for two queries if one can continue where the other ended.
 std::uint64_t identity_of(const IndexDefinition& definition, const Query& query) {
@@ -58,62 +50,26 @@ struct AppendValue {
               "use the `next` of the previous page with the same index, conditions and order");
 }
 
-// Reads values from the front of the text.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) {
-      fail("invalid page token");
+// Reads a value of a type; absent if the bytes are none.
+std::optional<model::Value> read_value(base::ByteReader& reader, PropertyType type) {
+  switch (type) {
+    case PropertyType::uuid:
+      return Uuid::from_bytes(reader.take(id_size));
+    case PropertyType::string: {
+      const std::string_view text = reader.take(reader.number());
+      return base::is_utf8(text) ? std::optional<model::Value>(std::string(text)) : std::nullopt;
     }
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-
-  std::uint64_t number(std::size_t size = number_size) {
-    const std::string_view bytes = take(size);
-    std::uint64_t number = 0;
-    for (std::size_t i = size; i-- > 0;) {
-      number = number << 8 | static_cast<unsigned char>(bytes[i]);
+    case PropertyType::integer:
+      return static_cast<std::int64_t>(reader.number());
+    case PropertyType::real: {
+      const auto real = std::bit_cast<double>(reader.number());
+      return std::isfinite(real) ? std::optional<model::Value>(real) : std::nullopt;
     }
-    return number;
+    case PropertyType::boolean:
+      return reader.number() != 0;
   }
-
-  Uuid id() { return Uuid::from_bytes(take(id_size)).value(); }
-
-  model::Value value(PropertyType type) {
-    switch (type) {
-      case PropertyType::uuid:
-        return id();
-      case PropertyType::string: {
-        const std::string_view text = take(number());
-        if (!base::is_utf8(text)) {
-          fail("invalid page token");
-        }
-        return std::string(text);
-      }
-      case PropertyType::integer:
-        return static_cast<std::int64_t>(number());
-      case PropertyType::real: {
-        const auto real = std::bit_cast<double>(number());
-        if (!std::isfinite(real)) {
-          fail("invalid page token");
-        }
-        return real;
-      }
-      case PropertyType::boolean:
-        return number() != 0;
-    }
-    fail("invalid page token");
-  }
-
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -124,31 +80,31 @@ std::string make_token(const IndexDefinition& definition, const Query& query, co
     std::visit(AppendValue{bytes}, value);
   }
   AppendValue{bytes}(last.entity_id);
-  append_number(bytes, sum_of(bytes), sum_size);
-  return base::to_base64url(bytes);
+  return base::to_token(bytes);
 }
 
 shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query, const std::string& token) {
-  const auto bytes = base::from_base64url(token);
-  if (!bytes || bytes->size() < number_size + id_size + sum_size) {
+  const auto bytes = base::from_token(token);
+  if (!bytes) {
     fail("invalid page token");
   }
-  const std::string_view content = std::string_view(*bytes).substr(0, bytes->size() - sum_size);
-  if (Reader(std::string_view(*bytes).substr(content.size())).number(sum_size) != sum_of(content)) {
-    fail("invalid page token");
-  }
-  Reader reader(content);
+  base::ByteReader reader(*bytes);
   if (reader.number() != identity_of(definition, query)) {
     fail("the page token belongs to another query, or to another definition of the index");
   }
   shard::IndexEntry last;
   for (const Property& property : definition.properties) {
-    last.values.push_back(reader.value(property.type));
+    auto value = read_value(reader, property.type);
+    if (!value) {
+      fail("invalid page token");
+    }
+    last.values.push_back(*std::move(value));
   }
-  last.entity_id = reader.id();
-  if (!reader.at_end()) {
+  const auto id = Uuid::from_bytes(reader.take(id_size));
+  if (!id || !reader.complete()) {
     fail("invalid page token");
   }
+  last.entity_id = *id;
   return last;
 }
 
