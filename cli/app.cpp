@@ -28,7 +28,16 @@ namespace {
 struct Parsed {
   Globals globals;
   bool version = false;
-  const Command* command = nullptr;  // absent if none was named
+  const Command* command = nullptr;      // absent if none was named
+  const BuiltIn* built_in = nullptr;     // `help` or `version`, if one was named
+  std::vector<std::string> help_topics;  // the arguments of `help`
+
+  // The word that was given as the command; empty without one.
+  [[nodiscard]] std::string_view name() const {
+    return command != nullptr    ? std::string_view(command->name)
+           : built_in != nullptr ? std::string_view(built_in->name)
+                                 : std::string_view();
+  }
 };
 
 std::string in_backticks(std::string_view text) {
@@ -110,10 +119,10 @@ void check_required(const Command& command) {
   for (const auto& command : registry) {
     names.push_back(command.name);
   }
-  auto match = base::nearest(given, names);
-  if (given == "help" || given == "version") {
-    match = given == "help" ? "looseleaf COMMAND --help" : "looseleaf --version";
+  for (const auto& built_in : built_ins()) {
+    names.push_back(built_in.name);
   }
+  const auto match = base::nearest(given, names);
   throw Error(ErrorCode::usage, "unknown command", {{"command", given}},
               match ? in_backticks(*match) : "see `looseleaf --help` for the commands");
 }
@@ -125,7 +134,7 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   const auto argument = std::find_if(extras.begin(), extras.end(), is_argument);
   const std::vector<std::string> before_command = app.remaining(false);
   if (argument != extras.end() &&
-      (parsed.command == nullptr || (!before_command.empty() && is_argument(before_command.front())))) {
+      (parsed.name().empty() || (!before_command.empty() && is_argument(before_command.front())))) {
     refuse_unknown_command(*argument, registry);
   }
   if (parsed.command != nullptr) {
@@ -133,10 +142,10 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
   const auto option = std::find_if(extras.begin(), extras.end(), is_option);
   if (option != extras.end()) {
-    refuse_unknown_option(*option, known, parsed.command == nullptr ? "" : parsed.command->name);
+    refuse_unknown_option(*option, known, parsed.name());
   }
   if (argument != extras.end()) {
-    throw Error(ErrorCode::usage, "unexpected argument", {{"argument", *argument}}, see_help(parsed.command->name));
+    throw Error(ErrorCode::usage, "unexpected argument", {{"argument", *argument}}, see_help(parsed.name()));
   }
 }
 
@@ -184,6 +193,14 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     }
     sub->callback([&parsed, &command] { parsed.command = &command; });
   }
+  for (const auto& built_in : built_ins()) {
+    CLI::App* sub = app.add_subcommand(built_in.name);
+    prepare(*sub);
+    if (!built_in.argument.empty()) {
+      sub->add_option(built_in.argument, parsed.help_topics);
+    }
+    sub->callback([&parsed, &built_in] { parsed.built_in = &built_in; });
+  }
   parse_arguments(app, argc, argv);
   set_message_colors(wants_color(parsed.globals));
   refuse_extras(app, parsed, registry, common);
@@ -216,8 +233,29 @@ std::optional<std::string> wanted_help(const Registry& registry, const std::vect
   return in_full ? help_text(registry, width) : short_help(registry, width);
 }
 
+// `looseleaf help`, `looseleaf help put`.
+ExitStatus print_help(const Registry& registry, const std::vector<std::string>& topics) {
+  const std::size_t width = help_width(STDOUT_FILENO);
+  if (topics.size() > 1) {
+    throw Error(ErrorCode::usage, "unexpected argument", {{"argument", topics[1]}}, "give one command");
+  }
+  const auto is_topic = [&](const auto& command) { return !topics.empty() && command.name == topics.front(); };
+  const auto command = std::find_if(registry.begin(), registry.end(), is_topic);
+  if (command != registry.end()) {
+    print_text(help_text(*command, width));
+  } else if (topics.empty() || std::any_of(built_ins().begin(), built_ins().end(), is_topic)) {
+    print_text(help_text(registry, width));
+  } else {
+    refuse_unknown_command(topics.front(), registry);
+  }
+  return ExitStatus::done;
+}
+
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
-  if (parsed.version) {
+  if (parsed.built_in != nullptr && parsed.built_in->name == "help") {
+    return print_help(registry, parsed.help_topics);
+  }
+  if (parsed.version || parsed.built_in != nullptr) {
     parsed.globals.json() ? print_summary({{"version", LOOSELEAF_VERSION}})
                           : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
 #include "cli/catalog_names.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal/output.hpp"
 
 namespace looseleaf::cli {
@@ -19,6 +19,7 @@ namespace {
 // The state after the words before the one that is being typed.
 struct Line {
   const Command* command = nullptr;
+  bool help = false;                   // the command is `help`
   const Parameter* pending = nullptr;  // the option whose value is being typed
   std::vector<std::string> options, arguments;
   bool arguments_only = false;  // after --
@@ -49,8 +50,10 @@ class Reader {
       line.arguments_only = true;
     } else if (!line.arguments_only && word.starts_with("-") && word != "-") {
       read_option(line, word);
-    } else if (line.command != nullptr) {
+    } else if (line.command != nullptr || line.help) {
       line.arguments.push_back(word);
+    } else if (word == "help") {
+      line.help = true;
     } else {
       const auto found =
           std::find_if(registry_.begin(), registry_.end(), [&](const auto& c) { return c.name == word; });
@@ -143,6 +146,18 @@ const Parameter* next_argument(const Line& line) {
   return nullptr;
 }
 
+// The commands, and the words that stand for one.
+std::vector<Candidate> command_names(const Registry& registry) {
+  std::vector<Candidate> names;
+  for (const auto& command : registry) {
+    names.push_back({command.name, command.summary});
+  }
+  for (const auto& built_in : built_ins()) {
+    names.push_back({built_in.name, built_in.summary});
+  }
+  return names;
+}
+
 Completion words_of(const std::vector<Candidate>& candidates) {
   Completion completion;
   completion.candidates = candidates;
@@ -180,11 +195,7 @@ Completion completion_of(const Registry& registry, const std::vector<std::string
     return options_of(line, globals);
   }
   if (line.command == nullptr) {
-    std::vector<Candidate> commands;
-    std::transform(registry.begin(), registry.end(), std::back_inserter(commands), [](const Command& command) {
-      return Candidate{command.name, command.summary};
-    });
-    return words_of(commands);
+    return line.arguments.empty() ? words_of(command_names(registry)) : Completion{};
   }
   const Parameter* const argument = next_argument(line);
   return argument != nullptr ? values_of(*argument, line, "", current) : options_of(line, globals);

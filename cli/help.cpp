@@ -92,6 +92,9 @@ std::string commands(const Registry& registry, std::size_t text_width) {
   for (const auto& command : registry) {
     entries.emplace_back(command.name, command.summary);
   }
+  for (const auto& built_in : built_ins()) {
+    entries.emplace_back(built_in.name, built_in.summary);
+  }
   return section("commands", entries, text_width);
 }
 
@@ -100,6 +103,13 @@ std::string usage_line(const Command& command) {
 }
 
 }  // namespace
+
+const std::vector<BuiltIn>& built_ins() {
+  static const std::vector<BuiltIn> words{
+      {"help", "COMMAND", "print the full help of the program or of a command, as `--help` does"},
+      {"version", "", "print the version, as `--version` does"}};
+  return words;
+}
 
 const std::vector<Example>& first_steps() {
   static const std::vector<Example> examples{

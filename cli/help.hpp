@@ -9,6 +9,16 @@
 
 namespace looseleaf::cli {
 
+// A word that stands where a command does and opens no store.
+struct BuiltIn {
+  std::string name;
+  std::string argument;  // empty if it takes none
+  std::string summary;   // one line, without a full stop
+};
+
+// `help` and `version`, in the order in which the help lists them, after the commands.
+[[nodiscard]] const std::vector<BuiltIn>& built_ins();
+
 // The width of help on this descriptor: that of its terminal, but from 60 to 120; 80 if it is no terminal.
 [[nodiscard]] std::size_t help_width(int fd);
 

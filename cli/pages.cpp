@@ -114,6 +114,10 @@ std::string scdoc_commands(const Registry& registry) {
   for (const auto& command : registry) {
     result += fmt::format("*looseleaf-{}*(1)\n\t{}\n\n", command.name, as_sentence(scdoc(command.summary)));
   }
+  for (const auto& built_in : built_ins()) {
+    const std::string argument = built_in.argument.empty() ? "" : fmt::format(" [_{}_]", built_in.argument);
+    result += fmt::format("*looseleaf {}*{}\n\t{}\n\n", built_in.name, argument, as_sentence(scdoc(built_in.summary)));
+  }
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/help.hpp"
 
 using namespace looseleaf::cli;
 
@@ -52,11 +53,16 @@ void check_same(const Completion& got, const Completion& expected) {
 
 }  // namespace
 
-TEST_CASE("every command is offered with its summary") {
+TEST_CASE("every command is offered with its summary, and so are help and version") {
   std::vector<Candidate> expected;
   for (const Command& command : all_commands()) {
     expected.push_back({command.name, command.summary});
   }
+  for (const BuiltIn& built_in : built_ins()) {
+    expected.push_back({built_in.name, built_in.summary});
+  }
+  CHECK(complete({"help", ""}).candidates == expected);
+  CHECK(complete({"help", "put", ""}).candidates.empty());
   CHECK(complete({""}).candidates == expected);
   CHECK(complete({}).candidates == expected);
   CHECK(complete({"--quiet", "--timeout", "5", "--output=json", ""}).candidates == expected);

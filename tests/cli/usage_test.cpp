@@ -11,8 +11,9 @@ namespace looseleaf::test {
 namespace {
 
 const std::vector<std::string>& commands() {
-  static const std::vector<std::string> names = {"init",       "put",      "get",    "delete", "query",  "create-index",
-                                                 "drop-index", "backfill", "verify", "clean",  "status", "sandbox"};
+  static const std::vector<std::string> names = {"init",         "put",        "get",     "delete",   "query",
+                                                 "create-index", "drop-index", "explain", "backfill", "verify",
+                                                 "clean",        "status",     "sandbox"};
   return names;
 }
 
@@ -83,6 +84,21 @@ TEST_CASE("the version is printed") {
   CHECK(version.out.find('.') != std::string::npos);
 }
 
+TEST_CASE("help and version may be given as words") {
+  CHECK(run({"looseleaf", "version"}) == run({"looseleaf", "--version"}));
+  CHECK(run({"looseleaf", "--output", "json", "version"}) == run({"looseleaf", "--version", "--output", "json"}));
+  for (const std::string& command : commands()) {
+    CAPTURE(command);
+    CHECK(run({"looseleaf", "help", command}) == run({"looseleaf", command, "--help"}));
+  }
+  for (const std::vector<std::string>& whole :
+       {std::vector<std::string>{"help"}, {"help", "help"}, {"help", "--help"}, {"version", "--help"}}) {
+    std::vector<std::string> line = whole;
+    line.insert(line.begin(), "looseleaf");
+    CHECK(run(line) == run({"looseleaf", "--help"}));
+  }
+}
+
 TEST_CASE("a wrong command line is refused with the nearest right one") {
   struct Case {
     std::vector<std::string> arguments;
@@ -96,9 +112,11 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"--verson"}, {"error: unknown option\n", "hint: did you mean `--version`?\n"}},
       {{"create"}, {"error: unknown command\n", "hint: did you mean `create-index`?\n"}},
       {{"frobnicate"}, {"error: unknown command\n", "command: frobnicate\n", "hint: see `looseleaf --help` for"}},
-      {{"help"}, {"error: unknown command\n", "hint: did you mean `looseleaf COMMAND --help`?\n"}},
-      {{"help", "put"}, {"error: unknown command\n", "command: help\n", "`looseleaf COMMAND --help`?\n"}},
-      {{"version"}, {"error: unknown command\n", "hint: did you mean `looseleaf --version`?\n"}},
+      {{"hlep"}, {"error: unknown command\n", "command: hlep\n", "hint: did you mean `help`?\n"}},
+      {{"help", "putt"}, {"error: unknown command\n", "command: putt\n", "hint: did you mean `put`?\n"}},
+      {{"help", "put", "get"}, {"error: unexpected argument\n", "argument: get\n", "hint: give one command\n"}},
+      {{"version", "x"}, {"error: unexpected argument\n", "argument: x\n", "hint: see `looseleaf version --help`\n"}},
+      {{"help", "--al"}, {"error: unknown option\n", "option: --al\n"}},
       {{"x", "put"}, {"error: unknown command\n", "command: x\n"}},
       {{"--x", "put"}, {"error: unknown option\n", "option: --x\n"}},
       {{"--x"}, {"error: unknown option\n", "option: --x\n", "hint: see `looseleaf --help`\n"}},
