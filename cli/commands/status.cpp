@@ -95,7 +95,7 @@ Json json_of(const ShardStatus& shard) {
   for (const auto& index : shard.indexes) {
     indexes.push_back({{"table", index.table},
                        {"state", to_string(index.state)},
-                       {"generation", index.generation},
+                       {"generation", std::to_string(index.generation)},
                        {"since", index.since},
                        {"definition", Json::parse(index.definition, nullptr, false)}});
   }

@@ -172,7 +172,8 @@ TEST_CASE("status shows shards, servers, indexes and their states") {
   check_status(json, 0);
   const std::vector<std::string> lines = lines_of(json.out);
   REQUIRE(lines.size() == 3);
-  for (const std::string part : {"\"shard\":0", "\"state\":\"up\"", "\"state\":\"building\"", "\"error\":null"}) {
+  for (const std::string part : {"\"shard\":0", "\"state\":\"up\"", "\"state\":\"building\"", "\"error\":null",
+                                 "\"table\":\"new_m\",\"state\":\"building\",\"generation\":\""}) {
     CAPTURE(part);
     CHECK(times(part, lines[0]) == 1);
   }
