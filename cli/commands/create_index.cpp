@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/throttle_options.hpp"
+#include "cli/files/definitions.hpp"
 #include "cli/report/indexing_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -23,14 +24,6 @@ struct Options {
   bool backfill = false;
   Throttle throttle;
 };
-
-std::vector<IndexDefinition> load(const std::vector<std::string>& files) {
-  std::vector<IndexDefinition> definitions;
-  for (const auto& file : files) {
-    definitions.push_back(IndexDefinition::load(file));
-  }
-  return definitions;
-}
 
 // Prints line by line, because a terminal would show a line break within a line escaped.
 void print_lines(const std::string& text) {
@@ -90,7 +83,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     throw Error(ErrorCode::usage, "--dry-run and --backfill cannot be combined", {},
                 "give --dry-run first, and --backfill once the SQL is what you want");
   }
-  const std::vector<IndexDefinition> definitions = load(options.files);
+  const std::vector<IndexDefinition> definitions = load_definitions(options.files);
   Datastore store = open_store(globals);
   if (options.dry_run) {
     return print_plans(store, definitions, globals);
@@ -126,11 +119,11 @@ Command create_index_command() {
   command.parameters = {
       {.name = "FILE",
        .value = "",
-       .help = "index definitions",
+       .help = "index definitions, or folders of them",
        .target = &options->files,
        .required = true,
        .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where` and "
-                  "`immutable`."},
+                  "`immutable`. A folder stands for its files `*.json`, but not `*.schema.json`."},
       {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
@@ -142,7 +135,8 @@ Command create_index_command() {
       "done. All shards must be up."};
   command.examples = {
       {"Print the SQL without running it", "looseleaf create-index --dry-run index_user_id.json"},
-      {"Create and fill two indexes", "looseleaf create-index index_user_id.json index_link.json --backfill"}};
+      {"Create and fill two indexes", "looseleaf create-index index_user_id.json index_link.json --backfill"},
+      {"Create what a folder declares", "looseleaf create-index schemas/friendfeed"}};
   command.see_also = {"backfill", "drop-index"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

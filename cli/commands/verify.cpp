@@ -1,22 +1,19 @@
 // looseleaf verify: prove that index tables and entities agree, or list where they do not.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/job.hpp"
 #include "cli/commands/throttle_options.hpp"
+#include "cli/files/definitions.hpp"
 #include "cli/files/replace_file.hpp"
 #include "cli/report/verify_output.hpp"
 #include "cli/terminal/messages.hpp"
 
 namespace looseleaf::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> tables;
@@ -41,50 +38,6 @@ std::string junit_file(const Options& options) {
   return options.report.substr(prefix.size());
 }
 
-// The definition files in a folder, in order of name, without JSON Schemas.
-std::vector<std::string> definition_files(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.ends_with(".json") && !name.ends_with(".schema.json")) {
-      files.push_back(entry->path().string());
-    }
-  }
-  if (error) {
-    throw Error(ErrorCode::usage, "cannot read the folder of definitions",
-                {{"folder", folder}, {"reason", error.message()}});
-  }
-  if (files.empty()) {
-    throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},
-                "definitions are files whose names end in .json, but not in .schema.json");
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-struct Declared {
-  std::optional<std::vector<IndexDefinition>> definitions;
-  std::map<std::string, std::string> files;  // by table
-};
-
-Declared load_definitions(const Options& options) {
-  Declared declared;
-  if (options.definitions.empty()) {
-    return declared;
-  }
-  declared.definitions.emplace();
-  for (const std::string& file : definition_files(options.definitions)) {
-    declared.definitions->push_back(IndexDefinition::load(file));
-    const std::string& table = declared.definitions->back().table;
-    if (const auto [other, is_new] = declared.files.emplace(table, file); !is_new) {
-      throw Error(ErrorCode::bad_definition, "two files declare the same index",
-                  {{"index", table}, {"file", other->second}, {"file too", file}}, "keep one of the two in the folder");
-    }
-  }
-  return declared;
-}
-
 VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& globals) {
   return run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
 }
@@ -94,14 +47,19 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (!junit.empty()) {
     check_replaceable(junit);
   }
-  Declared declared = load_definitions(options);
-  VerifyOutput output(globals, options.all, options.repair, std::move(declared.files));
+  DefinitionFolder folder;
+  if (!options.definitions.empty()) {
+    folder = load_definition_folder(options.definitions);
+  }
+  VerifyOutput output(globals, options.all, options.repair, std::move(folder.files));
   VerifyOptions how;
   how.tables = options.tables;
   how.repair = options.repair;
   how.throttle = options.throttle;
   how.grace_seconds = static_cast<std::uint32_t>(options.grace);
-  how.definitions = std::move(declared.definitions);
+  if (!options.definitions.empty()) {
+    how.definitions = std::move(folder.definitions);
+  }
   how.samples = 0;
   how.on_finding = [&](const Finding& finding) { output.add(finding); };
   Datastore store = open_store(globals);

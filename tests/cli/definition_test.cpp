@@ -57,5 +57,21 @@ TEST_CASE("a definition file that is not there, or one bad file among several, c
             {"error: --dry-run and --backfill cannot be combined\n"});
 }
 
+TEST_CASE("create-index takes a folder for all its definition files") {
+  const TestCluster cluster = initialised(1);
+  const TemporaryDirectory folder, twice;
+  folder.write("m.json", with_table("by_m"));
+  folder.write("n.json", with_table("by_n"));
+  folder.write("index.schema.json", "{}");
+  folder.write("notes.txt", "?");
+  const std::string other = cluster.directory().write("other.json", with_table("by_o"));
+  check_run(cluster.looseleaf({"create-index", folder.path(), other}), 0, "",
+            {"created by_m: ready\n", "created by_n: ready\n", "created by_o: ready\n"});
+  twice.write("a.json", with_table("by_p"));
+  twice.write("b.json", with_table("by_p"));
+  check_run(cluster.looseleaf({"create-index", twice.path()}), 2, "",
+            {"error: two files declare the same index\n", "index: by_p\n", "/a.json\n", "/b.json\n"});
+}
+
 }  // namespace
 }  // namespace looseleaf::test
