@@ -11,11 +11,8 @@
 namespace looseleaf::cli {
 
 Json to_json(const BackfillReport& report) {
-  return {{"ready", report.ready},
-          {"entities", report.entities},
-          {"rows", report.rows},
-          {"reconciled", report.reconciled},
-          {"indexing", json_of(report.indexing)}};
+  return {{"ready", report.ready}, {"entities", report.entities},     {"deleted", report.deleted},
+          {"rows", report.rows},   {"reconciled", report.reconciled}, {"indexing", json_of(report.indexing)}};
 }
 
 BackfillReport backfill(Datastore& store, const BackfillOptions& options, const Globals& globals) {
@@ -35,7 +32,7 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
     }
     return report;
   }
-  print_note(fmt::format("read {}, wrote {}, rechecked {}", counted(report.entities, "entity", "entities"),
+  print_note(fmt::format("read {}, wrote {}, rechecked {}", counted_with_deleted(report.entities, report.deleted),
                          counted(report.rows, "index row", "index rows"),
                          counted(report.reconciled, "changed entity", "changed entities")));
   for (const auto& table : report.ready) {

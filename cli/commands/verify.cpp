@@ -22,6 +22,7 @@ struct Options {
   std::uint64_t grace = VerifyOptions{}.grace_seconds;
   std::string report;
   std::string definitions;
+  bool definitions_only = false;
   Throttle throttle;
 };
 
@@ -42,7 +43,21 @@ VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& g
   return run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
 }
 
+void check_combination(const Options& options) {
+  if (!options.definitions_only) {
+    return;
+  }
+  if (options.definitions.empty()) {
+    throw Error(ErrorCode::usage, "--definitions-only needs --definitions", {}, "name the folder of the definitions");
+  }
+  if (options.repair) {
+    throw Error(ErrorCode::usage, "--definitions-only and --repair cannot be combined", {},
+                "run `looseleaf apply` to create what is missing");
+  }
+}
+
 ExitStatus run(const Options& options, const Globals& globals) {
+  check_combination(options);
   const std::string junit = junit_file(options);
   if (!junit.empty()) {
     check_replaceable(junit);
@@ -51,7 +66,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (!options.definitions.empty()) {
     folder = load_definition_folder(options.definitions);
   }
-  VerifyOutput output(globals, options.all, options.repair, std::move(folder.files));
+  VerifyOutput output(globals, {options.all, options.repair, options.definitions_only, std::move(folder.files)});
   VerifyOptions how;
   how.tables = options.tables;
   how.repair = options.repair;
@@ -60,6 +75,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (!options.definitions.empty()) {
     how.definitions = std::move(folder.definitions);
   }
+  how.definitions_only = options.definitions_only;
   how.samples = 0;
   how.on_finding = [&](const Finding& finding) { output.add(finding); };
   Datastore store = open_store(globals);
@@ -112,6 +128,11 @@ Command verify_command() {
        .target = &options->definitions,
        .details = "Definitions are files `*.json`, but not `*.schema.json`. If indexes are named, only those are "
                   "checked."},
+      {.name = "--definitions-only",
+       .value = "",
+       .help = "check only that, and that the tables are as they should be; read no entities",
+       .target = &options->definitions_only,
+       .details = "This takes moments. An index that is still building causes a warning only."},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
@@ -119,10 +140,12 @@ Command verify_command() {
       "once and lets the servers digest the index rows; it reads only the rows that differ.",
       "The exit status is 0 if everything agrees, or agrees after a repair, 1 if not, and 3 if not everything could be "
       "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s."};
-  command.examples = {{"Verify everything", "looseleaf verify"},
-                      {"Repair one index", "looseleaf verify index_user_id --repair"},
-                      {"Write all findings to a file", "looseleaf verify --output json > findings.jsonl"},
-                      {"Verify in a CI job", "looseleaf verify --definitions schemas --report junit=verify.xml"}};
+  command.examples = {
+      {"Verify everything", "looseleaf verify"},
+      {"Repair one index", "looseleaf verify index_user_id --repair"},
+      {"Write all findings to a file", "looseleaf verify --output json > findings.jsonl"},
+      {"Check only the definitions, before a deployment", "looseleaf verify --definitions schemas --definitions-only"},
+      {"Verify in a CI job", "looseleaf verify --definitions schemas --report junit=verify.xml"}};
   command.see_also = {"clean", "backfill"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

@@ -83,11 +83,11 @@ void VerifyOutput::add(const Finding& finding) {
   }
   if (globals_.json()) {
     Json object = json_of(finding);
-    if (const auto file = files_.find(finding.index); file != files_.end()) {
+    if (const auto file = options_.files.find(finding.index); file != options_.files.end()) {
       object["file"] = file->second;
     }
     print_json(object);
-  } else if (all_ || count <= samples_of_a_kind) {
+  } else if (options_.all || count <= samples_of_a_kind) {
     print_line(text_of(finding));
   }
 }
@@ -104,8 +104,8 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
   if (!finding.values.empty()) {
     line += ' ' + finding.values;
   }
-  const auto file = files_.find(finding.index);
-  if (finding.kind == FindingKind::definition_differs && file != files_.end()) {
+  const auto file = options_.files.find(finding.index);
+  if (finding.kind == FindingKind::definition_differs && file != options_.files.end()) {
     line += " (" + file->second + ")";
   }
   return line;
@@ -115,6 +115,7 @@ void VerifyOutput::finish(const VerifyReport& report) {
   if (globals_.json()) {
     print_summary({{"consistent", report.found == 0},
                    {"entities", report.entities},
+                   {"deleted", report.deleted},
                    {"findings", report.found},
                    {"repaired", report.repaired},
                    {"looked_again", report.looked_again},
@@ -125,14 +126,16 @@ void VerifyOutput::finish(const VerifyReport& report) {
     return;
   }
   for (const auto& [what, count] : counts_) {
-    if (!all_ && count > samples_of_a_kind) {
+    if (!options_.all && count > samples_of_a_kind) {
       const auto& [place, kind] = what;
       print_line(fmt::format("... {} more {} {} shard {}", grouped(count - samples_of_a_kind), to_string(kind),
                              name_of(place.first), place.second));
     }
   }
-  print_counts(report);
-  print_indexing(report.indexing, {.quiet = globals_.quiet});
+  if (!options_.definitions_only) {
+    print_counts(report);
+    print_indexing(report.indexing, {.quiet = globals_.quiet});
+  }
   print_notes(report);
 }
 
@@ -164,19 +167,35 @@ void VerifyOutput::print_notes(const VerifyReport& report) const {
     print_note(fmt::format("{} rechecked, {} {} being written", counted(report.looked_again, "suspect", "suspects"),
                            grouped(report.in_flight), report.in_flight == 1 ? "was" : "were"));
   }
-  std::string note = fmt::format("{} verified: {}", counted(report.entities, "entity", "entities"),
+  const std::string what =
+      options_.definitions_only ? "definitions" : counted_with_deleted(report.entities, report.deleted);
+  std::string note = fmt::format("{} verified: {}", what,
                                  report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));
-  if (repair_) {
+  if (options_.repair) {
     note += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
   }
   print_note(note);
 }
 
+std::set<VerifyOutput::Place> VerifyOutput::checked_places(const VerifyReport& report, std::uint32_t shards) const {
+  std::set<Place> places;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    if (!options_.definitions_only) {
+      places.emplace("", shard);
+      continue;
+    }
+    for (const std::string& index : report.verified) {
+      places.emplace(index, shard);
+    }
+  }
+  return places;
+}
+
 std::string VerifyOutput::junit(const VerifyReport& report, std::uint32_t shards, const Error* error) const {
   std::map<Place, std::map<FindingKind, std::uint64_t>> cases;
   if (error == nullptr) {
-    for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      cases[{"", shard}];
+    for (const Place& place : checked_places(report, shards)) {
+      cases[place];
     }
   }
   for (const auto& [place, count] : report.counts) {

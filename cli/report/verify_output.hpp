@@ -6,6 +6,7 @@
 #include <looseleaf/error.hpp>
 #include <looseleaf/jobs.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -18,18 +19,24 @@ namespace looseleaf::cli {
 // The most findings of a kind in an index on a shard that JUnit's XML has, and that text shows without --all.
 inline constexpr std::uint64_t samples_of_a_kind = 20;
 
+struct VerifyOutputOptions {
+  bool all = false;
+  bool repair = false;
+  bool definitions_only = false;
+  std::map<std::string, std::string> files = {};  // the file that declares a table, for a folder of definitions
+};
+
 // Receives findings one by one. One call at a time.
 class VerifyOutput {
  public:
-  // `files`: the name of the file that declares a table, for the tables of a folder of definitions.
-  VerifyOutput(const Globals& globals, bool all, bool repair, std::map<std::string, std::string> files)
-      : globals_(globals), all_(all), repair_(repair), files_(std::move(files)) {}
+  VerifyOutput(const Globals& globals, VerifyOutputOptions options) : globals_(globals), options_(std::move(options)) {}
 
   void add(const Finding& finding);
   // Call it once, when the verification has ended.
   void finish(const VerifyReport& report);
 
-  // A test suite with a case for each index and shard, and for each shard's entities. `error`, unless null, is the
+  // A test suite with a case for each index and shard and, unless only definitions were checked, for each shard's
+  // entities. `error`, unless null, is the
   // reason why the verification was not completed, and becomes a test case.
   [[nodiscard]] std::string junit(const VerifyReport& report, std::uint32_t shards, const Error* error) const;
 
@@ -37,12 +44,12 @@ class VerifyOutput {
   using Place = std::pair<std::string, std::uint32_t>;  // index and shard
 
   [[nodiscard]] std::string text_of(const Finding& finding) const;
+  [[nodiscard]] std::set<Place> checked_places(const VerifyReport& report, std::uint32_t shards) const;
   void print_counts(const VerifyReport& report) const;
   void print_notes(const VerifyReport& report) const;
 
   const Globals& globals_;
-  const bool all_, repair_;
-  const std::map<std::string, std::string> files_;
+  const VerifyOutputOptions options_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::map<std::pair<Place, FindingKind>, std::uint64_t> counts_;
   std::map<Place, std::vector<std::string>> samples_;

@@ -70,6 +70,10 @@ std::string counted(std::uint64_t number, std::string_view singular, std::string
   return fmt::format("{} {}", grouped(number), number == 1 ? singular : plural);
 }
 
+std::string counted_with_deleted(std::uint64_t entities, std::uint64_t deleted) {
+  return counted(entities, "entity", "entities") + (deleted == 0 ? "" : fmt::format(" ({} deleted)", grouped(deleted)));
+}
+
 std::string comma_separated(const std::vector<std::uint32_t>& numbers) {
   return fmt::format("{}", fmt::join(numbers, ", "));
 }

@@ -22,6 +22,9 @@ namespace looseleaf::cli {
 // "12 entities", "1 entity".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view singular, std::string_view plural);
 
+// "12 entities", "12 entities (3 deleted)".
+[[nodiscard]] std::string counted_with_deleted(std::uint64_t entities, std::uint64_t deleted);
+
 // "0, 1, 5".
 [[nodiscard]] std::string comma_separated(const std::vector<std::uint32_t>& numbers);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/bad_files.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -203,6 +204,28 @@ TEST_CASE("definitions in a folder are compared with what is in force") {
                                   "\"file\":\"" + differ.path()}));
   check_status(cluster.looseleaf({"verify", "by_n", "--definitions", differ.path()}), 1, {"1 finding\n"});
   check_status(cluster.looseleaf({"verify", "by_owner", "--definitions", agree.path()}), 0, {"consistent\n"});
+}
+
+TEST_CASE("--definitions-only checks definitions and tables, and reads no entity") {
+  const TestCluster cluster = with_entities();
+  cluster.sql(0, "DELETE FROM by_n; UPDATE entities SET body = 'x'");  // which a full verification would find
+  const TemporaryDirectory declared;
+  folder(declared, {{"a.json", by_n}, {"b.json", by_owner}});
+  const std::string junit = cluster.directory().path() + "/definitions.xml";
+  const auto verify = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"verify", "--definitions", declared.path(), "--definitions-only"});
+    return cluster.looseleaf(options);
+  };
+  check_run(verify({"--report", "junit=" + junit}), 0, "", {"looseleaf: definitions verified: consistent\n"});
+  CHECK(holds_in_order(read_text(junit), {"tests=\"4\"", "classname=\"by_n\" name=\"shard 0\"/>",
+                                          "classname=\"by_owner\" name=\"shard 1\"/>"}));
+  create_index(cluster, with_table("by_m"));
+  check_run(verify({}), 1, "definition_differs by_m shard 0 it is active, but no definition declares it\n",
+            {"warning: index is still building\n", "index: by_m\n", "definitions verified: 1 finding\n"});
+  cluster.sql(1, "ALTER TABLE by_n ADD extra INT");
+  check_run(verify({"by_n"}), 1, "table_differs by_n shard 1 it has 3 columns instead of 2\n", {"1 finding\n"});
+  check_run(cluster.looseleaf({"verify", "--definitions-only"}), 2, "", {"--definitions-only needs --definitions\n"});
+  check_run(verify({"--repair"}), 2, "", {"--definitions-only and --repair cannot be combined\n", "hint: "});
 }
 
 TEST_CASE("a folder of definitions that cannot be what was meant is refused") {

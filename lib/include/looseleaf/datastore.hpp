@@ -68,7 +68,10 @@ class LOOSELEAF_EXPORT Datastore {
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);
-  // Returns what create_indexes() would do. Changes nothing.
+  // Compares definitions, each of another table, with the active indexes. Returns all of both in order of their names.
+  [[nodiscard]] std::vector<DeclaredIndex> compare_definitions(const std::vector<IndexDefinition>& definitions) const;
+  // Returns the statements with which create_indexes() would change or lock something. It runs the same code, but sends
+  // only reads. Generations, tokens and epochs are random numbers, which every run draws anew.
   [[nodiscard]] std::vector<CreatePlan> plan_indexes(const std::vector<IndexDefinition>& definitions) const;
   DropReport drop_index(const std::string& table, const DropOptions& options = {});
   // Throws Error(bad_index), as drop_index() does, for the first of these indexes that does not exist.

@@ -86,7 +86,8 @@ struct BackfillOptions {
 
 struct BackfillReport {
   std::vector<std::string> ready;  // the indexes that became ready
-  std::uint64_t entities = 0;      // entities read in this run
+  std::uint64_t entities = 0;      // entities read in this run, including tombstones
+  std::uint64_t deleted = 0;       // of these, tombstones
   std::uint64_t rows = 0;          // index rows written
   std::uint64_t reconciled = 0;    // entities that changed meanwhile and were checked again
   // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
@@ -129,6 +130,8 @@ struct VerifyOptions {
   // If given, verify also checks that the active indexes are exactly these; if `tables` is not empty, only those in it.
   std::optional<std::vector<IndexDefinition>> definitions = {};
   // Called with each confirmed finding as soon as it is confirmed, one call at a time, from any thread. May throw.
+  // Compare only catalogs, tables and `definitions`. No entity and no index row is read, so this is quick.
+  bool definitions_only = false;
   std::function<void(const Finding&)> on_finding = {};
   // The most findings to keep in the report for each kind, index and shard. All findings are counted.
   std::uint64_t samples = 20;
@@ -140,12 +143,15 @@ struct VerifyReport {
     std::map<FindingKind, std::uint64_t> findings;  // confirmed; after a repair, those not repaired
     std::map<FindingKind, std::uint64_t> mended;    // findings that were repaired
   };
-  std::vector<std::string> verified;  // the indexes whose rows were compared with the entities
+  // The indexes whose rows were compared with the entities; with `definitions_only`, those whose catalogs and tables
+  // are in order.
+  std::vector<std::string> verified;
   // Per index name and shard. Findings about entities have an empty index name.
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;
   std::map<std::string, IndexingCounts> indexing;  // of each index, as the entities were when they were read
   std::uint64_t entities = 0;                      // entities read, including tombstones
   std::uint64_t looked_again = 0;  // entities compared again row by row because the digest of their group differed
+  std::uint64_t deleted = 0;                       // of these, tombstones
   std::uint64_t in_flight = 0;    // of these, entities that still differed, but were correct once their locks were held
   std::uint64_t found = 0;        // confirmed findings; 0 means that everything checked is consistent
   std::uint64_t repaired = 0;     // entities repaired

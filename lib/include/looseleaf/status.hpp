@@ -20,6 +20,24 @@ struct IndexStatus {
   std::string definition;  // canonical JSON
 };
 
+// How an index that a definition declares, or that is active without one, compares with the catalogs of all shards.
+struct DeclaredIndex {
+  enum class Kind {
+    equal,      // it is ready on every shard, with this definition
+    missing,    // it is not active, at least on `shards`
+    building,   // it is active with this definition, but not ready
+    different,  // it is active with another definition
+    extra,      // it is active, but no definition declares it
+    dropping,   // it is being dropped, whether a definition declares it or not
+  };
+  std::string table;
+  Kind kind = Kind::equal;
+  std::vector<std::uint32_t> shards;     // if it is missing: the shards that lack it
+  std::vector<std::string> differences;  // if it is different: a text for each member that differs
+};
+
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(DeclaredIndex::Kind kind);
+
 // A job that is running, or was interrupted.
 struct JobStatus {
   std::string job;

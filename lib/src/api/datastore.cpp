@@ -7,6 +7,7 @@
 #include "cluster/init.hpp"
 #include "cluster/status.hpp"
 #include "index/create_index.hpp"
+#include "index/declared_indexes.hpp"
 #include "index/drop_index.hpp"
 #include "index/explain.hpp"
 #include "read/get.hpp"
@@ -109,6 +110,10 @@ std::vector<Entity> Datastore::get_all(const Query& query) const {
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {
   return index::create_indexes(impl_->shards, definitions);
+}
+
+std::vector<DeclaredIndex> Datastore::compare_definitions(const std::vector<IndexDefinition>& definitions) const {
+  return index::compare_definitions(impl_->shards, definitions);
 }
 
 std::vector<CreatePlan> Datastore::plan_indexes(const std::vector<IndexDefinition>& definitions) const {

@@ -144,6 +144,7 @@ class Backfill {
       const std::lock_guard lock(mutex);
       report_.rows += rows;
       report_.entities += scans[shard]->entities();
+      report_.deleted += scans[shard]->deleted();
     });
     for (const auto& scan : scans) {
       barriers_.push_back(scan->barrier());

@@ -199,6 +199,7 @@ void ShardFill::gather(shard::EntityRow& entity) {
       gathered_.bytes += size_of(entries.back());
     }
   }
+  deleted_ += entity.body_size ? 0 : 1;
   ++gathered_.entities;
   gathered_.added_id = entity.added_id;
 }

@@ -59,8 +59,9 @@ class ShardFill {
   [[nodiscard]] base::Stamp barrier() const;
   // Returns what was read for a target, in this run and those that it continues.
   [[nodiscard]] const IndexingCounts& counts(std::size_t target) const { return counts_[target]; }
-  // Returns the number of entities read in this run.
+  // Returns the number of entities read in this run, including tombstones.
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
+  [[nodiscard]] std::uint64_t deleted() const { return deleted_; }
 
  private:
   // A cursor is valid only for the generation it was stored for.
@@ -102,7 +103,7 @@ class ShardFill {
   std::vector<IndexingCounts> counts_;                       // likewise
   std::uint64_t epoch_ = 0;                                  // epoch of the catalog that was last checked
   std::size_t chunk_ = 500;                                  // entities
-  std::uint64_t entities_ = 0, sent_ = 0;
+  std::uint64_t entities_ = 0, deleted_ = 0, sent_ = 0;
   bool begins_ = true;
   ScanRecord* record_ = nullptr;
   shard::RowMixer mixer_;

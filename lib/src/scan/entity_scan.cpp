@@ -86,6 +86,7 @@ void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_e
     if (row.lacks_body()) {
       row.body = read_body(shards_, shard_, row.id);
     }
+    deleted_ += row.body ? 0 : 1;
     const FoundEntity found = judge_entity(shards_.count(), shard_, row.id, row.body);
     row.body.reset();
     if (found.problem) {

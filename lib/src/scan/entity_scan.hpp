@@ -42,7 +42,9 @@ class EntityScan {
   // has the problem under its lock.
   void run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem);
 
+  // Returns the number of entities read, including tombstones.
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
+  [[nodiscard]] std::uint64_t deleted() const { return deleted_; }
 
  private:
   // Reads the entities with the next `chunk` values of added_id; absent at the end.
@@ -55,7 +57,7 @@ class EntityScan {
   const std::uint32_t shard_;
   job::Job& job_;
   std::uint64_t position_ = 0;  // all entities with an added_id up to this one were read
-  std::uint64_t entities_ = 0;
+  std::uint64_t entities_ = 0, deleted_ = 0;
 };
 
 }  // namespace looseleaf::scan

@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/nearest.hpp"
 
 namespace looseleaf::shard {
 namespace {
-
-shard::Catalog read_catalog(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return shard::read_shard(shards, shard, deadline,
-                           [&](const sql::Database& database) { return *shards.catalogs().reload(shard, database); });
-}
 
 void add_names(std::set<std::string>& names, const shard::Catalog& catalog) {
   for (const shard::CatalogIndex& index : catalog.indexes) {
@@ -32,20 +28,39 @@ std::optional<std::uint64_t> IndexEverywhere::generation() const {
   return std::nullopt;
 }
 
-IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
-  IndexEverywhere everywhere;
+bool IndexEverywhere::is_being_dropped() const {
+  return std::any_of(on_shard.begin(), on_shard.end(), [](const auto& index) {
+    return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
+  });
+}
+
+std::vector<Catalog> read_catalogs(Shards& shards, const base::Deadline& deadline) {
+  std::vector<Catalog> catalogs;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    const shard::Catalog catalog = read_catalog(shards, shard, deadline);
-    const shard::CatalogIndex* index = catalog.find(table);
-    everywhere.on_shard.push_back(index ? std::optional(*index) : std::nullopt);
+    catalogs.push_back(read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+      return *shards.catalogs().reload(shard, database);
+    }));
+  }
+  return catalogs;
+}
+
+IndexEverywhere find_index(const std::vector<Catalog>& catalogs, const std::string& table) {
+  IndexEverywhere everywhere;
+  for (const Catalog& catalog : catalogs) {
+    const CatalogIndex* const index = catalog.find(table);
+    everywhere.on_shard.push_back(index != nullptr ? std::optional(*index) : std::nullopt);
   }
   return everywhere;
 }
 
+IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+  return find_index(read_catalogs(shards, deadline), table);
+}
+
 std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline& deadline) {
   std::set<std::string> names;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    add_names(names, read_catalog(shards, shard, deadline));
+  for (const Catalog& catalog : read_catalogs(shards, deadline)) {
+    add_names(names, catalog);
   }
   return {names.begin(), names.end()};
 }

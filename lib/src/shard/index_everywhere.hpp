@@ -19,9 +19,15 @@ struct IndexEverywhere {
   // Returns the generation in the first catalog that has the index. It is absent if no catalog has the index.
   [[nodiscard]] std::optional<std::uint64_t> generation() const;
   [[nodiscard]] bool in_any_catalog() const { return generation().has_value(); }
+  // Returns true if a drop of the index has begun.
+  [[nodiscard]] bool is_being_dropped() const;
 };
 
 // Reads all catalogs again. Throws if a shard cannot be reached.
+[[nodiscard]] std::vector<Catalog> read_catalogs(Shards& shards, const base::Deadline& deadline);
+[[nodiscard]] IndexEverywhere find_index(const std::vector<Catalog>& catalogs, const std::string& table);
+
+// Does both.
 [[nodiscard]] IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table,
                                             const base::Deadline& deadline);
 

@@ -213,6 +213,7 @@ class DigestComparison {
           });
       const std::lock_guard lock(mutex_);
       counts_.entities += scan.entities();
+      counts_.deleted += scan.deleted();
       for (std::size_t index = 0; index < indexing.size(); ++index) {
         counts_.indexing[catalog_.indexes[index].definition.table].add(indexing[index]);
       }

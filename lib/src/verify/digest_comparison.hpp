@@ -42,7 +42,7 @@ struct ComparisonVisitor {
 };
 
 struct ComparisonCounts {
-  std::uint64_t entities = 0;
+  std::uint64_t entities = 0, deleted = 0;
   std::uint64_t compared_by_row = 0;                                    // ids in cells that differed
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> rows;  // by index and shard
   std::map<std::string, IndexingCounts> indexing;                       // by index; empty with `scanned`

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "model/definition_differences.hpp"
+#include "shard/declared_index.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/schema.hpp"
 #include "shard/table_check.hpp"
@@ -35,7 +35,7 @@ class Choice {
         throw shard::no_such_index(shards_, table);
       }
       check_declaration(table, everywhere);
-      if (!not_in_force(table, everywhere) && check_catalogs(table, everywhere) &&
+      if (!is_left_out(table, everywhere) && check_catalogs(table, everywhere) &&
           check_tables(*everywhere.on_shard.front())) {
         chosen.push_back(*everywhere.on_shard.front());
       }
@@ -64,12 +64,6 @@ class Choice {
     return found == options_.definitions->end() ? nullptr : &*found;
   }
 
-  static bool is_going(const shard::IndexEverywhere& everywhere) {
-    return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
-      return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
-    });
-  }
-
   void definition_differs(const std::string& table, std::uint32_t shard, const std::string& what) {
     findings_.add({FindingKind::definition_differs, table, shard, {}, what});
   }
@@ -78,22 +72,18 @@ class Choice {
     if (!options_.definitions) {
       return;
     }
-    in_force_.insert(table);
+    active_.insert(table);
     const IndexDefinition* const declaration = declared(table);
-    if (declaration != nullptr && is_going(everywhere)) {
-      definition_differs(table, 0, "it is declared, but is being dropped");
-      return;
-    }
     const auto first = std::find_if(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                                     [](const auto& index) { return index.has_value(); });
     const auto shard = static_cast<std::uint32_t>(first - everywhere.on_shard.begin());
-    if (declaration == nullptr) {
-      if (!is_going(everywhere)) {
-        definition_differs(table, shard, "it is active, but no definition declares it");
-      }
-      return;
+    const DeclaredIndex compared = shard::compare_with_catalogs(table, declaration, everywhere);
+    if (compared.kind == DeclaredIndex::Kind::dropping && declaration != nullptr) {
+      definition_differs(table, 0, "it is declared, but is being dropped");
+    } else if (compared.kind == DeclaredIndex::Kind::extra) {
+      definition_differs(table, shard, "it is active, but no definition declares it");
     }
-    for (const std::string& difference : model::definition_differences((*first)->definition, *declaration)) {
+    for (const std::string& difference : compared.differences) {
       definition_differs(table, shard, difference);
     }
   }
@@ -106,7 +96,7 @@ class Choice {
       const auto& tables = options_.tables;
       const bool asked_for =
           tables.empty() || std::find(tables.begin(), tables.end(), definition.table) != tables.end();
-      if (asked_for && !in_force_.contains(definition.table)) {
+      if (asked_for && !active_.contains(definition.table)) {
         definition_differs(definition.table, 0, "it is declared, but does not exist");
       }
     }
@@ -126,13 +116,17 @@ class Choice {
     return everywhere;
   }
 
-  // Returns true if the index is not active. A verification of all indexes skips such an index. If the user named it,
-  // this function throws an error.
-  bool not_in_force(const std::string& table, const shard::IndexEverywhere& everywhere) {
-    bool dropping = false, building = true;
-    for (const auto& index : everywhere.on_shard) {
-      dropping = dropping || (index && (index->state == IndexState::dropping || index->state == IndexState::dropped));
-      building = building && (!index || index->state == IndexState::building);
+  // Returns true if the index cannot be verified in its state. A verification of all indexes skips such an index. If
+  // the user named it, this function throws an error.
+  bool is_left_out(const std::string& table, const shard::IndexEverywhere& everywhere) {
+    const bool dropping = everywhere.is_being_dropped();
+    const bool building =
+        !dropping && std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                                 [](const auto& index) { return !index || index->state == IndexState::building; });
+    if (building && options_.definitions_only) {
+      shards_.warnings().give(
+          {"index is still building", {{"index", table}}, fmt::format("run `looseleaf backfill {}`", table)});
+      return false;
     }
     if (!dropping && (!building || as_part_.building_too)) {
       return false;
@@ -204,7 +198,7 @@ class Choice {
   job::Job& job_;
   const AsPart& as_part_;
   Findings& findings_;
-  std::set<std::string> in_force_;  // tables seen in a catalog
+  std::set<std::string> active_;  // tables seen in a catalog
 };
 
 }  // namespace

@@ -49,6 +49,9 @@ class Verification {
       generations_.emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
     }
+    if (options_.definitions_only) {
+      return std::move(report_);
+    }
     compare_all();
     conclude();
     count_mended_rows();
@@ -73,6 +76,7 @@ class Verification {
     const ComparisonCounts counts = compare_or_explain(visitor);
     recheck();
     report_.entities = counts.entities;
+    report_.deleted = counts.deleted;
     report_.indexing = counts.indexing;
     report_.looked_again = counts.compared_by_row;
     for (const auto& [key, rows] : counts.rows) {
