@@ -206,15 +206,6 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   refuse_extras(app, parsed, registry, common);
 }
 
-// Prints line by line, because a terminal would show a line break within a line escaped.
-void print_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    print_line(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-}
-
 // --help or -h may be anywhere on the line, even if the rest of it is wrong. Absent without them.
 std::optional<std::string> wanted_help(const Registry& registry, const std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
@@ -242,9 +233,9 @@ ExitStatus print_help(const Registry& registry, const std::vector<std::string>& 
   const auto is_topic = [&](const auto& command) { return !topics.empty() && command.name == topics.front(); };
   const auto command = std::find_if(registry.begin(), registry.end(), is_topic);
   if (command != registry.end()) {
-    print_text(help_text(*command, width));
+    print_lines(help_text(*command, width));
   } else if (topics.empty() || std::any_of(built_ins().begin(), built_ins().end(), is_topic)) {
-    print_text(help_text(registry, width));
+    print_lines(help_text(registry, width));
   } else {
     refuse_unknown_command(topics.front(), registry);
   }
@@ -299,7 +290,7 @@ ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
       answer_completion(registry, {argv + 2, argv + argc});
     }
     if (const auto help = wanted_help(registry, {argv + std::min(argc, 1), argv + argc})) {
-      print_text(*help);
+      print_lines(*help);
       return ExitStatus::done;
     }
     Parsed parsed;

@@ -1,19 +1,14 @@
 // looseleaf create-index: create what index definitions declare.
-#include <fmt/format.h>
-
 #include <memory>
-#include <sstream>
 #include <string>
 
-#include "cli/commands/backfill_job.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/create_job.hpp"
 #include "cli/commands/throttle_options.hpp"
 #include "cli/files/definitions.hpp"
 #include "cli/report/indexing_report.hpp"
 #include "cli/terminal/json.hpp"
-#include "cli/terminal/messages.hpp"
-#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -25,57 +20,15 @@ struct Options {
   Throttle throttle;
 };
 
-// Prints line by line, because a terminal would show a line break within a line escaped.
-void print_lines(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    print_line(line);
-  }
-}
-
-void print_step(const std::string& table, const CreatePlan::Step& step, const Globals& globals) {
-  if (globals.json()) {
-    print_json({{"table", table}, {"shards", step.shards}, {"sql", step.sql}, {"note", step.note}});
-    return;
-  }
-  const std::string shards =
-      fmt::format("-- {} {}", step.shards.size() == 1 ? "shard" : "shards", comma_separated(step.shards));
-  if (step.sql.empty()) {
-    print_line(fmt::format("{}: {}, {}", shards, table, step.note));
-  } else {
-    print_line(shards);
-    print_lines(step.sql);
-    print_line(fmt::format("-- {}: {}", table, step.note));
-  }
-}
-
-ExitStatus print_plans(const Datastore& store, const std::vector<IndexDefinition>& definitions,
-                       const Globals& globals) {
-  const auto plans = store.plan_indexes(definitions);
-  for (const auto& plan : plans) {
-    for (const auto& step : plan.steps) {
-      print_step(plan.table, step, globals);
-    }
-  }
+ExitStatus print_dry_run(const Datastore& store, const std::vector<IndexDefinition>& definitions,
+                         const Globals& globals) {
+  print_plans(store, definitions, globals);
   const auto sample = store.count_sample(definitions);
   if (globals.json()) {
-    print_summary({{"indexes", plans.size()}, {"indexing", json_of(sample)}});
+    print_summary({{"indexes", definitions.size()}, {"indexing", json_of(sample)}});
   }
   print_indexing(sample, {.quiet = globals.quiet, .planned = true});
   return ExitStatus::done;
-}
-
-void print_report(const CreateReport& report, bool to_be_filled, const Globals& globals) {
-  if (globals.json()) {
-    print_json({{"table", report.table}, {"created", report.created}, {"state", to_string(report.state)}});
-  }
-  if (globals.quiet) {
-    return;
-  }
-  const bool hint = report.state == IndexState::building && !to_be_filled;
-  const auto done = report.created ? "created " + report.table : report.table + " is already active";
-  print_note(fmt::format("{}: {}{}", done, to_string(report.state),
-                         hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
@@ -86,23 +39,10 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const std::vector<IndexDefinition> definitions = load_definitions(options.files);
   Datastore store = open_store(globals);
   if (options.dry_run) {
-    return print_plans(store, definitions, globals);
+    return print_dry_run(store, definitions, globals);
   }
-  const std::vector<CreateReport> reports = store.create_indexes(definitions);
-  BackfillOptions filling;
-  filling.throttle = options.throttle;
-  for (const auto& report : reports) {
-    print_report(report, options.backfill, globals);
-    if (report.state == IndexState::building) {
-      filling.tables.push_back(report.table);
-    }
-  }
-  Json summary = {{"indexes", reports.size()}, {"building", filling.tables}};
-  if (options.backfill && !filling.tables.empty()) {
-    const BackfillReport report = backfill(store, filling, globals);
-    summary["building"] = Json::array();
-    summary.update(to_json(report));
-  }
+  Json summary = {{"indexes", definitions.size()}};
+  summary.update(create_and_fill(store, definitions, options.backfill ? &options.throttle : nullptr, globals));
   if (globals.json()) {
     print_summary(summary);
   }
@@ -124,7 +64,13 @@ Command create_index_command() {
        .required = true,
        .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where` and "
                   "`immutable`. A folder stands for its files `*.json`, but not `*.schema.json`."},
-      {"--dry-run", "", "print the SQL and change nothing", &options->dry_run},
+      {.name = "--dry-run",
+       .value = "",
+       .help = "print the SQL and change nothing",
+       .target = &options->dry_run,
+       .details =
+           "This lists each statement that changes or locks something, in order and for each shard. Generations, "
+           "tokens and epochs are random numbers, which every run draws anew."},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
   add_throttle_parameters(command, options->throttle);

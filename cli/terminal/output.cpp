@@ -74,6 +74,11 @@ bool LineWriter::write_line(std::string_view line) {
   return true;
 }
 
+void LineWriter::clear_screen() {
+  const std::lock_guard lock(mutex_);
+  buffer_ += "\x1b[H\x1b[J";
+}
+
 bool LineWriter::flush() {
   const std::lock_guard lock(mutex_);
   write_out();
@@ -126,6 +131,14 @@ LineWriter& data_output() {
 
 bool print_line(std::string_view line) {
   return data_output().write_line(line);
+}
+
+void print_lines(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    print_line(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
 }
 
 void finish_output() {

@@ -21,6 +21,8 @@ class LineWriter {
 
   // Control characters are escaped if the descriptor is a terminal. False once a write has failed.
   bool write_line(std::string_view line);
+  // Empties the screen of a terminal that understands escape sequences.
+  void clear_screen();
   bool flush();
 
   // The errno of the write that failed, or 0. EPIPE means that the reader closed the pipe.
@@ -51,6 +53,9 @@ class LineWriter {
 
 // Prints one line of data. False once standard output was closed.
 bool print_line(std::string_view line);
+
+// Prints a text line by line, because a terminal would show a line break within a line escaped.
+void print_lines(std::string_view text);
 
 // Flushes. Throws Error(io) for a failure that was not reported yet, unless the reader closed the pipe.
 void finish_output();

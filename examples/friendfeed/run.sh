@@ -11,7 +11,7 @@ run 'looseleaf put --quiet < entries.jsonl'
 run 'looseleaf get 5c6d7e8f-901a-4b2c-8d3e-4f5061728394'
 
 step "An index is a table of its own: nothing is done to the entries"
-run 'looseleaf create-index --dry-run definitions/index_user_id.json'
+run 'looseleaf create-index --dry-run definitions/index_user_id.json | grep -A 4 -m 1 ^CREATE | cut -d = -f 1,2'
 run 'looseleaf create-index --quiet --backfill definitions/*.json'
 
 step "The entries of a user"

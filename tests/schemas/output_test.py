@@ -129,7 +129,8 @@ def getting(box):
 def indexes(box):
     by_n = definition(box, "by_n", shard_on="n", where={"hidden": None})
     plain = definition(box, "plain", immutable=True)
-    assert box.run("create-index", "--dry-run", plain, lines=["step", "summary"])[0]["shards"] == [0, 1]
+    steps = box.run("create-index", "--dry-run", plain, lines=["step*", "summary"])
+    assert steps[0]["sql"] and steps[-2]["shards"] == [0, 1] and steps[-2]["note"], steps
     created = box.run("create-index", plain, by_n, lines=["index", "index", "summary"])
     assert created[2]["building"] == ["plain", "by_n"]
     dropped = box.run("drop-index", "by_n", "--yes", "--keep-table", lines=["index", "summary"])[0]

@@ -60,10 +60,11 @@ struct CreateReport {
 
 struct CreatePlan {
   std::string table;
+  // Statements on one shard, or a note about some shards.
   struct Step {
     std::vector<std::uint32_t> shards;  // in ascending order
-    std::string sql;                    // ends with ';'; empty if these shards already have the table
-    std::string note;                   // "active, state ready", "will be registered as `building`", ...
+    std::string sql;                    // statements, each with a ';', one below the other; empty for a note
+    std::string note;                   // "active, state ready", "will be registered as `building`"; else empty
   };
   std::vector<Step> steps;
 };
@@ -129,9 +130,9 @@ struct VerifyOptions {
   Throttle throttle = {};
   // If given, verify also checks that the active indexes are exactly these; if `tables` is not empty, only those in it.
   std::optional<std::vector<IndexDefinition>> definitions = {};
-  // Called with each confirmed finding as soon as it is confirmed, one call at a time, from any thread. May throw.
   // Compare only catalogs, tables and `definitions`. No entity and no index row is read, so this is quick.
   bool definitions_only = false;
+  // Called with each confirmed finding as soon as it is confirmed, one call at a time, from any thread. May throw.
   std::function<void(const Finding&)> on_finding = {};
   // The most findings to keep in the report for each kind, index and shard. All findings are counted.
   std::uint64_t samples = 20;
@@ -150,8 +151,8 @@ struct VerifyReport {
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;
   std::map<std::string, IndexingCounts> indexing;  // of each index, as the entities were when they were read
   std::uint64_t entities = 0;                      // entities read, including tombstones
-  std::uint64_t looked_again = 0;  // entities compared again row by row because the digest of their group differed
   std::uint64_t deleted = 0;                       // of these, tombstones
+  std::uint64_t looked_again = 0;  // entities compared again row by row because the digest of their group differed
   std::uint64_t in_flight = 0;    // of these, entities that still differed, but were correct once their locks were held
   std::uint64_t found = 0;        // confirmed findings; 0 means that everything checked is consistent
   std::uint64_t repaired = 0;     // entities repaired

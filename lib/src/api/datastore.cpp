@@ -7,6 +7,7 @@
 #include "cluster/init.hpp"
 #include "cluster/status.hpp"
 #include "index/create_index.hpp"
+#include "index/create_plan.hpp"
 #include "index/declared_indexes.hpp"
 #include "index/drop_index.hpp"
 #include "index/explain.hpp"

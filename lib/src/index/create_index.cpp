@@ -13,7 +13,6 @@
 #include "model/definition_differences.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
-#include "sql/literals.hpp"
 
 namespace looseleaf::index {
 namespace {
@@ -35,10 +34,7 @@ Error other_definition(const shard::Shards& shards, std::uint32_t shard, const I
 // True if the catalogs say that the index is being dropped. The drop's intent may be gone: a later create may have
 // replaced it.
 bool is_being_dropped(const KnownIndex& everywhere) {
-  return everywhere.drop_intent ||
-         std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [](const auto& index) {
-           return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
-         });
+  return everywhere.drop_intent || everywhere.IndexEverywhere::is_being_dropped();
 }
 
 // Throws if the index cannot be created because of an existing index.
@@ -149,7 +145,7 @@ class Creation {
 
   void drop_leftover(const sql::Database& database, std::uint64_t generation) const {
     if (comment_of_table(database, definition_.table) == shard::table_comment(generation)) {
-      database->execute("DROP TABLE " + sql::quote_identifier(definition_.table));
+      drop_index_table(database, definition_.table);
     }
   }
 
@@ -198,65 +194,31 @@ class Creation {
   std::uint64_t generation_ = 0;
 };
 
+// Returns true if every shard has the index with this definition, and no create or drop of it is under way or has died.
+bool is_active(const KnownIndex& everywhere, const IndexDefinition& definition) {
+  return !everywhere.create_intent && !is_being_dropped(everywhere) &&
+         std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
+           return index && index->definition == definition && index->generation == everywhere.generation();
+         });
+}
+
 }  // namespace
+
+CreateReport create_index(shard::Shards& shards, const IndexDefinition& definition) {
+  const KnownIndex everywhere = look_up_with_intents(shards, definition.table, shards.deadline());
+  if (is_active(everywhere, definition)) {  // needs no lock
+    return {definition.table, false, state_of(everywhere)};
+  }
+  return Creation(shards, definition).run();
+}
 
 std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
   shards.check_identities();
   std::vector<CreateReport> reports;
   for (const IndexDefinition& definition : definitions) {
-    reports.push_back(Creation(shards, definition).run());
+    reports.push_back(create_index(shards, definition));
   }
   return reports;
-}
-
-namespace {
-
-// Returns what create_indexes() would do on one shard.
-CreatePlan::Step plan_shard(shard::Shards& shards, std::uint32_t shard, const IndexDefinition& definition,
-                            const KnownIndex& everywhere, const base::Deadline& deadline) {
-  CreatePlan::Step step;
-  step.shards = {shard};
-  if (everywhere.on_shard[shard]) {
-    step.note = "active, state " + to_string(everywhere.on_shard[shard]->state);
-    return step;
-  }
-  step.note = "will be registered as `building`";
-  shard::with_shard(shards, shard, deadline, [&](const sql::Database& database) {
-    const auto comment = comment_of_table(database, definition.table);
-    const auto generation = everywhere.generation();
-    if (comment && generation && *comment == shard::table_comment(*generation)) {
-      step.note = "table exists, " + step.note;
-    } else {
-      step.sql = shard::create_index_table(definition, database->flavour()) + ";";
-    }
-  });
-  return step;
-}
-
-}  // namespace
-
-std::vector<CreatePlan> plan_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
-  const base::Deadline deadline = shards.deadline();
-  std::vector<CreatePlan> plans;
-  for (const IndexDefinition& definition : definitions) {
-    const KnownIndex everywhere = look_up_with_intents(shards, definition.table, deadline);
-    check(shards, definition, everywhere, deadline);
-    CreatePlan plan;
-    plan.table = definition.table;
-    for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-      CreatePlan::Step step = plan_shard(shards, shard, definition, everywhere, deadline);
-      const auto same = std::find_if(plan.steps.begin(), plan.steps.end(), [&](const CreatePlan::Step& other) {
-        return other.sql == step.sql && other.note == step.note;
-      });
-      if (same == plan.steps.end()) {
-        plan.steps.push_back(std::move(step));
-      } else {
-        same->shards.push_back(shard);
-      }
-    }
-    plans.push_back(std::move(plan));
-  }
-  return plans;
 }
 
 }  // namespace looseleaf::index

@@ -1,4 +1,4 @@
-// Creates indexes, or shows what that would do.
+// Creates indexes.
 #pragma once
 
 #include <looseleaf/jobs.hpp>
@@ -8,9 +8,9 @@
 
 namespace looseleaf::index {
 
-// See Datastore::create_indexes and Datastore::plan_indexes.
+// See Datastore::create_indexes.
 std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions);
-[[nodiscard]] std::vector<CreatePlan> plan_indexes(shard::Shards& shards,
-                                                   const std::vector<IndexDefinition>& definitions);
+// The same for one index, without a check of the shards' identities.
+CreateReport create_index(shard::Shards& shards, const IndexDefinition& definition);
 
 }  // namespace looseleaf::index

@@ -105,7 +105,7 @@ class Drop {
     if (keep_table_) {
       database->execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
     } else {
-      database->execute("DROP TABLE " + name);
+      drop_index_table(database, table_);
     }
   }
 

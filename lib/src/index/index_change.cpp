@@ -62,6 +62,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
       database->execute(fmt::format("DELETE FROM {} WHERE job IN ('create', 'drop') AND table_name = {}",
                                     database.table("looseleaf_progress"), sql::text_literal(table_)));
       job::write_job(database, intent);
+      database->pretend(query_for_token(database), [&] { return sql::Result({fmt::format("{}", lock_.token())}, 1); });
       const shard::Step commit(shard::steps::intent_commit, shard);
       transaction.commit();
     });
@@ -95,11 +96,14 @@ void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexSta
   }
 }
 
+std::string IndexChange::query_for_token(const sql::Database& database) const {
+  return fmt::format("SELECT token FROM {} WHERE job = '{}' AND table_name = {} FOR UPDATE",
+                     database.table("looseleaf_progress"), job_, sql::text_literal(table_));
+}
+
 // If a transaction is open, the row stays locked until it ends.
 bool IndexChange::is_ours(const sql::Database& database) const {
-  const sql::Result intent =
-      database->query(fmt::format("SELECT token FROM {} WHERE job = '{}' AND table_name = {} FOR UPDATE",
-                                  database.table("looseleaf_progress"), job_, sql::text_literal(table_)));
+  const sql::Result intent = database->query(query_for_token(database));
   return !intent.empty() && intent.unsigned_integer(0, 0) == lock_.token();
 }
 

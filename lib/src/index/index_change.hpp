@@ -43,6 +43,7 @@ class IndexChange {
   void finish(std::string_view step) const;
 
  private:
+  [[nodiscard]] std::string query_for_token(const sql::Database& database) const;
   [[nodiscard]] bool is_ours(const sql::Database& database) const;
   void remove_intent(std::uint32_t shard) const;
   void with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const;

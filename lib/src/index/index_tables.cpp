@@ -9,6 +9,14 @@
 #include "sql/literals.hpp"
 
 namespace looseleaf::index {
+namespace {
+
+std::string query_for_comment(const sql::Database& database, const std::string& table) {
+  return fmt::format("SELECT table_comment FROM information_schema.tables WHERE table_schema = {} AND table_name = {}",
+                     sql::text_literal(database.name()), sql::text_literal(table));
+}
+
+}  // namespace
 
 std::optional<std::uint64_t> KnownIndex::generation() const {
   if (const auto in_catalog = shard::IndexEverywhere::generation()) {
@@ -30,10 +38,13 @@ KnownIndex look_up_with_intents(shard::Shards& shards, const std::string& table,
   return known;
 }
 
+void drop_index_table(const sql::Database& database, const std::string& table) {
+  database->execute("DROP TABLE " + sql::quote_identifier(table));
+  database->pretend(query_for_comment(database, table), [] { return sql::Result({}, 1); });
+}
+
 std::optional<std::string> comment_of_table(const sql::Database& database, const std::string& table) {
-  const sql::Result found = database->query(
-      fmt::format("SELECT table_comment FROM information_schema.tables WHERE table_schema = {} AND table_name = {}",
-                  sql::text_literal(database.name()), sql::text_literal(table)));
+  const sql::Result found = database->query(query_for_comment(database, table));
   return found.empty() ? std::nullopt : std::optional(found.text(0, 0));
 }
 

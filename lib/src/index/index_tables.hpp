@@ -27,4 +27,7 @@ struct KnownIndex : shard::IndexEverywhere {
 // Returns the comment of a table in the shard's database; absent if the table does not exist.
 [[nodiscard]] std::optional<std::string> comment_of_table(const sql::Database& database, const std::string& table);
 
+// Drops a table of the selected database.
+void drop_index_table(const sql::Database& database, const std::string& table);
+
 }  // namespace looseleaf::index

@@ -53,6 +53,18 @@ std::string key(const std::string& job, const std::string& table) {
   return fmt::format("job = {} AND table_name = {}", sql::text_literal(job), sql::text_literal(table));
 }
 
+std::string query_for_job(const sql::Database& database, const std::string& job, const std::string& table) {
+  return fmt::format("SELECT {} FROM {} WHERE {}", columns, database.table(progress), key(job, table));
+}
+
+// The opposite of to_row(), for a row without position and barrier.
+sql::Result to_result(const JobRow& row) {
+  const auto text = [](std::uint64_t number) { return std::optional(fmt::format("{}", number)); };
+  return {{row.job, row.table, text(row.generation), std::nullopt, std::nullopt, row.detail, text(row.token),
+           row.holder, row.since, row.heartbeat, text(row.done), text(row.estimate)},
+          12};
+}
+
 // Lock names are server-wide and have at most 64 characters.
 std::string name_of_lock(const shard::Shards& shards, const std::string& job, const std::string& table) {
   return fmt::format("looseleaf.{:016x}",
@@ -86,8 +98,7 @@ std::optional<JobRow> holder_row(const sql::Database& database, const std::strin
 }  // namespace
 
 std::optional<JobRow> read_job(const sql::Database& database, const std::string& job, const std::string& table) {
-  const sql::Result result =
-      database->query(fmt::format("SELECT {} FROM {} WHERE {}", columns, database.table(progress), key(job, table)));
+  const sql::Result result = database->query(query_for_job(database, job, table));
   return result.empty() ? std::nullopt : std::optional(to_row(result, 0));
 }
 
@@ -108,6 +119,7 @@ void write_job(const sql::Database& database, const JobRow& row) {
       database.table(progress), columns, sql::text_literal(row.job), sql::text_literal(row.table), row.generation,
       optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
       sql::text_literal(row.detail), row.token, sql::text_literal(row.holder), row.done, row.estimate));
+  database->pretend(query_for_job(database, row.job, row.table), [&] { return to_result(row); });
 }
 
 bool advance_job(const sql::Database& database, const JobRow& row) {

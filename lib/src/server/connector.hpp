@@ -46,6 +46,9 @@ class Connector {
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n) const;
 
+  // Returns what the caller types as the password, and asks only once; absent if it cannot be asked.
+  [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
+
   // Numbers the cluster's servers from 0. Shards with the same address, user and TLS settings are on the same server.
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return server_of_.at(shard); }
   [[nodiscard]] std::uint32_t servers() const { return servers_; }
@@ -58,7 +61,6 @@ class Connector {
 
  private:
   [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
-  [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
 
   const Cluster& cluster_;
   const Options& options_;

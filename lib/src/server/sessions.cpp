@@ -44,6 +44,20 @@ sql::ServerError after_timeout(sql::ServerError error, std::chrono::milliseconds
 
 }  // namespace
 
+Lease::Lease(Sessions* owner, std::uint32_t shard, Place place, Session session, std::string database, bool keep,
+             std::uint64_t pool_generation)
+    : owner_(owner),
+      shard_(shard),
+      place_(std::move(place)),
+      session_(std::move(session)),
+      database_(*session_.connection, std::move(database)),
+      keep_(keep),
+      pool_generation_(pool_generation) {
+  if (owner_->rehearsal_ != nullptr) {
+    session_.connection->rehearse(*owner_->rehearsal_, shard_);
+  }
+}
+
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this != &other) {
     give_back();

@@ -39,14 +39,7 @@ class Lease {
  public:
   // `pool_generation` is the generation of the server's pool before the session was taken.
   Lease(Sessions* owner, std::uint32_t shard, Place place, Session session, std::string database, bool keep,
-        std::uint64_t pool_generation)
-      : owner_(owner),
-        shard_(shard),
-        place_(std::move(place)),
-        session_(std::move(session)),
-        database_(*session_.connection, std::move(database)),
-        keep_(keep),
-        pool_generation_(pool_generation) {}
+        std::uint64_t pool_generation);
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
@@ -111,6 +104,9 @@ class Sessions {
   void open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose);
   [[nodiscard]] Connector& connector() { return connector_; }
 
+  // From now on all sessions take part in a rehearsal, which outlives them. Call it before the first session is used.
+  void rehearse(sql::Rehearsal& rehearsal) { rehearsal_ = &rehearsal; }
+
   // Returns the most sessions that are open at once for this purpose.
   [[nodiscard]] std::size_t limit_of(Purpose purpose) const { return pools_.front().limit_of(purpose); }
 
@@ -157,6 +153,7 @@ class Sessions {
   Connector connector_;
   std::deque<Pool> pools_;      // by server
   std::vector<Health> health_;  // by server
+  sql::Rehearsal* rehearsal_ = nullptr;
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

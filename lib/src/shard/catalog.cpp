@@ -68,6 +68,13 @@ void draw_epoch(const sql::Database& database) {
                                 base::random_u64()));
 }
 
+std::string query_for_state(const sql::Database& database, const std::string& table, std::uint64_t generation) {
+  return fmt::format("SELECT state FROM {} WHERE table_name = {} AND generation = {}",
+                     database.table("looseleaf_index"), sql::text_literal(table), generation);
+}
+
+constexpr const char* and_lock = " FOR UPDATE";
+
 }  // namespace
 
 IndexState parse_index_state(const std::string& text) {
@@ -159,14 +166,18 @@ void add_index(const sql::Database& database, const IndexDefinition& definition,
                   database.table("looseleaf_index"), sql::text_literal(definition.table), generation,
                   sql::text_literal(to_string(state)), sql::text_literal(definition.fingerprint()),
                   sql::text_literal(definition.canonical_json())));
+  const std::string query = query_for_state(database, definition.table, generation);
+  database->pretend(query + and_lock, [&] {
+    const sql::Result existing = database->query(query);
+    return existing.empty() ? sql::Result({to_string(state)}, 1) : existing;
+  });
   draw_epoch(database);
 }
 
 bool set_index_state(const sql::Database& database, const std::string& table, std::uint64_t generation,
                      const std::vector<IndexState>& from, IndexState to) {
-  const sql::Result found =
-      database->query(fmt::format("SELECT state FROM {} WHERE table_name = {} AND generation = {} FOR UPDATE",
-                                  database.table("looseleaf_index"), sql::text_literal(table), generation));
+  const std::string query = query_for_state(database, table, generation) + and_lock;
+  const sql::Result found = database->query(query);
   if (found.empty()) {
     return false;
   }
@@ -181,6 +192,7 @@ bool set_index_state(const sql::Database& database, const std::string& table, st
   database->execute(fmt::format("UPDATE {} SET state = {}, since = NOW(6) WHERE table_name = {}",
                                 database.table("looseleaf_index"), sql::text_literal(to_string(to)),
                                 sql::text_literal(table)));
+  database->pretend(query, [&] { return sql::Result({to_string(to)}, 1); });
   draw_epoch(database);
   return true;
 }

@@ -22,7 +22,7 @@ class NotInitialised : public Error {
 // Returns CREATE TABLE IF NOT EXISTS statements for `entities` and Looseleaf's own tables.
 [[nodiscard]] std::vector<std::string> tool_tables();
 
-// Returns CREATE TABLE for an index table, as --dry-run shows it, without the closing semicolon.
+// Returns CREATE TABLE for an index table, without its comment and the closing semicolon.
 [[nodiscard]] std::string create_index_table(const IndexDefinition& definition, sql::Flavour flavour);
 
 // Returns the comment that ties an index table to its generation, so that no other generation adopts the table.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sql/connector.hpp"
+#include "sql/rehearsal.hpp"
 #include "sql/session.hpp"
 
 namespace looseleaf::sql {
@@ -313,7 +314,9 @@ class Connection::Impl {
 
   // Ends the transaction with COMMIT or ROLLBACK, unless it was not begun yet.
   void end(const char* how) {
-    if (!std::exchange(begins_, false)) {
+    if (rehearsed_) {
+      rehearsed_->end(how);
+    } else if (!std::exchange(begins_, false)) {
       execute(how);
     }
   }
@@ -340,6 +343,7 @@ class Connection::Impl {
   bool broken_ = false;
   bool changes_are_counted_ = false;
   bool begins_ = false;  // the next statement begins a transaction
+  std::optional<RehearsedSession> rehearsed_;
   Clock::time_point last_end_ = Clock::now();
 
  private:
@@ -501,19 +505,30 @@ Connection::Connection(const ConnectOptions& options) : impl_(std::make_unique<I
 Connection::~Connection() = default;
 
 Result Connection::query(const std::string& sql) {
+  if (impl_->rehearsed_) {
+    return impl_->rehearsed_->query(sql, [&](const std::string& read) { return impl_->query(read); });
+  }
   return impl_->query(sql);
 }
 
 Result Connection::query(const Statement& statement) {
-  return impl_->query(statement);
+  return impl_->rehearsed_ ? query(statement.text()) : impl_->query(statement);
 }
 
 std::uint64_t Connection::execute(const std::string& sql) {
+  if (impl_->rehearsed_) {
+    impl_->rehearsed_->record(sql);
+    return 1;
+  }
   return impl_->execute(sql);
 }
 
 void Connection::begin() {
-  impl_->begins_ = true;
+  if (impl_->rehearsed_) {
+    impl_->rehearsed_->begin();
+  } else {
+    impl_->begins_ = true;
+  }
 }
 
 void Connection::commit() {
@@ -522,6 +537,16 @@ void Connection::commit() {
 
 void Connection::roll_back() {
   impl_->end("ROLLBACK");
+}
+
+void Connection::rehearse(Rehearsal& rehearsal, std::uint32_t place) {
+  impl_->rehearsed_.emplace(rehearsal, place);
+}
+
+void Connection::pretend(const std::string& query, const std::function<Result()>& answer) {
+  if (impl_->rehearsed_) {
+    impl_->rehearsed_->rehearsal().pretend(query, answer());
+  }
 }
 
 NamedTexts Connection::take_first_rows() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <looseleaf/cluster.hpp>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ struct ConnectOptions {
   // costs no round trip; see Connection::take_first_rows().
   std::string first_query;
 };
+
+class Rehearsal;
 
 // Names and values that a query has returned.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
@@ -89,6 +92,12 @@ class Connection {
   // that the outcome is unknown.
   void commit();
   void roll_back();
+
+  // Lets the session take part in a rehearsal (sql/rehearsal.hpp), which outlives its use, instead of changing or
+  // locking anything. `place` tells its statements from those of other sessions.
+  void rehearse(Rehearsal& rehearsal, std::uint32_t place);
+  // In a rehearsal, `query` has this answer from now on. Otherwise this does nothing.
+  void pretend(const std::string& query, const std::function<Result()>& answer);
 
   // Returns the rows of ConnectOptions::first_query, once. There are none if its tables or its database are missing.
   [[nodiscard]] NamedTexts take_first_rows();

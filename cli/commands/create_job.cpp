@@ -1,0 +1,72 @@
+// The creation of indexes by `create-index` and `apply`.
+#include "cli/commands/create_job.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "cli/commands/backfill_job.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+void print_step(const std::string& table, const CreatePlan::Step& step, const Globals& globals) {
+  if (globals.json()) {
+    print_json({{"table", table}, {"shards", step.shards}, {"sql", step.sql}, {"note", step.note}});
+    return;
+  }
+  const std::string shards =
+      fmt::format("-- {} {}", step.shards.size() == 1 ? "shard" : "shards", comma_separated(step.shards));
+  if (step.sql.empty()) {
+    print_line(fmt::format("{}: {}, {}", shards, table, step.note));
+  } else {
+    print_line(shards);
+    print_lines(step.sql);
+  }
+}
+
+void print_report(const CreateReport& report, bool to_be_filled, const Globals& globals) {
+  if (globals.json()) {
+    print_json({{"table", report.table}, {"created", report.created}, {"state", to_string(report.state)}});
+  }
+  if (globals.quiet) {
+    return;
+  }
+  const bool hint = report.state == IndexState::building && !to_be_filled;
+  const auto done = report.created ? "created " + report.table : report.table + " is already active";
+  print_note(fmt::format("{}: {}{}", done, to_string(report.state),
+                         hint ? fmt::format("; run `looseleaf backfill {}`", report.table) : ""));
+}
+
+}  // namespace
+
+void print_plans(const Datastore& store, const std::vector<IndexDefinition>& definitions, const Globals& globals) {
+  for (const auto& plan : store.plan_indexes(definitions)) {
+    for (const auto& step : plan.steps) {
+      print_step(plan.table, step, globals);
+    }
+  }
+}
+
+Json create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
+                     const Globals& globals) {
+  BackfillOptions filling;
+  for (const auto& report : store.create_indexes(definitions)) {
+    print_report(report, fill != nullptr, globals);
+    if (report.state == IndexState::building) {
+      filling.tables.push_back(report.table);
+    }
+  }
+  Json summary = {{"building", filling.tables}};
+  if (fill != nullptr && !filling.tables.empty()) {
+    filling.throttle = *fill;
+    const BackfillReport report = backfill(store, filling, globals);
+    summary["building"] = Json::array();
+    summary.update(to_json(report));
+  }
+  return summary;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,20 @@
+// The creation of indexes by `create-index` and `apply`.
+#pragma once
+
+#include <looseleaf/datastore.hpp>
+#include <vector>
+
+#include "cli/registry/registry.hpp"
+#include "cli/terminal/json.hpp"
+
+namespace looseleaf::cli {
+
+// Prints the statements with which the indexes would be created, and what is active already.
+void print_plans(const Datastore& store, const std::vector<IndexDefinition>& definitions, const Globals& globals);
+
+// Creates the indexes and reports each one. If `fill` is not null, fills those that are building. Returns the members
+// of the JSON summary: `building`, and those of a backfill if there was one.
+Json create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
+                     const Globals& globals);
+
+}  // namespace looseleaf::cli
