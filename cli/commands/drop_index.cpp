@@ -1,17 +1,12 @@
 // looseleaf drop-index: drop index tables on every shard.
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <iostream>
 #include <memory>
 #include <set>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/drop_job.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
-#include "cli/terminal/signals.hpp"
-#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -22,48 +17,22 @@ struct Options {
   bool keep_table = false;
 };
 
-void require_someone_to_ask(const Options& options) {
-  if (!options.yes && (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal())) {
-    throw Error(ErrorCode::usage, "refusing to drop without `--yes`: no terminal to ask on", {}, "give --yes");
-  }
-}
-
-bool agreed(const Options& options) {
-  if (options.yes) {
-    return true;
-  }
-  const OpenLine open_line(STDERR_FILENO);
-  print_plain(escape_controls(fmt::format("drop {} on every shard? [y/N] ", fmt::join(options.tables, ", "))));
-  std::string answer;
-  if (!std::getline(std::cin, answer)) {
-    print_plain("\n");  // the input ended without a line break
-  }
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
 ExitStatus run(Options options, const Globals& globals) {
-  require_someone_to_ask(options);
+  if (!options.yes) {
+    require_someone_to_ask();
+  }
   std::set<std::string> seen;
   std::erase_if(options.tables, [&](const std::string& table) { return !seen.insert(table).second; });
   Datastore store = open_store(globals);
   store.require_indexes(options.tables);
-  if (!agreed(options)) {
+  if (!options.yes && !agrees_to_drop(options.tables)) {
     if (globals.json()) {
       print_summary({{"indexes", 0}});
     }
     print_note("nothing was dropped");
     return ExitStatus::negative;
   }
-  for (const auto& table : options.tables) {
-    const DropReport report = store.drop_index(table, {options.keep_table});
-    if (globals.json()) {
-      print_json({{"table", table}, {"dropped", true}, {"table_kept", !report.kept.empty()}, {"kept_as", report.kept}});
-    }
-    if (!globals.quiet) {
-      print_note(fmt::format("dropped {}", table) +
-                 (report.kept.empty() ? "" : fmt::format("; its tables are kept as {}", fmt::join(report.kept, ", "))));
-    }
-  }
+  drop_indexes(store, options.tables, {options.keep_table}, globals);
   if (globals.json()) {
     print_summary({{"indexes", options.tables.size()}});
   }

@@ -11,9 +11,9 @@ namespace looseleaf::test {
 namespace {
 
 const std::vector<std::string>& commands() {
-  static const std::vector<std::string> names = {"init",         "put",        "get",     "delete",   "query",
-                                                 "create-index", "drop-index", "explain", "backfill", "verify",
-                                                 "clean",        "status",     "sandbox"};
+  static const std::vector<std::string> names = {
+      "init",  "put",        "get",     "delete",   "query",  "create-index", "drop-index", "diff",
+      "apply", "show-index", "explain", "backfill", "verify", "clean",        "status",     "sandbox"};
   return names;
 }
 

@@ -151,6 +151,28 @@ def indexes(box):
     answered_no(box)
 
 
+def folders(box):
+    folder = os.path.join(box.folder, "declared")
+    os.mkdir(folder)
+    shutil.copy(definition(box, "new"), folder)
+    compared = box.run("diff", folder, status=1, lines=["index", "index", "summary"])
+    assert [index["kind"] for index in compared[:2]] == ["extra", "missing"] and compared[2]["missing"] == 1, compared
+    planned = box.run("apply", folder, "--prune", "--dry-run", lines=["step*", "summary"])[-1]
+    assert (planned["created"], planned["dropped"], planned["dry_run"]) == (["new"], ["by_n"], True), planned
+    applied = box.run("apply", folder, lines=["index", "progress*", "summary"])[-1]
+    assert (applied["created"], applied["ready"], applied["extra"]) == (["new"], ["new"], ["by_n"]), applied
+    shown = box.run("show-index", "new", "by_n", lines=["index", "index", "summary"])
+    assert shown[0]["definition"]["table"] == "new" and shown[0]["shard_on"] is None, shown
+    box.run("show-index", "nothing", status=2)
+    shutil.copy(definition(box, "by_n"), folder)
+    os.remove(os.path.join(folder, "new.json"))
+    pruned = box.run("apply", folder, "--prune", "--yes", lines=["dropped", "summary"])[-1]
+    assert (pruned["created"], pruned["dropped"], pruned["extra"]) == ([], ["new"], []), pruned
+    assert box.run("diff", folder, lines=["index", "summary"])[-1]["equal"]
+    box.run("apply", folder, lines=["summary"])
+    box.run("verify", "--definitions", folder, "--definitions-only", lines=["summary"])
+
+
 def answered_no(box):
     terminal, program_side = pty.openpty()
     asking = subprocess.Popen(box.command("drop-index", "by_n"), stdin=program_side, stderr=program_side,
@@ -294,7 +316,7 @@ def main():
     check_documentation()
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
-        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, queries, verification,
+        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, verification,
                      cleaning, jobs, shard_down, the_end):
             part(box)
     check_coverage()

@@ -98,8 +98,13 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   const WithRoles setup;
   const auto& directory = setup.cluster.directory();
   const std::string definition = directory.write("by_m.json", by_m);
+  const TemporaryDirectory folder;
+  folder.write("by_m.json", by_m);
   const std::vector<Smoke> cases = {
       {{"status"}, "", 0, 0},
+      {{"show-index", "by_n"}, "", 0, 0},
+      {{"diff", folder.path()}, "", 1, 0},
+      {{"create-index", "--dry-run", definition}, "", 0, 0},
       {{"get", id_of(1)}, "", 0, 0},
       {{"query", "by_n", "n>1"}, "", 0, 0},
       {{"verify"}, "", 0, 1},

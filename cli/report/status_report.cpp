@@ -1,0 +1,114 @@
+// What `status` and `show-index` report of a cluster.
+#include "cli/report/status_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+// Groups with equal keys become one. Keeps the order of keys.
+template <typename Group, typename Key>
+std::vector<Group> values_of(const std::map<Key, Group>& groups) {
+  std::vector<Group> values;
+  for (const auto& [key, group] : groups) {
+    values.push_back(group);
+  }
+  return values;
+}
+
+void add(JobGroup& group, const JobStatus& job, std::uint32_t shard) {
+  if (group.shards.empty()) {
+    group.job = job;
+  } else {
+    group.job.done += job.done;
+    group.job.estimate += job.estimate;
+    group.job.since = std::min(group.job.since, job.since);
+    group.job.heartbeat = std::max(group.job.heartbeat, job.heartbeat);
+  }
+  group.shards.push_back(shard);
+}
+
+}  // namespace
+
+std::vector<IndexGroup> group_indexes(const Status& status) {
+  std::map<std::tuple<std::string, std::uint64_t, IndexState, std::string>, IndexGroup> groups;
+  for (const auto& shard : status.shards) {
+    for (const auto& index : shard.indexes) {
+      IndexGroup& group = groups[{index.table, index.generation, index.state, index.definition}];
+      if (group.shards.empty()) {
+        group.index = index;
+        group.definition = IndexDefinition::parse(index.definition, index.table);
+      }
+      group.shards.push_back(shard.shard);
+      group.index.since = std::max(group.index.since, index.since);
+    }
+  }
+  return values_of(groups);
+}
+
+std::vector<JobGroup> group_jobs(const Status& status, bool each_shard) {
+  std::map<std::tuple<std::string, std::string, std::string, std::uint32_t>, JobGroup> groups;
+  for (const auto& shard : status.shards) {
+    for (const auto& job : shard.jobs) {
+      add(groups[{job.job, job.table, job.holder, each_shard ? shard.shard : 0}], job, shard.shard);
+    }
+  }
+  return values_of(groups);
+}
+
+std::vector<std::uint32_t> unknown_shards(const Status& status) {
+  std::vector<std::uint32_t> unknown;
+  for (const auto& shard : status.shards) {
+    if (shard.state != ShardState::up) {
+      unknown.push_back(shard.shard);
+    }
+  }
+  return unknown;
+}
+
+std::string shards_text(const std::vector<std::uint32_t>& shards, std::size_t unknown) {
+  return comma_separated(shards) + (unknown == 0 ? "" : fmt::format(" ({} unknown)", unknown));
+}
+
+std::string properties_text(const IndexDefinition& definition) {
+  std::string text;
+  for (const auto& property : definition.properties) {
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", property.name, to_string(property.type),
+                        property.each ? " each" : "");
+  }
+  return text;
+}
+
+std::string shard_on_of(const IndexDefinition& definition) {
+  return definition.shard_on ? definition.properties.at(*definition.shard_on).name : std::string();
+}
+
+std::string to_seconds(const std::string& time) {
+  return time.substr(0, time.find('.'));
+}
+
+ExitStatus report_errors(const Status& status) {
+  if (std::all_of(status.shards.begin(), status.shards.end(),
+                  [](const ShardStatus& shard) { return shard.state == ShardState::uninitialised; })) {
+    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {}, "run `looseleaf init`");
+  }
+  ExitStatus exit_status = ExitStatus::done;
+  for (const auto& shard : status.shards) {
+    if (shard.error) {
+      Error error = *shard.error;
+      print_error(error.with("shard", std::to_string(shard.shard)));
+      exit_status = stronger(exit_status, exit_status_of(error.code(), 0));
+    }
+  }
+  return exit_status;
+}
+
+}  // namespace looseleaf::cli

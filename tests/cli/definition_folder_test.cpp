@@ -1,0 +1,156 @@
+// looseleaf diff, apply and show-index: definitions in a folder and in the catalogs.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/bad_files.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr std::uint64_t entities = 20;
+
+// A store with entities whose indexes are by_n, ready, and by_old, ready.
+TestCluster with_old_index() {
+  TestCluster cluster = initialised(2);
+  create_index(cluster, by_n);
+  create_index(cluster, with_table("by_old"));
+  put_all(cluster, entity_lines(entities, "\"n\":{}"));
+  return cluster;
+}
+
+TEST_CASE("diff is silent on standard output, and ends with 0, if the active indexes are as declared") {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder;
+  folder.write("a.json", by_n);
+  folder.write("b.json", with_table("by_old"));
+  folder.write("index.schema.json", "{}");
+  check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"looseleaf: 2 indexes: all are as declared\n"});
+  check_run(cluster.looseleaf({"diff", folder.path(), "--quiet"}), 0, "");
+}
+
+TEST_CASE("diff names every index that is not as declared, and what differs") {
+  const TestCluster cluster = with_old_index();
+  create_index(cluster, with_table("by_building"));
+  const TemporaryDirectory folder;
+  const std::string building = folder.write("building.json", with_table("by_building"));
+  const std::string missing = folder.write("m.json", with_table("by_m"));
+  const std::string different = folder.write(
+      "n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}], "immutable": true})");
+  check_run(cluster.looseleaf({"diff", folder.path()}), 1,
+            fmt::format("building by_building ({})\n"
+                        "missing by_m ({})\n"
+                        "different by_n /properties/0/type: active \"int\", given \"double\" ({})\n"
+                        "different by_n /immutable: active nothing, given true ({})\n"
+                        "extra by_old\n",
+                        building, missing, different, different),
+            {"looseleaf: 4 of 4 indexes are not as declared\n"});
+}
+
+TEST_CASE("diff says on which shards an index is missing, and what is being dropped" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder;
+  const std::string n = folder.write("n.json", by_n);
+  const std::string m = folder.write("m.json", with_table("by_m"));
+  cluster.die_at("create.publish:after@0", {"create-index", m});
+  cluster.die_at("drop.stop_writers:after@0", {"drop-index", "by_old", "--yes"});
+  check_run(cluster.looseleaf({"diff", folder.path()}), 1,
+            fmt::format("missing by_m on shards 1 ({})\ndropping by_old\n", m),
+            {"looseleaf: 2 of 3 indexes are not as declared\n"});
+}
+
+TEST_CASE("apply creates and fills what is missing, shows what is extra, and changes nothing the second time") {
+  const TestCluster cluster = with_old_index();
+  create_index(cluster, with_table("by_building"));
+  const TemporaryDirectory folder;
+  folder.write("building.json", with_table("by_building"));
+  folder.write("m.json", with_table("by_m"));
+  folder.write("n.json", by_n);
+  const cli::ProcessResult dry_run = cluster.looseleaf({"apply", folder.path(), "--dry-run"});
+  check_status(dry_run, 0, {"by_old is active, but no definition declares it; `--prune` drops it\n"});
+  CHECK(holds_in_order(dry_run.out, {"by_building, active, state building\n", "CREATE TABLE by_m (",
+                                     "-- then those of these indexes that are building are filled\n"}));
+  CHECK(cluster.sql(0, "SHOW TABLES LIKE 'by_m'").empty());
+  check_run(cluster.looseleaf({"apply", folder.path(), "--max-rate", "100000"}), 0, "",
+            {"by_building is already active: building\n", "created by_m: building\n", "by_building: ready\n",
+             "by_m: ready\n", "by_old is active, but no definition declares it; `--prune` drops it\n"});
+  check_run(cluster.looseleaf({"query", "by_m", "--count"}), 0, "20\n");
+  check_run(cluster.looseleaf({"apply", folder.path()}), 0, "",
+            {"by_old is active, but", "looseleaf: nothing to do: 3 indexes are active as declared\n"});
+  check_run(cluster.looseleaf({"query", "by_old", "--count"}), 0, "20\n");
+}
+
+TEST_CASE("apply --prune drops what is extra, and asks or wants --yes") {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder;
+  folder.write("n.json", by_n);
+  check_run(cluster.looseleaf({"apply", folder.path(), "--prune"}), 2, "",
+            {"error: refusing to drop without `--yes`: no terminal to ask on\n", "hint: give --yes\n"});
+  check_run(cluster.looseleaf({"apply", folder.path(), "--prune", "--dry-run"}), 0,
+            "-- then these are dropped: by_old\n");
+  CHECK(cluster.looseleaf({"query", "by_old"}).status == 0);
+  check_run(cluster.looseleaf({"apply", folder.path(), "--prune", "--yes"}), 0, "", {"dropped by_old\n"});
+  check_run(cluster.looseleaf({"query", "by_old"}), 2, "", {"error: no such index\n"});
+  check_run(cluster.looseleaf({"apply", folder.path(), "--prune", "--yes"}), 0, "",
+            {"looseleaf: nothing to do: 1 index is active as declared\n"});
+  check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"1 index: all are as declared\n"});
+}
+
+TEST_CASE("apply refuses a definition that differs before it changes anything") {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder;
+  folder.write("a.json", with_table("by_a"));
+  const std::string file =
+      folder.write("n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "bool"}]})");
+  for (const std::string option : {"--quiet", "--dry-run"}) {
+    check_run(cluster.looseleaf({"apply", folder.path(), "--prune", "--yes", option}), 2, "",
+              {"error: index exists with another definition; nothing was changed\n", "index: by_n\n",
+               "file: " + file + "\n", "difference: /properties/0/type: active \"int\", given \"bool\"\n",
+               "hint: run `looseleaf drop-index by_n` and then this command again"});
+  }
+  CHECK(cluster.sql(0, "SELECT table_name FROM looseleaf_index ORDER BY table_name") == "by_n\nby_old\n");
+}
+
+TEST_CASE("apply continues a creation and a drop that died" * doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder;
+  folder.write("n.json", by_n);
+  const std::string m = folder.write("m.json", with_table("by_m"));
+  cluster.die_at("create.publish:after@0", {"create-index", m});
+  cluster.die_at("drop.stop_writers:after@0", {"drop-index", "by_old", "--yes"});
+  check_status(cluster.looseleaf({"apply", folder.path(), "--prune", "--yes"}), 0,
+               {"created by_m: building\n", "by_m: ready\n", "dropped by_old\n"});
+  check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"2 indexes: all are as declared\n"});
+  cluster.die_at("drop.stop_writers:after@0", {"drop-index", "by_m", "--yes"});
+  check_run(cluster.looseleaf({"apply", folder.path()}), 2, "",
+            {"error: an index with this name is being dropped; nothing was changed\n", "index: by_m\n",
+             "hint: run `looseleaf drop-index by_m` to finish that first\n"});
+}
+
+TEST_CASE("show-index prints the definition, the state and the place of an index") {
+  const TestCluster cluster = initialised(2);
+  create_index(cluster, by_n_sharded);
+  create_index(cluster, with_table("by_m"));
+  const std::string generation = lines_of(cluster.sql(0, "SELECT generation FROM looseleaf_index")).at(1);
+  const cli::ProcessResult shown = cluster.looseleaf({"show-index", "by_n", "by_m"});
+  check_status(shown, 0);
+  CHECK(
+      holds_in_order(shown.out, {"index       by_n\nstate       ready\ngeneration  " + generation + "\nsince       20",
+                                 " UTC\nsharding    rows are placed by `n`\ntable       by_n\nshards      0, 1\n"
+                                 "definition\n{\n  \"table\": \"by_n\",\n",
+                                 "  \"shard_on\": \"n\"\n}\n\nindex       by_m\n", "sharding    local: "}));
+  const cli::ProcessResult json = cluster.looseleaf({"show-index", "by_n", "--output", "json"});
+  CHECK(holds_in_order(json.out, {"{\"table\":\"by_n\",\"state\":\"ready\",\"generation\":\"" + generation + "\"",
+                                  "\"shard_on\":\"n\",\"shards\":[0,1],\"unknown\":[],\"definition\":{\"table\""}));
+  check_run(cluster.looseleaf({"show-index", "by_n", "by_k"}), 2, "",
+            {"error: no such index\n", "index: by_k\n", "hint: did you mean `by_"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
