@@ -1,21 +1,31 @@
 // looseleaf status: shards, servers, indexes and jobs.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <chrono>
+#include <ctime>
+#include <memory>
 #include <string>
-#include <tuple>
+#include <thread>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/report/status_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
+
+struct Options {
+  double watch = 0;  // seconds; 0: once
+};
 
 void print_section(const std::vector<Column>& columns, TableRows rows) {
   if (!rows.empty()) {
@@ -30,35 +40,20 @@ void print_shards(const Status& status) {
     rows.push_back({std::to_string(shard.shard), shard.address, shard.database, to_string(shard.state), shard.server,
                     shard.error ? "" : std::to_string(shard.entities)});
   }
-  print_section({{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about)", true}},
-                std::move(rows));
+  print_section(
+      {{"shard", true}, {"address"}, {"database"}, {"state"}, {"server"}, {"entities (about, incl. deleted)", true}},
+      std::move(rows));
 }
 
-// Cuts off the fraction of a second.
-std::string to_seconds(const std::string& time) {
-  return time.substr(0, time.find('.'));
-}
-
-// Prints one line for all shards that agree about an index.
 void print_indexes(const Status& status) {
-  struct Group {
-    std::vector<std::uint32_t> shards;
-    std::string since;
-  };
-  std::map<std::tuple<std::string, std::uint64_t, std::string>, Group> groups;
-  for (const auto& shard : status.shards) {
-    for (const auto& index : shard.indexes) {
-      Group& group = groups[{index.table, index.generation, to_string(index.state)}];
-      group.shards.push_back(shard.shard);
-      group.since = std::max(group.since, to_seconds(index.since));
-    }
-  }
+  const std::size_t unknown = unknown_shards(status).size();
   TableRows rows;
-  for (const auto& [index, group] : groups) {
-    const auto& [table, generation, state] = index;
-    rows.push_back({table, state, std::to_string(generation), group.since, comma_separated(group.shards)});
+  for (const auto& [index, definition, shards] : group_indexes(status)) {
+    rows.push_back({index.table, to_string(index.state), std::to_string(index.generation), to_seconds(index.since),
+                    properties_text(definition), shard_on_of(definition), shards_text(shards, unknown)});
   }
-  print_section({{"index"}, {"state"}, {"generation", true}, {"since (UTC)"}, {"shards"}}, std::move(rows));
+  print_section({{"index"}, {"state"}, {"generation", true}, {"since (UTC)"}, {"properties"}, {"shard_on"}, {"shards"}},
+                std::move(rows));
 }
 
 std::string progress_of(const JobStatus& job) {
@@ -70,15 +65,20 @@ std::string progress_of(const JobStatus& job) {
                      std::min(part, 1.0) * 100.0);
 }
 
-void print_jobs(const Status& status) {
+void print_jobs(const Status& status, bool each_shard) {
+  const std::size_t unknown = each_shard ? 0 : unknown_shards(status).size();
   TableRows rows;
-  for (const auto& shard : status.shards) {
-    for (const auto& job : shard.jobs) {
-      rows.push_back({job.job, job.table, std::to_string(shard.shard), progress_of(job),
-                      job.holder.empty() ? "nobody" : job.holder, to_seconds(job.since), to_seconds(job.heartbeat)});
-    }
+  for (const auto& [job, shards] : group_jobs(status, each_shard)) {
+    rows.push_back({job.job, job.table, shards_text(shards, unknown), progress_of(job),
+                    job.holder.empty() ? "nobody" : job.holder, to_seconds(job.since), to_seconds(job.heartbeat)});
   }
-  print_section({{"job"}, {"index"}, {"shard", true}, {"done"}, {"holder"}, {"since (UTC)"}, {"heartbeat (UTC)"}},
+  print_section({{"job"},
+                 {"index"},
+                 {each_shard ? "shard" : "shards", each_shard},
+                 {"done"},
+                 {"holder"},
+                 {"since (UTC)"},
+                 {"heartbeat (UTC)"}},
                 std::move(rows));
 }
 
@@ -136,56 +136,86 @@ void print_as_json(const Status& status) {
                  {"uninitialised", shards_that_are(ShardState::uninitialised, status)}});
 }
 
-void print_as_text(const Status& status) {
+void print_as_text(const Status& status, bool verbose) {
   print_line("cluster " + (status.cluster_id ? to_string(*status.cluster_id) : std::string("unknown")));
   print_shards(status);
   print_indexes(status);
-  print_jobs(status);
+  print_jobs(status, verbose);
 }
 
-// Reports why shards are not up.
-ExitStatus report_errors(const Status& status) {
-  if (shards_that_are(ShardState::uninitialised, status) == status.shards.size()) {
-    throw Error(ErrorCode::wrong_cluster, "this cluster is not initialised", {}, "run `looseleaf init`");
-  }
-  ExitStatus exit_status = ExitStatus::done;
-  for (const auto& shard : status.shards) {
-    if (shard.error) {
-      Error error = *shard.error;
-      print_error(error.with("shard", std::to_string(shard.shard)));
-      exit_status = stronger(exit_status, exit_status_of(error.code(), 0));
-    }
-  }
-  return exit_status;
-}
-
-ExitStatus run(const Globals& globals) {
-  const Datastore store = open_store(globals);
-  const Status status = store.status();
+void print(const Status& status, const Globals& globals) {
   if (globals.json()) {
     print_as_json(status);
   } else {
-    print_as_text(status);
+    print_as_text(status, globals.verbose);
   }
+}
+
+// Begins a round of --watch: on a terminal at the top of the empty screen.
+void begin_round(const Globals& globals) {
+  if (globals.json()) {
+    return;
+  }
+  if (understands_escapes(STDOUT_FILENO)) {
+    data_output().clear_screen();
+  }
+  print_line(fmt::format("status at {:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))));
+}
+
+// Prints rounds until a signal ends the process, or until the reader of the output has left.
+ExitStatus watch(const Datastore& store, double seconds, const Globals& globals) {
+  while (true) {
+    const Status status = store.status();
+    begin_round(globals);
+    print(status, globals);
+    try {
+      report_errors(status);
+    } catch (const Error& error) {
+      print_error(error);
+    }
+    if (!data_output().flush()) {
+      return ExitStatus::done;
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  const Datastore store = open_store(globals);
+  if (options.watch > 0) {
+    return watch(store, options.watch, globals);
+  }
+  const Status status = store.status();
+  print(status, globals);
   return report_errors(status);
 }
 
 }  // namespace
 
 Command status_command() {
+  const auto options = std::make_shared<Options>();
   Command command;
   command.name = "status";
   command.summary = "show shards, servers, indexes, and jobs with their progress";
+  command.parameters = {{.name = "--watch",
+                         .value = "S",
+                         .help = "show the status again every S seconds, until Ctrl-C",
+                         .target = &options->watch,
+                         .details = "On a terminal the screen is redrawn; elsewhere a line with the time precedes each "
+                                    "round. With `--output json` each round ends with its summary."}};
   command.details = {
-      "The numbers of entities are the servers' estimates. A job without a holder is shown if it was left half done; a "
+      "The numbers of entities are the servers' estimates and include deleted entities, because only a scan of all "
+      "entities could tell these apart; `verify` counts both exactly. A job is one line for all its shards, and with "
+      "`--verbose` a line for each shard. A job without a holder is shown if it was left half done; a "
       "cleaner that has ended is not shown.",
       "If a shard cannot be reached, it is `down` and the exit status is 3. If it answers but cannot be used, it is "
       "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
       "it, it is `uninitialised` and the exit status is 2. The reason is on standard error."};
   command.examples = {{"Show the status as text", "looseleaf status"},
+                      {"Follow a backfill", "looseleaf status --watch 2"},
                       {"Print the status for a program", "looseleaf status --output json"}};
-  command.see_also = {"backfill", "looseleaf.json(5)"};
-  command.run = run;
+  command.see_also = {"show-index", "backfill", "looseleaf.json(5)"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }
 

@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
+#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -179,6 +181,57 @@ TEST_CASE("status shows shards, servers, indexes and their states") {
   }
   CHECK(times("\"down\":0", lines[2]) == 1);
   CHECK(times("\"cluster_id\":\"" + id.substr(0, 32) + "\"", lines[2]) == 1);
+}
+
+TEST_CASE("status shows what an index is on") {
+  const TestCluster cluster = initialised(2);
+  create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tag", "type": "string", "each": true},
+                                                              {"name": "n", "type": "int"}], "shard_on": "n"})");
+  const cli::ProcessResult result = cluster.looseleaf({"status"});
+  CHECK(holds_in_order(result.out, {"properties", "shard_on", "shards\n", "tag string each, n int  n         0, 1\n"}));
+}
+
+TEST_CASE("status shows a job in one line for all shards, and with --verbose in a line for each shard" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_indexes();
+  create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
+  cluster.die_at("backfill.publish:before", {"backfill"});  // when the scans of both shards are done
+  const std::string sum = cluster.looseleaf({"status"}).out;
+  CHECK(holds_in_order(
+      sum, {"job       index  shards  done", fmt::format("backfill  new_m  0, 1    {} of about", entities), "nobody"}));
+  CHECK(times("backfill  new_m", sum) == 1);
+  const std::string each = cluster.looseleaf({"status", "--verbose"}).out;
+  CHECK(holds_in_order(each, {"job       index  shard  done", "backfill  new_m      0  ", "backfill  new_m      1  "}));
+}
+
+TEST_CASE("backfill and verify count deleted entities, and status says that its estimate includes them") {
+  const TestCluster cluster = with_indexes();
+  CHECK(cluster.looseleaf({"delete", id_of(2), id_of(4), id_of(5)}).status == 0);
+  create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
+  const std::string counted = fmt::format("{} entities (3 deleted)", entities);
+  check_status(cluster.looseleaf({"backfill"}), 0, {"read " + counted + ", wrote "});
+  check_status(cluster.looseleaf({"verify"}), 0, {counted + " verified: consistent\n"});
+  CHECK(contains(cluster.looseleaf({"verify", "--output", "json"}).out,
+                 fmt::format("\"entities\":{},\"deleted\":3,", entities)));
+  CHECK(contains(cluster.looseleaf({"status"}).out, "entities (about, incl. deleted)\n"));
+}
+
+TEST_CASE("status --watch prints rounds with their time until it is stopped") {
+  const TestCluster cluster = initialised(1);
+  const auto rounds = [&](const std::vector<std::string>& options, const std::string& part) {
+    cli::Process process = cluster.start(options);
+    wait_until("three rounds", [&] { return times(part, process.out()) >= 3; });
+    process.signal(SIGINT);
+    const cli::ProcessResult result = process.wait();
+    CHECK(result.status == 130);
+    return result.out;
+  };
+  const std::string text = rounds({"status", "--watch", "0.05"}, "cluster ");
+  CHECK(text.starts_with("status at 20"));
+  CHECK(times(" UTC\ncluster ", text) >= 3);
+  const std::string json = rounds({"status", "--watch", "0.05", "--output", "json"}, "\"schema_version\":1");
+  CHECK(times("{\"shard\":0,", json) >= 3);
+  CHECK_FALSE(contains(json, "status at"));
 }
 
 TEST_CASE("a job that has ended has no holder") {

@@ -303,12 +303,19 @@ TEST_CASE("verify does not begin without a shard, and says so within seconds") {
              "hint: start the server"});
 }
 
-TEST_CASE("status shows a shard that is down") {
+TEST_CASE("status shows a shard that is down, and show-index what the others know") {
   const TestCluster cluster = initialised_alone();
+  create_index(cluster, by_n);
   cluster.sandbox().kill_server(0);
+  const cli::ProcessResult index = cluster.looseleaf({"show-index", "by_n", "by_m", "--timeout", "1"});
+  check_status(
+      index, 3,
+      {"warning: no shard that answers has the index\n", "index: by_m\n", "error: cannot connect", "shard: 0\n"});
+  CHECK(contains(index.out, "\nshards      1 (1 unknown)\n"));
   const cli::ProcessResult text = cluster.looseleaf({"status", "--timeout", "1"});
   check_status(text, 3, {"error: cannot connect to the server\n", "shard: 0\n", "hint: "});
-  CHECK(holds_in_order(text.out, {"cluster ", cluster.socket(0), " down", cluster.socket(1), " up "}));
+  CHECK(holds_in_order(text.out, {"cluster ", cluster.socket(0), " down", cluster.socket(1), " up ", "by_n   ready",
+                                  "1 (1 unknown)\n"}));
   const cli::ProcessResult json = cluster.looseleaf({"status", "--timeout", "1", "--output", "json"});
   const std::vector<std::string> lines = lines_of(json.out);
   REQUIRE(lines.size() == 3);

@@ -139,6 +139,22 @@ def check_tables(box):
                           check=True).stdout == piped
 
 
+def check_watch(box):
+    """Each round is drawn on the empty screen, and Ctrl-C ends it."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    child = subprocess.Popen([PROGRAM, "status", "--watch", "0.05"], stdin=subprocess.DEVNULL, stdout=theirs,
+                             stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    received = b""
+    while received.count(b"\x1b[H\x1b[Jstatus at 20") < 3:
+        received += os.read(ours, 65536)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(WAIT) == 130
+    assert received.count(b"\x1b[H\x1b[J") <= received.count(b"cluster ") + 1, received
+    os.close(theirs)
+    os.close(ours)
+
+
 def is_harmless(text):
     return not any(character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
                    for character in text)
@@ -282,7 +298,7 @@ def main():
         by_n = box.write("by_n.json", json.dumps({"table": "by_n", "properties": [{"name": "n", "type": "int"}]}))
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
-        for check in (check_messages, check_flood, check_question, check_tables, check_escapes, check_reader_leaves,
+        for check in (check_messages, check_flood, check_question, check_tables, check_watch, check_escapes, check_reader_leaves,
                       check_resizing, check_interrupt):
             check(box)
     print("terminal_test: all is well on a terminal")

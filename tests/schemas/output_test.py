@@ -254,6 +254,15 @@ def jobs(box):
     assert values[0]["waiting"] and values[-1]["ready"] == ["late"]
 
 
+def watching(box):
+    watch = subprocess.Popen(box.command("status", "--watch", "0.05"), stdout=subprocess.PIPE, text=True)
+    lines = [watch.stdout.readline()[:-1] for _ in range(6)]
+    watch.send_signal(signal.SIGTERM)
+    watch.communicate(timeout=SLOW)
+    assert watch.returncode == 143
+    judge("status", lines, ["shard", "shard", "summary"] * 2, str(lines))
+
+
 def shard_down(box):
     server = box.servers()[1]
     os.kill(server["pid"], signal.SIGKILL)
@@ -317,7 +326,7 @@ def main():
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
         for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, verification,
-                     cleaning, jobs, shard_down, the_end):
+                     cleaning, jobs, watching, shard_down, the_end):
             part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")
