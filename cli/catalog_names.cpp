@@ -74,6 +74,15 @@ std::string list_of(const std::vector<Property>& properties) {
   return list;
 }
 
+// False for a name that a condition has in double quotes: a shell would take them away.
+bool can_be_typed(const std::string& name) {
+  try {
+    return Condition::parse(name + "=").property == name;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::vector<Candidate> index_names(const Globals& globals, const std::vector<std::string>& given) {
@@ -92,7 +101,9 @@ std::vector<Candidate> property_names(const Globals& globals, const std::string&
   for (const auto& status : indexes(globals)) {
     if (status.table == index) {
       for (const auto& property : IndexDefinition::parse(status.definition, status.table).properties) {
-        names.push_back({property.name + "=", to_string(property.type)});
+        if (can_be_typed(property.name)) {
+          names.push_back({property.name + "=", to_string(property.type)});
+        }
       }
     }
   }

@@ -39,13 +39,26 @@ void check(const Options& options) {
 
 Query query_of(const Options& options) {
   Query query;
+// Reads a condition of --where.
+Condition filter_of(const std::string& text) {
+  try {
+    return Condition::parse(text);
+  } catch (Error& error) {
+    error.with("option", "--where");
+    if (!text.empty() && text.find_first_of("=<>\"") == std::string::npos) {
+      error.with_hint(fmt::format("write --where {}=VALUE", text));
+    }
+    throw;
+  }
+}
+
   query.index = options.index;
   for (const auto& condition : options.conditions) {
     query.conditions.push_back(Condition::parse(condition));
   }
   query.descending = options.descending;
   for (const auto& condition : options.where) {
-    query.where.push_back(Condition::parse(condition));
+    query.where.push_back(filter_of(condition));
   }
   query.limit = options.limit.value_or(0);
   query.after = options.after.value_or("");
@@ -178,7 +191,8 @@ Command query_command() {
        .help = "conditions: `name=value` for the first properties of the index, then a range on the next property",
        .target = &options->conditions,
        .details = "A range is `name>v`, `name>=v`, `name<v`, `name<=v` or `name^=prefix`. A name that is repeated with "
-                  "`=` means any of the values. Quote conditions, since `<` and `>` have a meaning in a shell."},
+                  "`=` means any of the values. Quote conditions, since `<` and `>` have a meaning in a shell. A name "
+                  "that contains an operator is written in double quotes, as a JSON string: `'\"a=b\"=5'`."},
       {"--desc", "", "print in descending order", &options->descending},
       {.name = "--limit",
        .value = "N",
@@ -200,7 +214,8 @@ Command query_command() {
        .target = &options->where,
        .details =
            "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. A "
-           "number never equals a string. The option may be repeated; several values of one name mean any of them."},
+           "number never equals a string, and numbers are compared by value: `1` equals 1.0. The option may be "
+           "repeated; several values of one name mean any of them."},
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",

@@ -45,6 +45,14 @@ TEST_CASE("index names and an index's properties come from the catalog") {
   CHECK(offered(cluster, {"query", "by_food", ""}) == nothing);
 }
 
+TEST_CASE("a property whose name a condition has in quotes is not offered without them") {
+  const Patience patience("20");
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table":"odd","properties":[{"name":"a=b","type":"int"},{"name":"c","type":"int"},
+                            {"name":"d!","type":"int"},{"name":"\"e\"","type":"int"}]})");
+  CHECK(offered(cluster, {"query", "odd", ""}) == "words\t\nc=\tint\n");
+}
+
 TEST_CASE("nothing is offered, and nothing said, where there is no cluster, or none that can be used") {
   const TestCluster fresh = TestCluster::shared();
   CHECK(offered(fresh, {"query", ""}) == nothing);

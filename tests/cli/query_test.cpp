@@ -358,6 +358,26 @@ TEST_CASE("indexes that could use the conditions are named") {
       {"error: index cannot use this condition\n", "property: b\n", "can use them: by_b\n", "hint: give a with ="});
 }
 
+TEST_CASE("a property whose name contains an operator is named by a JSON string") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "a=b", "type": "int"},
+                            {"name": "c\u0085", "type": "string"}]})");
+  put_all(cluster, entity(1, R"("a=b":1,"c\u0085":"x","d<e":5)") + entity(2, R"("a=b":1,"c\u0085":"y","d<e":6)") +
+                       entity(3, R"("a=b":2,"c\u0085":"x","d<e":7)"));
+  check_answers(cluster, "i",
+                {{{R"("a=b"=1)"}, {1, 2}},
+                 {{R"("a=b">1)"}, {3}},
+                 {{R"("a=b"=1)", R"("c\u0085"=y)"}, {2}},
+                 {{"--where", R"("d<e"=6)"}, {2}}});
+}
+
+TEST_CASE("a number that is nearer to 0 than any double is found as 0, as it is stored") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "d", "type": "double"}]})");
+  put_all(cluster, entity(1, R"("d":1e-400)") + entity(2, R"("d":0)") + entity(3, R"("d":5e-324)"));
+  check_answers(cluster, "i", {{{"d=1e-400"}, {1, 2}}, {{"d>1e-400"}, {3}}, {{"d<=-1e-400"}, {1, 2}}});
+}
+
 TEST_CASE("conditions that the index cannot use are refused with a hint") {
   struct Case {
     std::vector<std::string> arguments;
@@ -370,9 +390,22 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "c=1"},
        {"error: index has no such property\n", "property: c\n", "hint: name one of its properties: a, b, u\n"}},
       {{"i", "B>1"}, {"error: index has no such property\n", "property: B\n", "hint: did you mean `b`?\n"}},
-      {{"i", "b=x"}, {"error: index cannot use this condition\n", "property: b\n", "hint: ", "a"}},
+      {{"i", "b=x"},
+       {"error: index cannot use this condition\n", "property: b\n",
+        "hint: give a with = first, because the index begins with a: a=VALUE b=VALUE\n"}},
+      {{"i", "b>x"},
+       {"error: index cannot use this condition\n", "property: b\n",
+        "hint: give a with = first, because the index begins with a: a=VALUE 'b>VALUE'\n"}},
+      {{"i", "u>=1"},
+       {"hint: give a and b with = first, because the index begins with a, b: a=VALUE b=VALUE 'u>=VALUE'\n"}},
       {{"i", "a>1", "b=x"}, {"error: index cannot use this condition\n", "hint: "}},
-      {{"i", "a=1", "u>" + id_of(1)}, {"error: index cannot use this condition\n", "hint: "}},
+      {{"i", "a=1", "u>" + id_of(1)},
+       {"error: index cannot use this condition\n", "hint: give b with = first, ", ": a=VALUE b=VALUE 'u>VALUE'\n"}},
+      {{"i", "a=1", "a>2"}, {"hint: give a either with = or with a range\n"}},
+      {{"i", "a!=1"}, {"error: conditions do not support !=\n", "condition: a!=1\n", "hint: use =, <"}},
+      {{"i", "--where", "a!=1"}, {"error: conditions do not support !=\n", "option: --where\n"}},
+      {{"i", "--where", "title"},
+       {"error: invalid condition\n", "condition: title\n", "option: --where\n", "hint: write --where title=VALUE\n"}},
       {{"i", "a>1", "a>2"}, {"error: conditions on one property contradict or repeat each other\n", "hint: "}},
       {{"i", "a^=1"}, {"error: only a string can have a prefix\n", "property: a\n"}},
       {{"i", "a=x"}, {"error: value does not have its property's type\n", "value: x\n", "hint: "}},

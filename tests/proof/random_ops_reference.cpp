@@ -105,9 +105,15 @@ struct Equals {
 
   bool operator()(std::monostate /*null*/) const { return json.kind == Json::Kind::null; }
   bool operator()(bool flag) const { return json.kind == Json::Kind::boolean && json.flag == flag; }
-  bool operator()(std::int64_t number) const { return whole_number(json) == number; }
+  bool operator()(std::int64_t number) const {
+    return is_whole(json.text) ? whole_number(json) == number : (*this)(static_cast<double>(number));
+  }
   bool operator()(double number) const {
-    return json.kind == Json::Kind::number && !is_whole(json.text) && std::strtod(json.text.c_str(), nullptr) == number;
+    return json.kind == Json::Kind::number && std::strtod(json.text.c_str(), nullptr) == number;
+  }
+  bool operator()(const BigInteger& number) const {
+    return json.kind == Json::Kind::number &&
+           (is_whole(json.text) ? json.text == number.digits : (*this)(std::strtod(number.digits.c_str(), nullptr)));
   }
   bool operator()(const std::string& text) const { return json.kind == Json::Kind::string && json.text == text; }
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -225,6 +227,12 @@ struct ToText {
   std::string operator()(bool flag) const { return flag ? "true" : "false"; }
 };
 
+Scalar whole_number(const std::string& digits) {
+  std::int64_t number = 0;
+  const bool fits = std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc();
+  return fits ? Scalar(number) : BigInteger{digits};
+}
+
 std::optional<Scalar> scalar_of(const Json& json) {
   switch (json.kind) {
     case Json::Kind::null:
@@ -237,7 +245,7 @@ std::optional<Scalar> scalar_of(const Json& json) {
       if (json.text.find_first_of(".eE") != std::string::npos) {
         return std::strtod(json.text.c_str(), nullptr);
       }
-      return json.text.size() < 19 ? std::optional<Scalar>(std::stoll(json.text)) : std::nullopt;
+      return whole_number(json.text);
     default:
       return std::nullopt;
   }
@@ -249,6 +257,7 @@ struct ToFilterText {
   std::string operator()(bool flag) const { return flag ? "true" : "false"; }
   std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
   std::string operator()(double number) const { return fmt::format("{:.17e}", number); }
+  std::string operator()(const BigInteger& number) const { return number.digits; }
   std::string operator()(const std::string& text) const {
     const bool can_be_json =
         !text.empty() && std::string_view("-0123456789tfn\"[{ \t\r\n").find(text.front()) != std::string_view::npos;

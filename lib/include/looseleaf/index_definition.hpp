@@ -27,8 +27,15 @@ struct Property {
   bool operator==(const Property&) const = default;
 };
 
-// A scalar of a `where` condition: null, bool, int, double or string.
-using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+// A whole number that does not fit std::int64_t, by its digits: "18446744073709551616".
+struct BigInteger {
+  std::string digits;
+
+  bool operator==(const BigInteger&) const = default;
+};
+
+// A scalar of a `where` condition: null, bool, int, double, string or a larger whole number.
+using Scalar = std::variant<std::monostate, bool, std::int64_t, double, std::string, BigInteger>;
 
 struct IndexDefinition {
   std::string table;

@@ -21,7 +21,7 @@ struct Condition {
   std::string value;
 
   // Reads "name=value", "name<v", "name<=v", "name>v", "name>=v" or "name^=v". The text is split at the first operator.
-  // Throws Error(usage).
+  // A name that contains one can be given as a JSON string: "\"a=b\"=5". Throws Error(usage).
   [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text);
 
   bool operator==(const Condition&) const = default;
@@ -31,8 +31,8 @@ struct Query {
   std::string index;
   std::vector<Condition> conditions;
   // Filters on properties that are not in the index. The operator must be Operator::equal. The value is a JSON scalar
-  // if it can be parsed as one, or else a string; it is compared without type conversion. If a property occurs several
-  // times, an entity may have any of these values.
+  // if it can be parsed as one, or else a string; it is compared without type conversion: 1 equals 1.0, and not "1". If
+  // a property occurs several times, an entity may have any of these values.
   std::vector<Condition> where;
   bool descending = false;
   std::uint64_t limit = 0;  // the most entities to return; 0 returns all

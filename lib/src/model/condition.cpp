@@ -1,6 +1,9 @@
 // Reads query conditions as they are written on the command line.
+#include <fmt/format.h>
+
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
+#include <nlohmann/json.hpp>
 
 namespace looseleaf {
 namespace {
@@ -23,17 +26,54 @@ Split split_at(std::string_view text, std::size_t at) {
   }
 }
 
+// Returns the end of the JSON string that the text begins with; npos if it is not closed.
+std::size_t end_of_string(std::string_view text) {
+  std::size_t at = 1;
+  while (at < text.size() && text[at] != '"') {
+    at += text[at] == '\\' ? 2 : 1;
+  }
+  return at < text.size() ? at + 1 : std::string_view::npos;
+}
+
+Error invalid(std::string_view text, const std::string& hint) {
+  return {ErrorCode::usage, "invalid condition", {{"condition", std::string(text)}}, hint};
+}
+
+// Returns the name that is given as a JSON string before `end`.
+std::string quoted_name(std::string_view text, std::size_t end) {
+  const auto name = nlohmann::json::parse(text.substr(0, end), nullptr, false);
+  if (end == std::string_view::npos || !name.is_string()) {
+    throw invalid(text, R"(close the name's quotes: write "name"=value, with the name as a JSON string)");
+  }
+  return name.get<std::string>();
+}
+
+std::string quoted(std::string_view name) {
+  using nlohmann::json;
+  return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 }  // namespace
 
 Condition Condition::parse(std::string_view text) {
-  const std::size_t at = text.find_first_of("=<>");
+  const std::size_t name_end = text.starts_with('"') ? end_of_string(text) : 0;
+  const std::string name = name_end > 0 ? quoted_name(text, name_end) : std::string();
+  const std::size_t at = text.find_first_of("=<>", name_end);
   const Split split = at == std::string_view::npos ? Split{} : split_at(text, at);
-  if (split.at == 0) {
-    throw Error(
-        ErrorCode::usage, "invalid condition", {{"condition", std::string(text)}},
-        "write name=value, or with another operator: name>value, name>=value, name<value, name<=value, name^=prefix");
+  if (split.at == 0 || (name_end > 0 && (split.at != name_end || name.empty()))) {
+    throw invalid(text,
+                  "write name=value, or with another operator: name>value, name>=value, name<value, name<=value, "
+                  "name^=prefix");
   }
-  return Condition{std::string(text.substr(0, split.at)), split.op, std::string(text.substr(split.at + split.size))};
+  const std::string_view plain_name = text.substr(0, split.at);
+  if (name_end == 0 && split.op == Operator::equal && plain_name.ends_with('!')) {
+    throw Error(ErrorCode::usage, "conditions do not support !=", {{"condition", std::string(text)}},
+                fmt::format("use =, <, <=, >, >= or ^=; if the property's name ends in !, write it in double quotes: "
+                            "'{}={}'",
+                            quoted(plain_name), text.substr(split.at + split.size)));
+  }
+  return Condition{name_end > 0 ? name : std::string(plain_name), split.op,
+                   std::string(text.substr(split.at + split.size))};
 }
 
 }  // namespace looseleaf

@@ -3,17 +3,38 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
+namespace {
+
+using nlohmann::json;
+
+// Writes a number of any size as a text, which the JSON library can show.
+void show_big_integers(json& value) {
+  if (value.is_binary()) {
+    value = "number " + *big_integer(value);
+  } else if (value.is_structured()) {
+    for (json& inner : value) {
+      show_big_integers(inner);
+    }
+  }
+}
+
+json parse_canonical(const IndexDefinition& definition) {
+  json parsed = parse_strict(definition.canonical_json(), nullptr, BigIntegers::with_all_digits);
+  show_big_integers(parsed);
+  return parsed;
+}
+
+}  // namespace
 
 std::vector<std::string> definition_differences(const IndexDefinition& active, const IndexDefinition& given) {
-  const auto before = nlohmann::json::parse(active.canonical_json());
-  const auto after = nlohmann::json::parse(given.canonical_json());
+  const json before = parse_canonical(active), after = parse_canonical(given);
   std::vector<std::string> differences;
-  for (const auto& change : nlohmann::json::diff(before, after)) {
+  for (const auto& change : json::diff(before, after)) {
     const std::string path = change["path"];
-    const nlohmann::json::json_pointer place(path);
+    const json::json_pointer place(path);
     differences.push_back(fmt::format("{}: active {}, given {}", path,
                                       change["op"] == "add" ? "nothing" : before.at(place).dump(),
                                       change["op"] == "remove" ? "nothing" : change["value"].dump()));

@@ -2,10 +2,10 @@
 #include "model/expected_rows.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 
+#include "model/json/strict_json.hpp"
 #include "model/row_rules.hpp"
 
 namespace looseleaf::model {
@@ -41,15 +41,16 @@ class JsonNode {
     return value_->is_boolean() ? std::optional(value_->get<bool>()) : std::nullopt;
   }
   [[nodiscard]] std::optional<std::int64_t> integer() const {
-    constexpr std::uint64_t greatest = std::numeric_limits<std::int64_t>::max();
-    if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > greatest)) {
-      return std::nullopt;
-    }
-    return value_->get<std::int64_t>();
+    return value_->is_number_integer() && !big_integer() ? std::optional(value_->get<std::int64_t>()) : std::nullopt;
   }
+  [[nodiscard]] std::optional<std::string> big_integer() const { return model::big_integer(*value_); }
   [[nodiscard]] std::optional<double> fraction() const { return value_->is_number_float() ? number() : std::nullopt; }
   [[nodiscard]] std::optional<double> number() const {
-    return value_->is_number() ? std::optional(value_->get<double>()) : std::nullopt;
+    if (value_->is_number()) {
+      return value_->get<double>();
+    }
+    const auto digits = big_integer();
+    return digits ? std::optional(nearest_double(*digits)) : std::nullopt;
   }
 
  private:

@@ -21,7 +21,7 @@ namespace looseleaf::model {
 // at most one.
 [[nodiscard]] std::vector<Value> property_values(const Property& property, const nlohmann::json& entity);
 
-// True if the path leads to exactly this value, without type conversion: 1 is not 1.0, and null is not absent.
+// True if the path leads to this value, without type conversion: null is not absent. See scalar.hpp.
 [[nodiscard]] bool has_value(const nlohmann::json& entity, std::string_view path, const Scalar& value);
 
 [[nodiscard]] bool matches_where(const IndexDefinition& definition, const nlohmann::json& entity);

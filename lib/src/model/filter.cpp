@@ -4,36 +4,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <looseleaf/error.hpp>
-#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "model/json/strict_json.hpp"
+#include "model/scalar.hpp"
 
 namespace looseleaf::model {
 namespace {
 
+bool may_be_number(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n0123456789+-.eE") == std::string_view::npos;
+}
+
 // Returns the text as a JSON scalar if it can be parsed as one, or else as a string.
 Scalar parse_scalar(const std::string& property, const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  switch (json.type()) {
-    case nlohmann::json::value_t::null:
-      return std::monostate();
-    case nlohmann::json::value_t::boolean:
-      return json.get<bool>();
-    case nlohmann::json::value_t::string:
-      return json.get<std::string>();
-    case nlohmann::json::value_t::number_integer:
-      return json.get<std::int64_t>();
-    case nlohmann::json::value_t::number_unsigned:
-      if (json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        throw Error(ErrorCode::usage, "number in a filter is out of range", {{"property", property}, {"value", text}},
-                    fmt::format("use a number of at most {}, or quote it to compare with a string",
-                                std::numeric_limits<std::int64_t>::max()));
-      }
-      return json.get<std::int64_t>();
-    case nlohmann::json::value_t::number_float:
-      return json.get<double>() + 0.0;  // -0 becomes 0
-    default:
-      return text;
+  try {
+    return to_scalar(parse_strict(text, nullptr, BigIntegers::with_all_digits)).value_or(text);
+  } catch (const JsonFault& fault) {
+    if (fault.kind == JsonFaultKind::number_range && may_be_number(text)) {
+      throw Error(ErrorCode::usage, "number in a filter is out of range", {{"property", property}, {"value", text}},
+                  fmt::format("no entity has a number beyond the range of a double; to compare with a string, quote "
+                              "the value: '{}=\"{}\"'",
+                              property, text));
+    }
+    return text;
   }
 }
 

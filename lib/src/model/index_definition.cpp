@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <looseleaf/error.hpp>
 #include <looseleaf/index_definition.hpp>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/json/json_document.hpp"
+#include "model/scalar.hpp"
 
 namespace looseleaf {
 namespace {
@@ -203,29 +203,6 @@ std::optional<std::size_t> parse_shard_on(const std::vector<Property>& propertie
                            : fmt::format("name one of the properties: {}", fmt::join(names, ", ")));
 }
 
-Scalar parse_scalar(const JsonObject& where, const std::string& key) {
-  const nlohmann::json& value = where.value().at(key);
-  switch (value.type()) {
-    case nlohmann::json::value_t::null:
-      return std::monostate();
-    case nlohmann::json::value_t::boolean:
-      return value.get<bool>();
-    case nlohmann::json::value_t::string:
-      return value.get<std::string>();
-    case nlohmann::json::value_t::number_integer:
-      return value.get<std::int64_t>();
-    case nlohmann::json::value_t::number_unsigned:
-      if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        where.fail_at_value(key, "whole number is out of range", "use a number that fits a signed 64-bit integer");
-      }
-      return value.get<std::int64_t>();
-    case nlohmann::json::value_t::number_float:
-      return value.get<double>() + 0.0;  // -0 becomes 0
-    default:
-      where.fail_at_value(key, "value is not a scalar", "use null, true, false, a number or a string");
-  }
-}
-
 std::vector<std::pair<std::string, Scalar>> parse_where(const JsonDocument& document, const JsonObject& root) {
   std::vector<std::pair<std::string, Scalar>> conditions;
   const nlohmann::json* object = root.object("where");
@@ -238,7 +215,11 @@ std::vector<std::pair<std::string, Scalar>> parse_where(const JsonDocument& docu
       where.fail_at_key(member.key(), "invalid property path",
                         "join keys with single dots, without control characters");
     }
-    conditions.emplace_back(member.key(), parse_scalar(where, member.key()));
+    std::optional<Scalar> value = model::to_scalar(member.value());
+    if (!value) {
+      where.fail_at_value(member.key(), "value is not a scalar", "use null, true, false, a number or a string");
+    }
+    conditions.emplace_back(member.key(), *std::move(value));
   }
   return conditions;
 }
@@ -252,13 +233,9 @@ void check_immutable(const IndexDefinition& definition, const JsonObject& root) 
   }
 }
 
-struct ToJson {
-  nlohmann::ordered_json operator()(std::monostate /*null*/) const { return nullptr; }
-  template <typename T>
-  nlohmann::ordered_json operator()(const T& value) const {
-    return value;
-  }
-};
+std::string to_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 nlohmann::ordered_json to_json(const Property& property) {
   nlohmann::ordered_json json = {{"name", property.name}, {"type", to_string(property.type)}};
@@ -301,21 +278,23 @@ IndexDefinition IndexDefinition::load(const std::string& path) {
   return parse(model::read_file(ErrorCode::bad_definition, path), path);
 }
 
+// Written member by member, because a JSON library has no numbers of any size.
 std::string IndexDefinition::canonical_json() const {
-  nlohmann::ordered_json json = {{"table", table}, {"properties", nlohmann::ordered_json::array()}};
+  auto list = nlohmann::ordered_json::array();
   for (const Property& property : properties) {
-    json["properties"].push_back(to_json(property));
+    list.push_back(to_json(property));
   }
+  std::string text = fmt::format(R"({{"table":{},"properties":{})", to_text(table), to_text(list));
   if (shard_on) {
-    json["shard_on"] = properties.at(*shard_on).name;
+    text += R"(,"shard_on":)" + to_text(properties.at(*shard_on).name);
   }
+  const char* separator = R"(,"where":{)";
   for (const auto& [path, value] : where) {
-    json["where"][path] = std::visit(ToJson{}, value);
+    text += fmt::format("{}{}:{}", separator, to_text(path), model::to_json(value));
+    separator = ",";
   }
-  if (immutable) {
-    json["immutable"] = true;
-  }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text += where.empty() ? "" : "}";
+  return text + (immutable ? R"(,"immutable":true})" : "}");
 }
 
 std::string IndexDefinition::fingerprint() const {

@@ -64,9 +64,12 @@ class ElementNode {
   [[nodiscard]] std::optional<bool> boolean() const {
     return value_ && value_->is_bool() ? std::optional(value_->get_bool().value_unsafe()) : std::nullopt;
   }
-  // Integers that do not fit a signed 64-bit integer have a type of their own in simdjson.
   [[nodiscard]] std::optional<std::int64_t> integer() const {
     return is(element_type::INT64) ? std::optional(value_->get_int64().value_unsafe()) : std::nullopt;
+  }
+  // simdjson reads no larger integers than those that fit an unsigned 64-bit integer.
+  [[nodiscard]] std::optional<std::string> big_integer() const {
+    return is(element_type::UINT64) ? std::optional(std::to_string(value_->get_uint64().value_unsafe())) : std::nullopt;
   }
   [[nodiscard]] std::optional<double> fraction() const { return is(element_type::DOUBLE) ? number() : std::nullopt; }
   [[nodiscard]] std::optional<double> number() const {
@@ -200,7 +203,11 @@ ParsedEntity::ParsedEntity(std::string_view stored) : tree_(Tree::fast(stored)) 
   if (tree_) {
     return;
   }
-  auto json = nlohmann::json::parse(stored.begin(), stored.end(), nullptr, false);
+  nlohmann::json json;
+  try {
+    json = parse_stored(stored);
+  } catch (const JsonFault&) {  // then it is no object
+  }
   if (!json.is_object()) {
     throw Error(ErrorCode::corrupt, "a stored body is not a JSON object", {},
                 "run `looseleaf verify` to find every body that cannot be read");
@@ -211,7 +218,7 @@ ParsedEntity::ParsedEntity(std::string_view stored) : tree_(Tree::fast(stored)) 
 std::optional<ParsedEntity> ParsedEntity::strict(std::string_view text) {
   std::unique_ptr<Tree> tree = Tree::fast(text);
   if (!tree || !tree->is_strict()) {
-    nlohmann::json json = parse_strict(text);
+    nlohmann::json json = parse_strict(text, nullptr, BigIntegers::with_all_digits);
     if (!json.is_object()) {
       return std::nullopt;
     }

@@ -5,7 +5,8 @@
 //   std::optional<std::string_view> string()              absent if it is no string, and so on
 //   std::optional<bool> boolean()
 //   std::optional<std::int64_t> integer()                 a literal without fraction and exponent, within that range
-//   std::optional<double> fraction(), number()            a literal with one of these; any number
+//   std::optional<std::string> big_integer()              the digits of such a literal beyond that range
+//   std::optional<double> fraction(), number()            a literal with fraction or exponent; any number
 #pragma once
 
 #include <algorithm>
@@ -17,9 +18,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "model/scalar.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model::rules {
@@ -113,20 +114,9 @@ std::vector<Value> property_values(const Property& property, const Node& entity)
 }
 
 template <typename Node>
-struct EqualsNode {
-  const Node& node;
-
-  bool operator()(std::monostate /*null*/) const { return node.is_null(); }
-  bool operator()(bool value) const { return node.boolean() == value; }
-  bool operator()(std::int64_t value) const { return node.integer() == value; }
-  bool operator()(double value) const { return node.fraction() == value; }
-  bool operator()(const std::string& value) const { return node.string() == value; }
-};
-
-template <typename Node>
 bool has_value(const Node& entity, std::string_view path, const Scalar& value) {
   const std::optional<Node> node = find_path(entity, path);
-  return node && std::visit(EqualsNode<Node>{*node}, value);
+  return node && equals(*node, value);
 }
 
 template <typename Node>

@@ -28,6 +28,22 @@ std::optional<Number> parse_number(const std::string& text) {
   return number;
 }
 
+// Returns the nearest double. For a number that is too close to 0, that is 0: from_chars() reports such a number just
+// as one that is too large, and the JSON parser tells them apart.
+std::optional<Value> parse_double(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (at != end || error == std::errc::invalid_argument) {
+    return std::nullopt;
+  }
+  if (error == std::errc::result_out_of_range) {
+    const json parsed = json::parse(text, nullptr, false);
+    return parsed.is_number_float() ? std::optional<Value>(parsed.get<double>()) : std::nullopt;
+  }
+  return std::isfinite(number) ? std::optional<Value>(number) : std::nullopt;
+}
+
 std::optional<Value> try_parse(PropertyType type, const std::string& text) {
   switch (type) {
     case PropertyType::uuid:
@@ -36,10 +52,8 @@ std::optional<Value> try_parse(PropertyType type, const std::string& text) {
       return base::is_utf8(text) ? std::optional<Value>(text) : std::nullopt;
     case PropertyType::integer:
       return parse_number<std::int64_t>(text);
-    case PropertyType::real: {
-      const std::optional<double> number = parse_number<double>(text);
-      return number && std::isfinite(*number) ? number : std::optional<Value>();
-    }
+    case PropertyType::real:
+      return parse_double(text);
     case PropertyType::boolean:
       return text == "true" || text == "false" ? std::optional<Value>(text == "true") : std::nullopt;
   }

@@ -87,6 +87,38 @@ const char* comparison(Operator op, bool cut, bool full) {
   return "";
 }
 
+const char* symbol(Operator op) {
+  switch (op) {
+    case Operator::equal:
+      return "=";
+    case Operator::less:
+      return "<";
+    case Operator::less_equal:
+      return "<=";
+    case Operator::greater:
+      return ">";
+    case Operator::greater_equal:
+      return ">=";
+    case Operator::prefix:
+      return "^=";
+  }
+  return "";
+}
+
+// Names the properties from `first` on that need an equality condition before the property at `position` can have
+// `condition`, and gives an example.
+std::string hint_for_first(const IndexDefinition& definition, std::size_t first, std::size_t position,
+                           const std::string& condition) {
+  const auto names = property_names(definition);
+  const auto begin = names.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(position);
+  std::string example;
+  std::for_each(begin, end, [&](const std::string& name) { example += name + "=VALUE "; });
+  return fmt::format("give {} with = first, because the index begins with {}: {}{}",
+                     fmt::join(begin + static_cast<std::ptrdiff_t>(first), end, " and "), fmt::join(begin, end, ", "),
+                     example, condition);
+}
+
 bool is_lower(Operator op) {
   return op == Operator::greater || op == Operator::greater_equal;
 }
@@ -109,9 +141,10 @@ QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
   const std::size_t equal = bounds_.size();
   for (std::size_t i = 0; i < equal; ++i) {
     if (bounds_[i].property != i) {
+      const std::string& name = definition.properties[bounds_[i].property].name;
       throw Error(ErrorCode::usage, "index cannot use this condition",
-                  {{"index", definition.table}, {"property", definition.properties[bounds_[i].property].name}},
-                  fmt::format("give {} with = first", definition.properties[i].name));
+                  {{"index", definition.table}, {"property", name}},
+                  hint_for_first(definition, i, bounds_[i].property, name + "=VALUE"));
     }
   }
   for (const Condition& condition : query.conditions) {
@@ -129,9 +162,9 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
   if (given != position) {
     throw Error(ErrorCode::usage, "index cannot use this condition",
                 {{"index", definition_.table}, {"property", condition.property}},
-                position < definition_.properties.size()
-                    ? fmt::format("use a range only on {} here", definition_.properties[position].name)
-                    : std::string("omit it; every property of the index already has a value"));
+                given > position ? hint_for_first(definition_, position, given,
+                                                  fmt::format("'{}{}VALUE'", condition.property, symbol(condition.op)))
+                                 : fmt::format("give {} either with = or with a range", condition.property));
   }
   const Property& property = definition_.properties[position];
   if (condition.op == Operator::prefix && property.type != PropertyType::string) {

@@ -184,7 +184,6 @@ TEST_CASE("what is wrong is named with its place") {
       {with_properties(p, R"(,"where":[])"), "1:63 where: value has the wrong type"},
       {with_properties(p, R"(,"where":{"k":[]})"), "1:68 k: value is not a scalar"},
       {with_properties(p, R"(,"where":{"k":{}})"), "1:68 k: value is not a scalar"},
-      {with_properties(p, R"(,"where":{"k":9223372036854775808})"), "1:68 k: whole number is out of range"},
       {with_properties(p, R"(,"where":{"k":1,"":1})"), "1:70 -: invalid property path"},
       {with_properties(p, R"(,"where":{"a..b":1})"), "1:64 a..b: invalid property path"},
       {with_properties(p, R"(,"immutable":"yes")"), "1:67 immutable: value has the wrong type"},
@@ -262,8 +261,13 @@ TEST_CASE("fingerprints are equal for equal meanings and differ for different on
 TEST_CASE("any definition is read back from its canonical form") {
   std::mt19937 random(5);
   const std::vector<std::string> names = {"a", "b.c", "d\"e", "f\\\\", "é", "g h", "i`", "k'"};
-  const std::vector<Scalar> scalars = {std::monostate(),          true, std::int64_t{-5}, 0.1, 1e300,
-                                       std::string("x\"\n\u20ac")};
+  const std::vector<Scalar> scalars = {std::monostate(),
+                                       true,
+                                       std::int64_t{-5},
+                                       0.1,
+                                       1e300,
+                                       std::string("x\"\n\u20ac"),
+                                       BigInteger{"18446744073709551617"}};
   for (int round = 0; round < 2'000; ++round) {
     IndexDefinition definition;
     definition.table = "t" + std::to_string(round);

@@ -41,6 +41,9 @@ TEST_CASE("the text of a condition is read as the property's type asks") {
       {PropertyType::integer, "9223372036854775807", std::numeric_limits<std::int64_t>::max()},
       {PropertyType::real, "2", 2.0},
       {PropertyType::real, "-1.5e3", -1500.0},
+      {PropertyType::real, "1e-400", 0.0},
+      {PropertyType::real, "-1e-400", 0.0},
+      {PropertyType::real, "5e-324", 5e-324},
       {PropertyType::boolean, "true", true},
       {PropertyType::boolean, "false", false},
   };
@@ -60,6 +63,7 @@ TEST_CASE("a text that is not of the type is a usage error with a hint") {
       {PropertyType::integer, "1.0"}, {PropertyType::integer, "1e3"},  {PropertyType::integer, "9223372036854775808"},
       {PropertyType::integer, " 1"},  {PropertyType::integer, "1x"},   {PropertyType::real, "nan"},
       {PropertyType::real, "inf"},    {PropertyType::real, "1e999"},   {PropertyType::real, "1,5"},
+      {PropertyType::real, " 1.5"},   {PropertyType::real, "1.5 "},    {PropertyType::real, "-1e999"},
       {PropertyType::boolean, "1"},   {PropertyType::boolean, "TRUE"},
   };
   for (const Case& bad : cases) {

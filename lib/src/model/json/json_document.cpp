@@ -35,7 +35,7 @@ bool is_index(const std::string& key) {
 JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string file)
     : code_(code), text_(text), file_(std::move(file)) {
   try {
-    root_ = parse_strict(text_, &places_);
+    root_ = parse_strict(text_, &places_, BigIntegers::with_all_digits);
   } catch (const JsonFault& fault) {
     const bool duplicate = fault.kind == JsonFaultKind::duplicate_key;
     fail(fault.offset, fault.what(), duplicate ? fault.detail : "", hint_for(fault, text_),

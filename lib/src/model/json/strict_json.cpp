@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -97,10 +99,15 @@ std::string detail_of(std::string_view message) {
   return std::string(message.substr(0, message.find("; last read: ")));
 }
 
+// True for a number without fraction and exponent.
+bool is_whole(std::string_view literal) {
+  return literal.find_first_of(".eE") == std::string_view::npos;
+}
+
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places)
-      : text_(text), reached_(reached), places_(places) {}
+  TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places, BigIntegers big_integers, bool strict)
+      : text_(text), reached_(reached), places_(places), big_integers_(big_integers), strict_(strict) {}
 
   nlohmann::json take() { return std::move(root_); }
 
@@ -108,7 +115,11 @@ class TreeBuilder {
   bool boolean(bool value) { return scalar(json(value)); }
   bool number_integer(json::number_integer_t value) { return scalar(json(value)); }
   bool number_unsigned(json::number_unsigned_t value) { return scalar(json(value)); }
-  bool number_float(json::number_float_t value, const std::string& /*literal*/) { return scalar(json(value)); }
+  // No JSON text has a binary value, so it can stand for the digits.
+  bool number_float(json::number_float_t value, const std::string& literal) {
+    const bool keep = big_integers_ == BigIntegers::with_all_digits && is_whole(literal);
+    return scalar(keep ? json::binary(json::binary_t::container_type(literal.begin(), literal.end())) : json(value));
+  }
   bool string(std::string& value) { return scalar(json(std::move(value))); }
   bool binary(json::binary_t& /*value*/) { return false; }
 
@@ -120,7 +131,7 @@ class TreeBuilder {
   bool key(std::string& name) {
     auto& members = open_.back()->get_ref<json::object_t&>();
     const std::size_t at = places_ != nullptr ? string_start(text_, reached()) : 0;
-    if (members.find(name) != members.end()) {
+    if (strict_ && members.find(name) != members.end()) {
       throw JsonFault(JsonFaultKind::duplicate_key, string_start(text_, reached()),
                       std::string(base::utf8_prefix(name, 64)));
     }
@@ -158,7 +169,7 @@ class TreeBuilder {
   }
 
   bool open(json::value_t type) {
-    if (open_.size() == max_depth) {
+    if (strict_ && open_.size() == max_depth) {
       throw JsonFault(JsonFaultKind::too_deep, reached() - 1, {});
     }
     const std::string pointer = note_place();
@@ -210,6 +221,8 @@ class TreeBuilder {
   std::string_view text_;
   const char** reached_;
   JsonPlaces* places_;
+  const BigIntegers big_integers_;
+  const bool strict_;  // objects have no key twice, and nesting has a limit
   nlohmann::json root_;
   std::vector<json*> open_;
   json* slot_ = nullptr;               // the value of the member whose key came last
@@ -287,12 +300,12 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
   return {};
 }
 
-nlohmann::json parse_strict(std::string_view text, JsonPlaces* places) {
+nlohmann::json parse_strict(std::string_view text, JsonPlaces* places, BigIntegers big_integers) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
   }
   const char* reached = text.data();
-  TreeBuilder builder(text, &reached, places);
+  TreeBuilder builder(text, &reached, places, big_integers, true);
   const CountingIterator begin(text.data(), &reached);
   const CountingIterator end(text.data() + text.size(), &reached);
   json::sax_parse(begin, end, &builder);
@@ -301,6 +314,22 @@ nlohmann::json parse_strict(std::string_view text, JsonPlaces* places) {
     throw JsonFault(JsonFaultKind::syntax, nul, "a NUL byte");
   }
   return builder.take();
+}
+
+nlohmann::json parse_stored(std::string_view text) {
+  const char* reached = text.data() + text.size();
+  TreeBuilder builder(text, &reached, nullptr, BigIntegers::with_all_digits, false);
+  json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
+}
+
+std::optional<std::string> big_integer(const nlohmann::json& value) {
+  if (value.is_binary()) {
+    return std::string(value.get_binary().begin(), value.get_binary().end());
+  }
+  const bool is_big = value.is_number_unsigned() &&
+                      value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  return is_big ? std::optional(std::to_string(value.get<std::uint64_t>())) : std::nullopt;
 }
 
 Position position_after(std::string_view text, Position start) {

@@ -7,6 +7,7 @@
 #include <looseleaf/entity_reader.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,8 +38,18 @@ struct JsonPlace {
 // Maps a JSON pointer ("/shards/0/port"; "" is the outermost value) to its place.
 using JsonPlaces = std::map<std::string, JsonPlace>;
 
+// What becomes of a whole number that does not fit 64 bits: the nearest double, or a value that big_integer() reads.
+enum class BigIntegers { as_doubles, with_all_digits };
+
 // Parses a text. Throws JsonFault. Fills `places` unless it is null; that takes time.
-[[nodiscard]] nlohmann::json parse_strict(std::string_view text, JsonPlaces* places = nullptr);
+[[nodiscard]] nlohmann::json parse_strict(std::string_view text, JsonPlaces* places = nullptr,
+                                          BigIntegers big_integers = BigIntegers::as_doubles);
+
+// Parses a stored body as nlohmann does, except that whole numbers keep all their digits. Throws JsonFault.
+[[nodiscard]] nlohmann::json parse_stored(std::string_view text);
+
+// Returns the digits of a whole number beyond std::int64_t; absent for any other value.
+[[nodiscard]] std::optional<std::string> big_integer(const nlohmann::json& value);
 
 // Returns the hint for a fault in `text`; empty if the detail says enough.
 [[nodiscard]] std::string hint_for(const JsonFault& fault, std::string_view text);
