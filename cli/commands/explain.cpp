@@ -6,6 +6,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/csv_detector.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
@@ -19,7 +21,11 @@ struct Options {
 
 class ExplainSession {
  public:
-  ExplainSession(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
+  ExplainSession(const Datastore& store, const Globals& globals)
+      : store_(store),
+        globals_(globals),
+        rejections_("entities", printed_of_a_kind(globals)),
+        absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
   void explain_stored(const std::vector<Uuid>& ids) {
     store_.get_each(ids, [&](const GetResult& result) {
@@ -27,7 +33,7 @@ class ExplainSession {
         throw *result.error;
       }
       if (!result.entity) {
-        print_warning("no such entity", {{"id", to_string(result.id)}});
+        absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
         ++missing_;
       } else {
         print(to_string(result.id), store_.explain(result.entity->json));
@@ -43,7 +49,9 @@ class ExplainSession {
     }
     EntityReader reader([&](char* buffer, std::size_t size) { return input.read(buffer, size); });
     std::optional<Piece> piece;
+    CsvDetector csv;
     while ((piece = reader.next()) && !stop_requested()) {
+      csv.add(*piece);
       if (!piece->reject.empty()) {
         reject(Error(ErrorCode::bad_entity, piece->reject, {{"line", std::to_string(piece->reject_position.line)}},
                      piece->reject_hint));
@@ -58,9 +66,12 @@ class ExplainSession {
         reject(error);
       }
     }
+    csv.warn_if_csv("-");
   }
 
   [[nodiscard]] ExitStatus finish() const {
+    rejections_.finish(hint_for_others);
+    absent_.finish(hint_for_others);
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
@@ -72,7 +83,7 @@ class ExplainSession {
 
  private:
   void reject(const Error& error) {
-    print_error(error);
+    rejections_.add(error);
     ++rejected_;
   }
 
@@ -111,6 +122,7 @@ class ExplainSession {
 
   const Datastore& store_;
   const Globals& globals_;
+  FailureDigest rejections_, absent_;
   std::uint64_t entities_ = 0, missing_ = 0, rejected_ = 0;
 };
 

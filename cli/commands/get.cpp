@@ -26,7 +26,11 @@ struct Options {
 // Looks ids up and prints their entities.
 class GetSession {
  public:
-  GetSession(const Datastore& store, const Globals& globals) : store_(store), globals_(globals) {}
+  GetSession(const Datastore& store, const Globals& globals)
+      : store_(store),
+        globals_(globals),
+        failures_("ids", printed_of_a_kind(globals)),
+        absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
   // False once standard output was closed.
   bool print(const std::vector<Uuid>& ids) {
@@ -42,12 +46,14 @@ class GetSession {
   }
 
   void bad_line(const IdLine& line) {
-    print_error(not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}}));
+    failures_.add(not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}}));
     ++bad_;
   }
 
   [[nodiscard]] ExitStatus finish() const {
     not_asked_.finish({});
+    failures_.finish(hint_for_others);
+    absent_.finish(hint_for_others);
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
@@ -67,7 +73,7 @@ class GetSession {
       print_failure(*result.error, result.id);
       ++failed_;
     } else if (!result.entity) {
-      print_warning("no such entity", {{"id", to_string(result.id)}});
+      absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
       ++missing_;
     } else if (print_line(on_one_line(result.entity->json))) {
       ++found_;
@@ -77,10 +83,10 @@ class GetSession {
     return true;
   }
 
-  // Failures of a dead shard are all alike and are counted. A damaged entity gets a message of its own.
+  // Failures of a dead shard are all alike.
   void print_failure(Error error, const Uuid& id) {
     if (error.code() == ErrorCode::corrupt) {
-      print_error(error);
+      failures_.add(error);
     } else {
       not_asked_.add(error.with("id", to_string(id)));
     }
@@ -100,7 +106,7 @@ class GetSession {
   const Datastore& store_;
   const Globals& globals_;
   std::map<std::uint32_t, Error> down_;
-  FailureDigest not_asked_{"ids", 1};
+  FailureDigest not_asked_{"ids", 1}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/csv_detector.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
@@ -109,8 +110,10 @@ class PutSession {
     });
     std::optional<Piece> piece;
     // After a signal the last piece may be incomplete, so it is left out.
+    CsvDetector csv;
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
       if (!piece->reject.empty()) {
+      csv.add(*piece);
         if (!report_.reject(std::move(*piece), given_)) {
           stream_.flush();
         }
@@ -121,6 +124,7 @@ class PutSession {
       stream_.put(std::move(piece->text), piece->position);
     }
     return reader.stopped_early() && !stop_requested();
+    csv.warn_if_csv(name);
   }
 
   WriteReport report_;
@@ -183,10 +187,11 @@ Command put_command() {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
       "under its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in "
       "input order, once its entity is durable.",
-      "An entity that cannot be stored is reported with its line and column; all other entities are stored. On a "
-      "terminal at most 20 rejections of a kind are shown and the others are counted, unless `--verbose` is given. If "
-      "a put was stopped, you may repeat it, provided that the entities have ids of their own.",
-      "A compressed file, or one in UTF-16, is refused as a whole: give the output of `zcat` or `iconv` instead.",
+      "An entity that cannot be stored is reported with its line and column; all other entities are stored. At most 20 "
+      "rejections of a kind are shown and the others are counted, unless `--verbose` is given. If a put was "
+      "stopped, you may repeat it, provided that the entities have ids of their own.",
+      "Gzip data is recognised and decompressed. A file that is compressed in another way, or is in UTF-16, is refused "
+      "as a whole: give the output of `zstdcat` or `iconv` instead.",
       "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
       "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
       "summary on standard output has the counts."};

@@ -13,22 +13,35 @@ namespace looseleaf::cli {
 namespace {
 
 constexpr std::size_t kinds_told_apart = 100;
+constexpr std::uint64_t most_of_a_kind = 20;
 
-bool about_one_entity(const std::string& key) {
-  static constexpr std::array<std::string_view, 4> keys{"file", "line", "column", "id"};
+template <std::size_t count>
+bool is_one_of(const std::array<std::string_view, count>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// True if failures that differ only in the values of this key are of one kind. Where a damaged body is stored does not
+// matter, but a server that fails is named.
+bool differs_within_kind(const Error& error, const std::string& key) {
+  static constexpr std::array<std::string_view, 6> of_entity{"file", "line", "column", "detail", "id", "stored bytes"};
+  static constexpr std::array<std::string_view, 3> of_shard{"shard", "server", "database"};
+  return is_one_of(of_entity, key) || (error.code() == ErrorCode::corrupt && is_one_of(of_shard, key));
 }
 
 }  // namespace
 
+std::optional<std::uint64_t> printed_of_a_kind(const Globals& globals) {
+  return globals.verbose ? std::nullopt : std::optional(most_of_a_kind);
+}
+
 void FailureDigest::add(const Error& error) {
   if (!printed_of_a_kind_) {
-    print_error(error);
+    print(error);
     return;
   }
   Kind kind{error.what(), {}};
   std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(kind.second),
-               [](const auto& pair) { return !about_one_entity(pair.first); });
+               [&](const auto& pair) { return !differs_within_kind(error, pair.first); });
   auto known = counts_.find(kind);
   if (known == counts_.end()) {
     if (counts_.size() == kinds_told_apart) {
@@ -38,7 +51,7 @@ void FailureDigest::add(const Error& error) {
     known = counts_.emplace(std::move(kind), 0).first;
   }
   if (++known->second <= *printed_of_a_kind_) {
-    print_error(error);
+    print(error);
   }
 }
 
@@ -47,11 +60,19 @@ void FailureDigest::finish(const std::string& hint) const {
     if (count > *printed_of_a_kind_) {
       Error::Context context = kind.second;
       context.emplace_back(things_, grouped(count - *printed_of_a_kind_) + " more");
-      print_error(Error(ErrorCode::server, kind.first, std::move(context), hint));
+      print(Error(ErrorCode::server, kind.first, std::move(context), hint));
     }
   }
   if (others_ > 0) {
-    print_error(Error(ErrorCode::server, "failures of many other kinds", {{things_, grouped(others_)}}, hint));
+    print(Error(ErrorCode::server, "failures of many other kinds", {{things_, grouped(others_)}}, hint));
+  }
+}
+
+void FailureDigest::print(const Error& error) const {
+  if (severity_ == Severity::error) {
+    print_error(error);
+  } else {
+    print_warning(error.what(), error.context(), error.hint());
   }
 }
 

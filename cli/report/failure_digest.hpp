@@ -9,25 +9,37 @@
 #include <string>
 #include <utility>
 
+#include "cli/registry/registry.hpp"
+
 namespace looseleaf::cli {
+
+// How many failures of a kind a command prints: 20, or with --verbose all of them.
+[[nodiscard]] std::optional<std::uint64_t> printed_of_a_kind(const Globals& globals);
+
+inline constexpr const char* hint_for_others = "give --verbose to see each of them";
 
 // Prints a number of failures of each kind in full and counts the others.
 class FailureDigest {
  public:
+  enum class Severity { error, warning };
+
   // `things` names what fails, such as "entities". Without a number all failures are printed.
-  FailureDigest(std::string things, std::optional<std::uint64_t> printed_of_a_kind)
-      : things_(std::move(things)), printed_of_a_kind_(printed_of_a_kind) {}
+  FailureDigest(std::string things, std::optional<std::uint64_t> printed_of_a_kind, Severity severity = Severity::error)
+      : things_(std::move(things)), printed_of_a_kind_(printed_of_a_kind), severity_(severity) {}
 
   void add(const Error& error);
   // Prints how many more failures of each kind there were, with a hint that may be empty.
   void finish(const std::string& hint) const;
 
  private:
-  // Failures are of the same kind if they differ only in the entity.
+  void print(const Error& error) const;
+
+  // Failures are of the same kind if they differ only in the entity and where it is.
   using Kind = std::pair<std::string, Error::Context>;
 
   const std::string things_;
   const std::optional<std::uint64_t> printed_of_a_kind_;
+  const Severity severity_;
   std::map<Kind, std::uint64_t> counts_;
   std::uint64_t others_ = 0;
 };

@@ -17,7 +17,6 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::uint64_t rejections_on_terminal = 20;  // of a kind
 constexpr std::size_t most_put_off_bytes = 4 * 1024 * 1024;
 
 std::string_view name_of(WriteStatus status) {
@@ -102,9 +101,8 @@ WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::stri
     : kind_(kind),
       globals_(globals),
       rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
-      // More messages would push the first ones off a terminal. A log gets all of them.
-      rejections_("entities",
-                  messages_on_terminal() && !globals.verbose ? std::optional(rejections_on_terminal) : std::nullopt) {}
+      rejections_("entities", printed_of_a_kind(globals)),
+      absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
 void WriteReport::begin() {
   if (rejects_) {
@@ -159,7 +157,7 @@ void WriteReport::take_refused(const WriteResult& result) {
     rejections_.add(error);
   } else if (result.status == WriteStatus::not_found) {
     status_ = stronger(status_, ExitStatus::negative);
-    print_warning(error.what(), error.context());
+    absent_.add(error);
   } else {
     const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster;
     hopeless_ = hopeless_ || wrong_setup;
@@ -284,7 +282,8 @@ void WriteReport::check_output() {
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
   failures_.finish({});
-  rejections_.finish("give --verbose to see each of them");
+  rejections_.finish(hint_for_others);
+  absent_.finish(hint_for_others);
   if (globals_.json()) {
     Json summary;
     summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];

@@ -103,7 +103,7 @@ class WriteReport {
   bool reading_long_piece_ = false, reporting_long_piece_ = false;
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
   std::unique_ptr<RejectsFile> rejects_;
-  FailureDigest failures_{"entities", 1}, rejections_;
+  FailureDigest failures_{"entities", 1}, rejections_, absent_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
   bool hopeless_ = false;

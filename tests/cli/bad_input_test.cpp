@@ -193,6 +193,61 @@ TEST_CASE("a well-formed array element that is no entity is rejected alone") {
             {"error: not a JSON object\n", "error: id is not a UUID\n", "stored 2 entities, rejected 2\n"});
 }
 
+// A file of 100,000 lines that are no JSON made 100,000 messages.
+TEST_CASE("20 failures of a kind are printed and the others are counted, in every command") {
+  const TestCluster cluster = initialised();
+  std::string junk, ids;
+  for (int i = 0; i < 1'000; ++i) {
+    junk += fmt::format("junk {}\n", i);
+    ids += id_of(static_cast<std::uint64_t>(i)) + "\n";
+  }
+  const cli::ProcessResult put = cluster.looseleaf({"put"}, junk);
+  check_run(put, 1, "",
+            {"  line: 1\n", "  line: 20\n", "error: text between entities\n  entities: 980 more\n",
+             "hint: give --verbose to see each of them\n", "stored 0 entities, rejected 1,000\n"});
+  CHECK(times("error: text between entities\n", put.err) == 21);
+  CHECK(times("error: text between entities\n", cluster.looseleaf({"put", "--verbose"}, junk).err) == 1'000);
+  CHECK(times("error: text between entities\n", cluster.looseleaf({"explain", "-"}, junk).err) == 21);
+  for (const std::string command : {"get", "delete"}) {
+    CAPTURE(command);
+    CHECK(times("warning: no such entity\n", cluster.looseleaf({command, "-"}, ids).err) == 21);
+    CHECK(times("error: not an id\n", cluster.looseleaf({command, "-"}, junk).err) == 21);
+    check_status(cluster.looseleaf({command, "-"}, ids), 1, {"no such entity\n  ids: 980 more\nhint: give --verbose"});
+  }
+  // What is said of where an object begins makes no kind of its own.
+  std::string open_objects;
+  for (int i = 0; i < 1'000; ++i) {
+    open_objects += "{\"a\":1\n";
+  }
+  CHECK(times("error: object is not closed\n", cluster.looseleaf({"put"}, open_objects).err) == 21);
+}
+
+TEST_CASE("an input that looks like CSV is named so, with a command that converts it") {
+  const TestCluster cluster = initialised();
+  for (const char* const separator : {",", ";", "\t"}) {
+    CAPTURE(separator);
+    const auto row = [&](const std::string& id, const std::string& name) { return id + separator + name + "\n"; };
+    const std::string csv = row("id", "name") + row(id_of(1), "\"a, b; c\"") + row(id_of(2), "x");
+    const std::string file = cluster.directory().write("data", csv);
+    const cli::ProcessResult put = cluster.looseleaf({"put", file});
+    check_status(put, 1,
+                 {"warning: no line of the input begins with {\n", "  file: " + file + "\n",
+                  "hint: this looks like CSV; convert it to JSON Lines first, for example with `python3 "});
+    const std::size_t begin = put.err.find("`python3") + 1;
+    std::string command = put.err.substr(begin, put.err.find('`', begin) - begin);
+    command.replace(command.find("FILE >"), 6, "\"$0\" >");
+    command.replace(command.find("FILE.jsonl"), 10, "\"$0\".jsonl");
+    REQUIRE(run({"sh", "-c", command, file}).status == 0);
+    check_run(cluster.looseleaf({"put", file + ".jsonl"}), 0, id_of(1) + "\n" + id_of(2) + "\n");
+    check_run(cluster.looseleaf({"get", id_of(1)}), 0, "{\"id\": \"" + id_of(1) + "\", \"name\": \"a, b; c\"}\n");
+    check_status(cluster.looseleaf({"explain", "-"}, csv), 1, {"this looks like CSV"});
+  }
+  for (const std::string text : {"hello world\n", "a,b\n{\"a\":1}\n", "[1,2]\n", "[[1,2],[3,4]]\n", "7\n"}) {
+    CAPTURE(text);
+    CHECK(times("CSV", cluster.looseleaf({"put"}, text).err) == 0);
+  }
+}
+
 TEST_CASE("a file is named beside the line, which counts anew in every file") {
   const TestCluster cluster = initialised();
   const std::string first = cluster.directory().write("first", entity(1) + "\n{\"id\":1}\n");
