@@ -104,16 +104,17 @@ class PutSession {
       hint_if_terminal(input, "entities");
     }
     EntityReader reader([&](char* buffer, std::size_t size) {
+      const std::uint64_t before = input.bytes_read();
       const std::size_t got = input.read(buffer, size);
-      progress_.add_bytes(got);
+      progress_.add_bytes(input.bytes_read() - before);
       return got;
     });
     std::optional<Piece> piece;
-    // After a signal the last piece may be incomplete, so it is left out.
     CsvDetector csv;
+    // After a signal the last piece may be incomplete, so it is left out.
     while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
-      if (!piece->reject.empty()) {
       csv.add(*piece);
+      if (!piece->reject.empty()) {
         if (!report_.reject(std::move(*piece), given_)) {
           stream_.flush();
         }
@@ -123,8 +124,8 @@ class PutSession {
       progress_.add_entity();
       stream_.put(std::move(piece->text), piece->position);
     }
-    return reader.stopped_early() && !stop_requested();
     csv.warn_if_csv(name);
+    return reader.stopped_early() && !stop_requested();
   }
 
   WriteReport report_;
@@ -196,8 +197,8 @@ Command put_command() {
       "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
       "summary on standard output has the counts."};
   command.examples = {{"Store a file", "looseleaf put entities.jsonl > ids.txt"},
-                      {"Store what another program prints, and keep what cannot be stored",
-                       "zcat dump.gz | looseleaf put --quiet --rejects bad.jsonl"}};
+                      {"Store a compressed file, and keep what cannot be stored",
+                       "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"}};
   command.see_also = {"get", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

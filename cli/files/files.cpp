@@ -40,7 +40,7 @@ Error unreadable(const std::string& name, int error) {
 struct Packed {
   std::string_view magic, format, unpack;
 };
-constexpr std::array<Packed, 7> packed_formats{{{"\x1F\x8B", "gzip", "zcat"},
+constexpr std::array<Packed, 7> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
                                                 {"\x28\xB5\x2F\xFD", "zstd", "zstdcat"},
                                                 {"\xFD"
                                                  "7zXZ",
@@ -83,23 +83,40 @@ Input::~Input() {
   }
 }
 
-// Refuses a packed file as a whole: as text, every line of it would be an error.
+// Refuses another packed file than gzip as a whole: as text, every line of it would be an error.
 std::size_t Input::read(char* buffer, std::size_t size) {
-  std::size_t got = read_some(buffer, size);
-  if (!begun_) {
-    begun_ = true;
-    for (std::size_t more = got; more > 0 && got < size && may_begin_packed({buffer, got}); got += more) {
-      more = read_some(buffer + got, size - got);
-    }
-    refuse_packed({buffer, got}, name_);
+  if (begun_) {
+    return read_on(buffer, size);
+  }
+  begun_ = true;
+  std::size_t got = read_beginning(buffer, size);
+  if (std::string_view(buffer, got).starts_with(Gunzip::magic)) {
+    gunzip_ = std::make_unique<Gunzip>(name_, std::string_view(buffer, got),
+                                       [this](char* into, std::size_t room) { return read_some(into, room); });
+    got = read_beginning(buffer, size);
+  }
+  refuse_packed({buffer, got}, name_);
+  return got;
+}
+
+// Returns enough bytes to recognise the format, if there are as many.
+std::size_t Input::read_beginning(char* buffer, std::size_t size) {
+  std::size_t got = read_on(buffer, size);
+  for (std::size_t more = got; more > 0 && got < size && may_begin_packed({buffer, got}); got += more) {
+    more = read_on(buffer + got, size - got);
   }
   return got;
+}
+
+std::size_t Input::read_on(char* buffer, std::size_t size) {
+  return gunzip_ ? gunzip_->read(buffer, size) : read_some(buffer, size);
 }
 
 std::size_t Input::read_some(char* buffer, std::size_t size) {
   while (wait_readable(fd_)) {
     const ssize_t got = ::read(fd_, buffer, size);
     if (got >= 0) {
+      bytes_read_ += static_cast<std::size_t>(got);
       return static_cast<std::size_t>(got);
     }
     if (errno != EINTR && errno != EAGAIN) {

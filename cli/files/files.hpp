@@ -6,10 +6,13 @@
 #include <deque>
 #include <looseleaf/error.hpp>
 #include <looseleaf/uuid.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/files/gunzip.hpp"
 
 namespace looseleaf::cli {
 
@@ -22,18 +25,25 @@ class Input {
   Input& operator=(const Input&) = delete;
   ~Input();
 
-  // Like read(2): waits for at least one byte. Returns 0 at the end, or once a signal asks to stop.
-  // Throws Error(io), also if the input begins like a compressed file or like UTF-16.
+  // Like read(2): waits for at least one byte. Returns 0 at the end, or once a signal asks to stop. Gzip data is
+  // decompressed. Throws Error(io), also if the input begins like a file of another format or like UTF-16.
   std::size_t read(char* buffer, std::size_t size);
+
+  // The number of bytes that were read, before they were decompressed.
+  [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
   [[nodiscard]] bool is_terminal() const;
 
  private:
+  std::size_t read_beginning(char* buffer, std::size_t size);
+  std::size_t read_on(char* buffer, std::size_t size);
   std::size_t read_some(char* buffer, std::size_t size);
 
   std::string name_;
   int fd_;
   bool begun_ = false;
+  std::uint64_t bytes_read_ = 0;
+  std::unique_ptr<Gunzip> gunzip_;  // null unless the input is gzip data
 };
 
 // Throws Error(io) if the file of this name ("-": standard input) does not exist, is a directory, may not be read, or
