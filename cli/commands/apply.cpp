@@ -143,13 +143,13 @@ ExitStatus run(const Options& options, const Globals& globals) {
     print_note("nothing was changed");
     return ExitStatus::negative;
   }
-  const Json created = create_and_fill(store, work.wanted, &options.throttle, globals);
+  const Created created = create_and_fill(store, work.wanted, &options.throttle, globals);
   if (options.prune) {
     drop_indexes(store, work.extra, {}, globals);
   }
-  print_result(options, folder, work, created, globals);
+  print_result(options, folder, work, created.summary, globals);
   print_notes(options, folder, work, globals);
-  return ExitStatus::done;
+  return created.status;
 }
 
 }  // namespace

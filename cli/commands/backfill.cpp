@@ -15,7 +15,7 @@ ExitStatus run(const BackfillOptions& options, const Globals& globals) {
   if (globals.json()) {
     print_summary(to_json(report));
   }
-  return ExitStatus::done;
+  return exit_status_of(report);
 }
 
 }  // namespace
@@ -33,7 +33,9 @@ Command backfill_command() {
   command.details = {
       "Traffic may continue during a backfill. Each index becomes ready, on every shard, once nothing is missing from "
       "it. You may stop the command at any time; the next run continues where it stopped. A second backfill at the "
-      "same time fails."};
+      "same time fails.",
+      "If the body of an entity cannot be read, the index becomes ready without it, an error names at most 20 such "
+      "entities, and the exit status is 1."};
   command.examples = {{"Fill all indexes that are building", "looseleaf backfill"},
                       {"Fill one index slowly", "looseleaf backfill index_user_id --max-rate 5000 --max-lag 10"}};
   command.see_also = {"create-index", "status", "verify"};

@@ -41,12 +41,13 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (options.dry_run) {
     return print_dry_run(store, definitions, globals);
   }
+  const Created created = create_and_fill(store, definitions, options.backfill ? &options.throttle : nullptr, globals);
   Json summary = {{"indexes", definitions.size()}};
-  summary.update(create_and_fill(store, definitions, options.backfill ? &options.throttle : nullptr, globals));
+  summary.update(created.summary);
   if (globals.json()) {
     print_summary(summary);
   }
-  return ExitStatus::done;
+  return created.status;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void print_plans(const Datastore& store, const std::vector<IndexDefinition>& def
   }
 }
 
-Json create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
+Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
                      const Globals& globals) {
   BackfillOptions filling;
   for (const auto& report : store.create_indexes(definitions)) {
@@ -59,14 +59,15 @@ Json create_and_fill(Datastore& store, const std::vector<IndexDefinition>& defin
       filling.tables.push_back(report.table);
     }
   }
-  Json summary = {{"building", filling.tables}};
+  Created created{{{"building", filling.tables}}};
   if (fill != nullptr && !filling.tables.empty()) {
     filling.throttle = *fill;
     const BackfillReport report = backfill(store, filling, globals);
-    summary["building"] = Json::array();
-    summary.update(to_json(report));
+    created.summary["building"] = Json::array();
+    created.summary.update(to_json(report));
+    created.status = exit_status_of(report);
   }
-  return summary;
+  return created;
 }
 
 }  // namespace looseleaf::cli

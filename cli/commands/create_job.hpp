@@ -12,9 +12,13 @@ namespace looseleaf::cli {
 // Prints the statements with which the indexes would be created, and what is active already.
 void print_plans(const Datastore& store, const std::vector<IndexDefinition>& definitions, const Globals& globals);
 
-// Creates the indexes and reports each one. If `fill` is not null, fills those that are building. Returns the members
-// of the JSON summary: `building`, and those of a backfill if there was one.
-Json create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
+struct Created {
+  Json summary;  // members of the JSON summary: `building`, and those of a backfill if there was one
+  ExitStatus status = ExitStatus::done;
+};
+
+// Creates the indexes and reports each one. If `fill` is not null, fills those that are building.
+Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
                      const Globals& globals);
 
 }  // namespace looseleaf::cli

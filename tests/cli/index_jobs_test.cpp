@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,33 @@ TEST_CASE("verify reports a table that is not as declared and a body that cannot
   const cli::ProcessResult body = cluster.looseleaf({"verify", "--grace", "0"});
   check_status(body, 1, {"finding"});
   CHECK(holds_in_order(body.out, {"unreadable", "shard 0 entity " + id_of(2)}));
+}
+
+// It said `ready` and status 0, and named no entity at its end.
+TEST_CASE("a backfill that cannot read a body names the entity, and ends with status 1") {
+  const TestCluster cluster = with_indexes();
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'xxxxxxxx' WHERE id = UNHEX('{}')", id_of(2)));
+  const std::string definition =
+      cluster.directory().write("new.json", R"({"table": "new_n", "properties": [{"name": "n", "type": "int"}]})");
+  const std::vector<std::string> names_it = {
+      "looseleaf: new_n: ready\n",
+      "looseleaf: error: the bodies of some entities cannot be read, and no query finds these entities\n"
+      "  entities: 1\n  id: " +
+          id_of(2) + "\nhint: delete each of them and put it again; "};
+  check_run(cluster.looseleaf({"create-index", definition, "--backfill"}), 1, "", names_it);
+  check_status(cluster.looseleaf({"query", "new_n", "--count"}), 0);
+  CHECK(cluster.looseleaf({"drop-index", "new_n", "--yes"}).status == 0);
+  CHECK(cluster.looseleaf({"create-index", definition}).status == 0);
+  for (const std::uint32_t shard : {0U, 1U}) {
+    cluster.sql(shard, "UPDATE entities SET body = 'xxxxxxxx'");
+  }
+  const cli::ProcessResult json = cluster.looseleaf({"backfill", "--output", "json"});
+  check_status(json, 1, {"error: the bodies", "  entities: 40\n", "  id: ... 20 more\nhint: "});
+  CHECK(times("  id: ", json.err) == 21);
+  const auto summary = nlohmann::json::parse(lines_of(json.out).back());
+  CHECK(summary["unreadable"] == 40);
+  CHECK(summary["unreadable_ids"].size() == 20);
+  CHECK(summary["ready"] == nlohmann::json::array({"new_n"}));
 }
 
 TEST_CASE("verify finds an entity on the wrong shard") {

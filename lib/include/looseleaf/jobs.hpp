@@ -86,11 +86,13 @@ struct BackfillOptions {
 };
 
 struct BackfillReport {
-  std::vector<std::string> ready;  // the indexes that became ready
-  std::uint64_t entities = 0;      // entities read in this run, including tombstones
-  std::uint64_t deleted = 0;       // of these, tombstones
-  std::uint64_t rows = 0;          // index rows written
-  std::uint64_t reconciled = 0;    // entities that changed meanwhile and were checked again
+  std::vector<std::string> ready;    // the indexes that became ready
+  std::uint64_t entities = 0;        // entities read in this run, including tombstones
+  std::uint64_t deleted = 0;         // of these, tombstones
+  std::uint64_t rows = 0;            // index rows written
+  std::uint64_t reconciled = 0;      // entities that changed meanwhile and were checked again
+  std::uint64_t unreadable = 0;      // entities whose bodies cannot be read; they are in none of the indexes
+  std::vector<Uuid> unreadable_ids;  // at most 20 of them
   // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
   // when they were read.
   std::map<std::string, IndexingCounts> indexing;

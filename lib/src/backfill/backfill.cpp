@@ -35,6 +35,7 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr int most_verify_passes = 3;
+constexpr std::size_t most_unreadable_ids = 20;
 
 class Backfill {
  public:
@@ -255,6 +256,7 @@ class Backfill {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
       if (missing == found.findings.end() && found.verified == options.tables) {
+        take_unreadable(found);
         return;
       }
       if (missing == found.findings.end()) {
@@ -269,6 +271,22 @@ class Backfill {
       as_part.scanned = nullptr;
       options.repair = true;
       verify::verify(shards_, options, job_, as_part);
+    }
+  }
+
+  // Whether this run or an earlier one scanned an entity that cannot be read, there is no record that could replace the
+  // scan of the proof. So this scan has met it.
+  void take_unreadable(const VerifyReport& proof) {
+    report_.unreadable = 0;
+    report_.unreadable_ids.clear();
+    for (const auto& [place, count] : proof.counts) {
+      const auto found = count.findings.find(FindingKind::unreadable);
+      report_.unreadable += found != count.findings.end() ? found->second : 0;
+    }
+    for (const Finding& finding : proof.findings) {
+      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < most_unreadable_ids) {
+        report_.unreadable_ids.push_back(finding.entity_id);
+      }
     }
   }
 

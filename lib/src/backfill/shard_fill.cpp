@@ -385,14 +385,10 @@ std::optional<model::ParsedEntity> ShardFill::read(shard::EntityRow& entity) {
   }
   try {
     return model::ParsedEntity(codec::decode_body(*entity.body, model::max_body_size));
-  } catch (const Error& error) {
-    Error::Context context = error.context();
-    context.emplace_back("id", to_string(entity.id));
+  } catch (const Error&) {  // the proof at the end reports it
     if (record_ != nullptr) {
       record_->invalidate();
     }
-    shards_.warnings().give(
-        {"an entity cannot be read and was not indexed", context, "run `looseleaf verify` to list all such entities"});
     return std::nullopt;
   }
 }
