@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -22,6 +23,7 @@ struct Options {
   bool count = false;
   bool partial = false;
   bool explain = false;
+  bool skip_unreadable = false;
   std::vector<std::string> where;
   std::optional<std::string> after;
   std::optional<std::uint64_t> limit;
@@ -37,8 +39,6 @@ void check(const Options& options) {
   }
 }
 
-Query query_of(const Options& options) {
-  Query query;
 // Reads a condition of --where.
 Condition filter_of(const std::string& text) {
   try {
@@ -52,6 +52,8 @@ Condition filter_of(const std::string& text) {
   }
 }
 
+Query query_of(const Options& options) {
+  Query query;
   query.index = options.index;
   for (const auto& condition : options.conditions) {
     query.conditions.push_back(Condition::parse(condition));
@@ -91,10 +93,13 @@ void print_explanation(const QueryReport& report, const Options& options) {
     print_line(
         fmt::format("shard {}: {}, {}", shard.shard, counted(shard.index_rows, "index row", "index rows"), shard.sql));
   }
-  const std::vector<std::pair<std::string, std::uint64_t>> numbers = {
+  std::vector<std::pair<std::string, std::uint64_t>> numbers = {
       {"index rows read", report.index_rows},   {"entities read", report.entities_read},
       {"outdated rows", report.filtered_stale}, {"repeated rows", report.filtered_repeats},
       {"filtered", report.filtered_where},      {"entities", report.entities}};
+  if (options.skip_unreadable) {
+    numbers.emplace_back("unreadable", report.unreadable);
+  }
   for (const auto& [what, number] : numbers) {
     print_line(fmt::format("{}: {}", what, number));
   }
@@ -124,7 +129,8 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
                  {"repeated", report.filtered_repeats},
                  {"filtered", report.filtered_where},
                  {"entities", report.entities},
-                 {"unavailable", unavailable_shards(report)}});
+                 {"unavailable", unavailable_shards(report)},
+                 {"unreadable", report.unreadable}});
 }
 
 void print_end(const QueryReport& report, const Options& options, const Globals& globals) {
@@ -134,6 +140,7 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
     Json end{{options.count ? "count" : "entities", report.entities}};
     end["next"] = report.next.empty() ? Json(nullptr) : Json(report.next);
     end["unavailable"] = unavailable_shards(report);
+    end["unreadable"] = report.unreadable;
     print_summary(end);
   } else if (options.count) {
     print_line(std::to_string(report.entities));
@@ -145,15 +152,31 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
   for (const auto& [shard, error] : report.unavailable) {
     print_warning(fmt::format("results from shard {} are missing", shard), as_reason(error), error.hint());
   }
+  if (report.unreadable > 0) {
+    print_warning(fmt::format("left out {} whose {} cannot be read", counted(report.unreadable, "entity", "entities"),
+                              report.unreadable == 1 ? "body" : "bodies"),
+                  {}, "delete each of them and put it again; `looseleaf verify` finds all such entities");
+  }
   if (!report.next.empty() && !globals.json() && !options.explain) {
     static_cast<void>(data_output().flush());
     print_plain("next: " + report.next + "\n");
   }
 }
 
+ExitStatus exit_status_of(const QueryReport& report) {
+  const ExitStatus status = report.unreadable == 0 ? ExitStatus::done : ExitStatus::negative;
+  return report.unavailable.empty() ? status : ExitStatus::failed;
+}
+
 ExitStatus run(const Options& options, const Globals& globals) {
   check(options);
-  const Query query = query_of(options);
+  Query query = query_of(options);
+  FailureDigest unreadable("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning);
+  if (options.skip_unreadable) {
+    query.on_unreadable = [&](const Error& error) {
+      unreadable.add(Error(error.code(), error.what(), error.context()));  // the warning at the end has the hint
+    };
+  }
   const Datastore store = open_store(globals);
   const Drain drain;
   bool wanted = true;
@@ -168,13 +191,14 @@ ExitStatus run(const Options& options, const Globals& globals) {
       throw;
     }
   }
+  unreadable.finish(hint_for_others);
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
   if (wanted) {  // otherwise standard output was closed
     print_end(report, options, globals);
   }
-  return report.unavailable.empty() ? ExitStatus::done : ExitStatus::failed;
+  return exit_status_of(report);
 }
 
 }  // namespace
@@ -226,6 +250,14 @@ Command query_command() {
            "If results are missing, a warning names the shard and the reason, and the exit status is 3. The command "
            "waits at most 5 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
            "one that begins to hang during the query."},
+      {.name = "--skip-unreadable",
+       .value = "",
+       .help = "leave out entities whose stored bodies cannot be read",
+       .target = &options->skip_unreadable,
+       .details =
+           "Without it, the query fails at such an entity. A warning names each entity that is left out, whether it "
+           "would match or not, at most 20 of a kind unless `--verbose` is given. A last warning counts them, and "
+           "the exit status is 1."},
       {.name = "--explain",
        .value = "",
        .help = "print how the query is answered, and no entities",

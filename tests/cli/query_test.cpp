@@ -320,9 +320,9 @@ TEST_CASE("entities are printed as they were put, one a line") {
   put_all(cluster, odd + "\n{\n \"id\": \"" + id_of(2) + "\",\n \"n\": 2\n}\n");
   check_run(cluster.looseleaf({"query", "i"}), 0, odd + "\n{\"id\":\"" + id_of(2) + "\",\"n\":2}\n");
   check_run(cluster.looseleaf({"query", "i", "n=1", "--output", "json"}), 0,
-            odd + "\n{\"schema_version\":1,\"entities\":1,\"next\":null,\"unavailable\":[]}\n");
+            odd + "\n{\"schema_version\":1,\"entities\":1,\"next\":null,\"unavailable\":[],\"unreadable\":0}\n");
   check_run(cluster.looseleaf({"query", "i", "--count", "--output", "json"}), 0,
-            "{\"schema_version\":1,\"count\":2,\"next\":null,\"unavailable\":[]}\n");
+            "{\"schema_version\":1,\"count\":2,\"next\":null,\"unavailable\":[],\"unreadable\":0}\n");
 }
 
 TEST_CASE("a name given several times means any of the values") {
@@ -376,6 +376,46 @@ TEST_CASE("a number that is nearer to 0 than any double is found as 0, as it is 
   create_index(cluster, R"({"table": "i", "properties": [{"name": "d", "type": "double"}]})");
   put_all(cluster, entity(1, R"("d":1e-400)") + entity(2, R"("d":0)") + entity(3, R"("d":5e-324)"));
   check_answers(cluster, "i", {{{"d=1e-400"}, {1, 2}}, {{"d>1e-400"}, {3}}, {{"d<=-1e-400"}, {1, 2}}});
+}
+
+// One damaged body failed the whole query, whatever it matched.
+TEST_CASE("with --skip-unreadable a query leaves out what it cannot read, names it and ends with status 1") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
+  std::string input;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
+  }
+  put_all(cluster, input);
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'xxxxxxxx' WHERE id = UNHEX('{}')", id_of(2)));
+  cluster.sql(1, fmt::format("UPDATE entities SET body = COMPRESS('[]') WHERE id = UNHEX('{}')", id_of(3)));
+  check_run(cluster.looseleaf({"query", "i", "n>=2", "n<5"}), 3, "",
+            {"error: a stored body cannot be decompressed\n", "id: " + id_of(2) + "\n", "hint: run `looseleaf verify` ",
+             ", or give `--skip-unreadable` to leave such entities out\n"});
+  check_run(cluster.looseleaf({"query", "i", "n>=3", "n<5"}), 3, "",
+            {"error: a stored body is not a JSON object\n", "id: " + id_of(3) + "\n", "`--skip-unreadable`"});
+  check_run(cluster.looseleaf({"query", "i", "n>=1", "n<5", "--ids", "--skip-unreadable"}), 1,
+            id_of(1) + "\n" + id_of(4) + "\n",
+            {"warning: a stored body cannot be decompressed\n", "id: " + id_of(2) + "\n",
+             "warning: a stored body is not a JSON object\n", "id: " + id_of(3) + "\n",
+             "warning: left out 2 entities whose bodies cannot be read\n", "hint: delete each of them"});
+  const cli::ProcessResult json =
+      cluster.looseleaf({"query", "i", "n>=1", "n<5", "--count", "--skip-unreadable", "--output", "json"});
+  CHECK(json.status == 1);
+  CHECK(json.out == "{\"schema_version\":1,\"count\":2,\"next\":null,\"unavailable\":[],\"unreadable\":2}\n");
+  // A page is full before it meets what it cannot read: that is left to the next page.
+  const cli::ProcessResult page = cluster.looseleaf({"query", "i", "--ids", "--limit", "2", "--skip-unreadable"});
+  check_run(page, 0, id_of(0) + "\n" + id_of(1) + "\n", {"next: "});
+  const std::string next = lines_of(page.err).back().substr(6);
+  check_status(cluster.looseleaf({"query", "i", "--ids", "--limit", "2", "--skip-unreadable", "--after", next}), 1,
+               {"left out 2 entities"});
+  check_run(cluster.looseleaf({"query", "i", "n>=30", "--count", "--skip-unreadable"}), 0, "10\n");
+  cluster.sql(0, "UPDATE entities SET body = 'xxxxxxxx'");
+  cluster.sql(1, "UPDATE entities SET body = 'xxxxxxxx'");
+  const cli::ProcessResult all = cluster.looseleaf({"query", "i", "--skip-unreadable"});
+  check_run(all, 1, "", {"entities: 20 more\n", "hint: give --verbose", "left out 40 entities"});
+  CHECK(times("  id: ", all.err) == 20);
+  CHECK(times("  id: ", cluster.looseleaf({"query", "i", "--skip-unreadable", "--verbose"}).err) == 40);
 }
 
 TEST_CASE("conditions that the index cannot use are refused with a hint") {

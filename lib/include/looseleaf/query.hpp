@@ -38,6 +38,9 @@ struct Query {
   std::uint64_t limit = 0;  // the most entities to return; 0 returns all
   std::string after;        // a QueryReport's `next`: continue where that page ended
   bool partial = false;     // return the results of the other shards if a shard is down
+  // If set, an entity whose stored body cannot be read is left out of the results, and this is called with the reason,
+  // which has the id. Without it, the query fails at such an entity.
+  std::function<void(const Error&)> on_unreadable = {};
   // Called from time to time, even while no entity is found. If it returns true, the query ends with
   // Error(interrupted).
   std::function<bool()> stop = {};
@@ -50,6 +53,7 @@ struct QueryReport {
   std::uint64_t filtered_stale = 0;    // index rows skipped because their entity no longer calls for them
   std::uint64_t filtered_where = 0;    // entities skipped because they do not match `where`
   std::uint64_t filtered_repeats = 0;  // index rows skipped because their entity was given for an earlier row
+  std::uint64_t unreadable = 0;        // entities passed to Query::on_unreadable; they may match or not
   std::string next;                    // pass it as Query::after to get the next page; empty if there is none
 
   struct Shard {

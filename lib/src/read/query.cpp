@@ -113,7 +113,7 @@ std::shared_ptr<const shard::Catalog> cached_catalog_with(shard::Shards& shards,
 
 // Answers by a cached catalog, which may be outdated: after the rows were read, each shard checks that the index is
 // still the same and ready. If it is not, or the index is not in the cache, returns nothing; then the caller has been
-// given no entity.
+// given nothing.
 std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& query,
                                           const std::function<bool(const Entity&)>& on_entity) {
   const auto catalog = cached_catalog_with(shards, query);
@@ -123,11 +123,18 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
   bool given = false;
   try {
     Unavailable unavailable;
+    Query noted = query;
+    if (query.on_unreadable) {
+      noted.on_unreadable = [&](const Error& error) {
+        given = true;
+        query.on_unreadable(error);
+      };
+    }
     const std::function<bool(const Entity&)> note_and_give = [&](const Entity& entity) {
       given = true;
       return on_entity(entity);
     };
-    return QueryExecution(shards, *catalog->find(query.index), query, unavailable, note_and_give).run();
+    return QueryExecution(shards, *catalog->find(query.index), noted, unavailable, note_and_give).run();
   } catch (const Error& error) {
     if (given || (error.code() != ErrorCode::bad_index && error.code() != ErrorCode::usage)) {
       throw;

@@ -185,7 +185,7 @@ bool QueryExecution::give(const std::vector<shard::IndexEntry>& entries) {
   get_each(shards_, ids,
            [&](const GetResult& result) {
              report_.entities_read += matches.is_first(at) ? 1 : 0;
-             more = give_moved(&entries[at]) && give(entries[at], result, matches.of(at, result));
+             more = give_moved(&entries[at]) && give_or_leave_out(entries[at], result, matches, at);
              return more;
            },
            unavailable_, query_.partial ? Wanted::part : Wanted::all,
@@ -201,6 +201,36 @@ bool QueryExecution::give(const std::vector<shard::IndexEntry>& entries) {
                   return is_stale;
                 }});
   return more;
+}
+
+bool QueryExecution::give_or_leave_out(const shard::IndexEntry& entry, const GetResult& result,
+                                       const BatchMatches& matches, std::size_t at) {
+  std::optional<Match> match;
+  try {
+    match = matches.of(at, result);
+  } catch (const Error& error) {
+    return leave_out(entry.entity_id, error);
+  }
+  return give(entry, result, *match);
+}
+
+// Behind a full page, the entity is left to the next page.
+bool QueryExecution::leave_out(const Uuid& id, Error error) {
+  if (error.code() != ErrorCode::corrupt) {
+    throw error;
+  }
+  error.with("id", to_string(id));
+  if (!query_.on_unreadable) {
+    throw error.with_hint(error.hint() + ", or give `--skip-unreadable` to leave such entities out");
+  }
+  if (query_.limit > 0 && report_.entities == query_.limit) {
+    report_.next = make_token(index_.definition, query_, *last_given_);
+    return false;
+  }
+  decide(id, true);
+  ++report_.unreadable;
+  query_.on_unreadable(error);
+  return true;
 }
 
 bool QueryExecution::give(const shard::IndexEntry& entry, const GetResult& result, const Match& match) {
@@ -273,16 +303,17 @@ bool QueryExecution::read_late(const std::vector<Uuid>& ids,
   get_each(shards_, ids,
            [&](const GetResult& result) {
              stop_if_asked();
-             if (result.error) {
-               throw *result.error;
+             std::optional<model::Row> place;
+             try {
+               place = place_of(result);
+             } catch (const Error& error) {
+               more = leave_out(result.id, error);
+               return more;
              }
              ++report_.entities_read;
-             if (result.entity) {
-               const EntityMatcher matcher(plan_, filter_, result.entity->json);
-               if (const model::Row* const place = matcher.place()) {
-                 more = on_match({*place, result.id}, *result.entity);
-                 return more;
-               }
+             if (place) {
+               more = on_match({*std::move(place), result.id}, *result.entity);
+               return more;
              }
              decide(result.id, false);
              return true;
@@ -290,6 +321,18 @@ bool QueryExecution::read_late(const std::vector<Uuid>& ids,
            unavailable_, query_.partial ? Wanted::part : Wanted::all,
            {.text = {}, .skip = [&](std::size_t at) { return decided_.contains(ids[at]); }});
   return more;
+}
+
+std::optional<model::Row> QueryExecution::place_of(const GetResult& result) const {
+  if (result.error) {
+    throw *result.error;
+  }
+  if (!result.entity) {
+    return std::nullopt;
+  }
+  const EntityMatcher matcher(plan_, filter_, result.entity->json);
+  const model::Row* const place = matcher.place();
+  return place ? std::optional(*place) : std::nullopt;
 }
 
 bool QueryExecution::may_have_missed() const {

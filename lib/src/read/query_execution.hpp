@@ -56,7 +56,11 @@ class QueryExecution {
 
   // These return false when the caller wants no more entities, or the page is full.
   bool give(const std::vector<shard::IndexEntry>& entries);
+  bool give_or_leave_out(const shard::IndexEntry& entry, const GetResult& result, const BatchMatches& matches,
+                         std::size_t at);
   bool give(const shard::IndexEntry& entry, const GetResult& result, const Match& match);
+  // Reports an entity that cannot be read to the caller. Throws the error if the query must fail because of it.
+  bool leave_out(const Uuid& id, Error error);
   bool give(const shard::IndexEntry& place, const Entity& entity);
   // Gives an entity that was found otherwise than by the row at its place, when the rows up to `position` have been
   // taken, or all rows if `position` is null. If the place lies ahead, the entity waits for it.
@@ -67,6 +71,9 @@ class QueryExecution {
   // it returns false.
   bool read_late(const std::vector<Uuid>& ids,
                  const std::function<bool(shard::IndexEntry place, const Entity&)>& on_match);
+
+  // Returns the entity's place in the answer; absent if it does not match. Throws Error if it cannot be read.
+  [[nodiscard]] std::optional<model::Row> place_of(const GetResult& result) const;
 
   // Returns true if an entity may have been missed because its row moved from a place that had not been read to one
   // that had: not all that was read of a shard, or of all shards if rows move between them, is of one moment.
