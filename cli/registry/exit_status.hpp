@@ -11,7 +11,7 @@ namespace looseleaf::cli {
 enum class ExitStatus : int {
   done = 0,
   negative = 1,       // succeeded with a negative answer
-  usage = 2,          // wrong usage, cluster file, definition or id on the command line; an index that is not ready
+  usage = 2,          // wrong usage, cluster file, definition, id or position; an index that is not ready
   failed = 3,         // failed, or could not do everything
   interrupted = 130,  // SIGINT
   terminated = 143,   // SIGTERM
@@ -33,6 +33,7 @@ enum class ExitStatus : int {
     case ErrorCode::wrong_cluster:
     case ErrorCode::bad_definition:
     case ErrorCode::bad_index:
+    case ErrorCode::bad_position:
       return ExitStatus::usage;
     case ErrorCode::bad_entity:
     case ErrorCode::refused:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the models of the protocol, looseleaf.pml and moving.pml: each configuration must hold, and each control, which leaves a safeguard
+# Checks the models of the protocol, looseleaf.pml, moving.pml and feed.pml: each configuration must hold, and each control, which leaves a safeguard
 # out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
 # usage: run.sh                                  all of it
 #        run.sh --full                           with larger bounds of the former; writes build/proof/model.md. So does
@@ -48,6 +48,12 @@ recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS
 drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                                          | -DFIRST=1
 query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                                           | -DWRITERS=2
 moving        | -DMODEL=moving                                                                                                    | -DPUTS=3
+feed          | -DMODEL=feed -DCRASHES=1                                                                                         | -DTICKS=2 -DPURGES=1
+feed_purge    | -DMODEL=feed -DPURGES=1                                                                                          | -DPUTS=3
+feed_two      | -DMODEL=feed -DWRITERS=2 -DPUTS=1                                                                                | -DTICKS=2
+feed_scan     | -DMODEL=feed -DSCAN -DCRASHES=1                                                                                  | -DTICKS=2
+feed_trigger  | -DMODEL=feed -DPROTECTED -DPURGES=1 -DDEATHS=1                                                                   | -DTICKS=2
+feed_restore  | -DMODEL=feed -DRESTORES=1                                                                                        | -DPURGES=1
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -112,6 +118,15 @@ LOOK_ONCE                     | moving
 WITHOUT_CHANGED               | moving
 STAMP_OF_FENCE                | moving
 NO_BARRIER                    | fill
+NO_BARRIER                    | feed_two
+NO_FLOOR                      | feed_two
+NOT_DURABLE                   | feed
+PAGE_NOT_DURABLE              | feed_scan
+POSITION_FIRST                | feed_trigger
+PURGE_UNREAD                  | feed_trigger
+NO_NOTE                       | feed_purge
+CHECK_FIRST                   | feed_purge
+NO_WITNESS                    | feed_restore
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
@@ -156,7 +171,7 @@ parameters_of() {  # NAME FULL, which may be empty
 }
 
 model_of() {  # DEFINITION...: the file, without its ending
-  case " $* " in *' -DMODEL=moving '*) echo moving ;; *) echo looseleaf ;; esac
+  case " $* " in *' -DMODEL=moving '*) echo moving ;; *' -DMODEL=feed '*) echo feed ;; *) echo looseleaf ;; esac
 }
 
 # -D options of which the last of each name counts: spin's preprocessor warns about a second one.

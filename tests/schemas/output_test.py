@@ -200,6 +200,28 @@ def queries(box):
     box.run("query", "by_n", "m=1", status=2)
 
 
+def feed(box):
+    ids = box.run("export", "--ids", lines=["id*", "summary"])
+    assert ids[-1]["entities"] == len(ids) - 1
+    all_entities = box.run("export", lines=["entity*", "summary"])
+    position = all_entities[-1]["position"]
+    box.run("put", "--quiet", stdin=entity(10, n=10) + entity(11, n=11), lines=["summary"])
+    box.run("put", "--quiet", stdin=entity(70), lines=["summary"])
+    box.run("delete", "--quiet", uuid_of(70), lines=["summary"])
+    box.run("put", "--quiet", stdin=entity(71), lines=["summary"])
+    box.sql(1, f"UPDATE entities SET body = 'damaged' WHERE id = X'{uuid_of(71)}'")
+    done = subprocess.run(box.command("changes", "--where", "n=10", "--after", position), capture_output=True, text=True)
+    values = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
+    kinds = ["unreadable", "deleted", "entity", "matches", "position"]  # shards, and so their lines, come in any order
+    values[:-1] = sorted(values[:-1], key=lambda value: [kind not in value for kind in kinds])
+    lines = [json.dumps(value) for value in values]
+    expected = ["unreadable", "deleted", "stored", "no_match", "position*", "summary"]
+    changed = judge("changes", lines, expected, done.stdout)[-1]
+    assert (changed["stored"], changed["deleted"], changed["no_match"], changed["unreadable"]) == (1, 1, 1, 1)
+    box.run("delete", "--quiet", uuid_of(71), lines=["summary"])
+    box.run("changes", "--after", "x", status=2)
+
+
 def verification(box):
     assert box.run("verify", "--grace", "0", lines=["summary"])[0]["consistent"]
     box.sql(0, "DELETE FROM by_n WHERE n = 10")
@@ -325,7 +347,7 @@ def main():
     check_documentation()
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
-        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, verification,
+        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, verification,
                      cleaning, jobs, watching, shard_down, the_end):
             part(box)
     check_coverage()

@@ -8,6 +8,7 @@
 #include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/export.hpp>
+#include <looseleaf/feed.hpp>
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/options.hpp>
@@ -64,6 +65,16 @@ class LOOSELEAF_EXPORT Datastore {
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;
   // Returns all matches, up to the query's limit. Ask for at most a few thousand: all are in memory at once.
   [[nodiscard]] std::vector<Entity> get_all(const Query& query) const;
+
+  // Reads all entities, in no order. Every entity that exists throughout is given at least once, and exactly once if it
+  // is not purged meanwhile. `report.position` is then, or after an error, where changes() and another call continue.
+  // Calls `on_batch` from any thread, one call at a time, until it returns false. See feed.hpp.
+  void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
+                       FeedReport& report) const;
+  // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the
+  // order of its versions. Throws Error(bad_position) if something that follows the position is gone.
+  void changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
+               FeedReport& report) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

@@ -15,6 +15,7 @@ enum class ErrorCode {
   wrong_cluster,    // a shard's identity disagrees with the cluster file
   bad_definition,   // an index definition is malformed, or differs from the active one
   bad_index,        // an index is unknown, still building, or being dropped
+  bad_position,     // a position in the feed is malformed, or what follows it is gone
   bad_entity,       // an entity is malformed or too large
   refused,          // an immutable property would change
   busy,             // another process is running the job

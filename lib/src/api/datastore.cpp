@@ -6,6 +6,7 @@
 #include "clean/clean.hpp"
 #include "cluster/init.hpp"
 #include "cluster/status.hpp"
+#include "feed/feed.hpp"
 #include "index/create_index.hpp"
 #include "index/create_plan.hpp"
 #include "index/declared_indexes.hpp"
@@ -107,6 +108,16 @@ std::vector<Entity> Datastore::get_all(const Query& query) const {
     return true;
   });
   return entities;
+}
+
+void Datastore::export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
+                                FeedReport& report) const {
+  feed::export_entities(impl_->shards, options, on_batch, report);
+}
+
+void Datastore::changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
+                        FeedReport& report) const {
+  feed::changes(impl_->shards, options, on_batch, report);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 #include <vector>
 
 #include "reconcile/reconcile.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/purged.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
@@ -21,16 +22,18 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-std::vector<Uuid> lock_tombstones(std::uint32_t shard, const sql::Database& database, std::span<const Uuid> ids,
-                                  base::Stamp before) {
+std::vector<shard::EntityRow> lock_tombstones(std::uint32_t shard, const sql::Database& database,
+                                              std::span<const Uuid> ids, base::Stamp before) {
   const Step step(steps::purge_lock_entities, shard);
-  std::vector<Uuid> tombstones;
-  for (const shard::EntityRow& row : shard::read_entities(database, ids, shard::Lock::exclusive)) {
-    if (!row.body && row.updated < before) {
-      tombstones.push_back(row.id);
-    }
-  }
-  return tombstones;
+  auto rows = shard::read_entities(database, ids, shard::Lock::exclusive);
+  std::erase_if(rows, [&](const shard::EntityRow& row) { return row.body || row.updated >= before; });
+  return rows;
+}
+
+std::vector<Uuid> ids_of(const std::vector<shard::EntityRow>& rows) {
+  std::vector<Uuid> ids;
+  std::transform(rows.begin(), rows.end(), std::back_inserter(ids), [](const auto& row) { return row.id; });
+  return ids;
 }
 
 shard::Catalog lock_fence(std::uint32_t shard, const sql::Database& database) {
@@ -40,18 +43,30 @@ shard::Catalog lock_fence(std::uint32_t shard, const sql::Database& database) {
 }
 
 void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const shard::ServerLeases& leases,
-                           const shard::Catalog& catalog, std::vector<Uuid>& tombstones) {
+                           const shard::Catalog& catalog, std::vector<shard::EntityRow>& tombstones) {
   const Step step(steps::purge_read_index_rows, shard);
-  for (const shard::PlacedRow& row : shard::read_rows(shards, leases, catalog, tombstones)) {
-    std::erase(tombstones, row.entry.entity_id);
+  for (const shard::PlacedRow& row : shard::read_rows(shards, leases, catalog, ids_of(tombstones))) {
+    std::erase_if(tombstones, [&](const shard::EntityRow& tombstone) { return tombstone.id == row.entry.entity_id; });
   }
 }
 
-std::uint64_t remove(std::uint32_t shard, const sql::Database& database, const std::vector<Uuid>& tombstones,
-                     base::Stamp before) {
+// Notes for readers of the feed that these tombstones will be gone.
+void note(std::uint32_t shard, const sql::Database& database, const std::vector<shard::EntityRow>& tombstones) {
+  const Step step(steps::purge_note, shard);
+  base::Stamp last;
+  for (const shard::EntityRow& tombstone : tombstones) {
+    last = std::max(last, tombstone.updated);
+  }
+  if (!step.left_out()) {
+    shard::raise_purged_below(database, {last.micros + 1});
+  }
+}
+
+std::uint64_t remove(std::uint32_t shard, const sql::Database& database,
+                     const std::vector<shard::EntityRow>& tombstones, base::Stamp before) {
   const Step step(steps::purge_delete, shard);
   return database->execute(fmt::format("DELETE FROM {} WHERE id IN ({}) AND body IS NULL AND updated < {}",
-                                       database.table("entities"), shard::id_list(tombstones),
+                                       database.table("entities"), shard::id_list(ids_of(tombstones)),
                                        sql::stamp_literal(before)));
 }
 
@@ -88,11 +103,12 @@ Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::spa
     return shard::on_shard(shards, shard, [&] {
       sql::Transaction transaction(*lease);
       const shard::Catalog catalog = lock_fence(shard, *lease);
-      std::vector<Uuid> tombstones = lock_tombstones(shard, *lease, ids, before);
+      std::vector<shard::EntityRow> tombstones = lock_tombstones(shard, *lease, ids, before);
       const std::size_t locked = tombstones.size();
       spare_those_with_rows(shards, shard, leases, catalog, tombstones);
       Purged purged = {0, tombstones.size() == locked};
       if (!tombstones.empty()) {
+        note(shard, *lease, tombstones);
         purged.removed = remove(shard, *lease, tombstones, before);
         const Step step(steps::purge_commit, shard);
         transaction.commit();

@@ -71,8 +71,9 @@ void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>&
 // Removes cleaners that are not running, which have no unfinished work. Their rows in looseleaf_progress stay only to
 // remember how far the purge came.
 void remove_idle_cleaners(ShardStatus& status) {
-  std::erase_if(status.jobs,
-                [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
+  std::erase_if(status.jobs, [](const JobStatus& job) {
+    return job.holder.empty() && (job.job == "clean" || job.job == "purge" || job.job == "purged");
+  });
 }
 
 void clear_ended_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {

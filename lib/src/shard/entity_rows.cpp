@@ -36,12 +36,18 @@ std::string small_body_column(std::uint64_t max_size) {
   return fmt::format("IF(LENGTH(body) > {}, '+', body)", max_size);
 }
 
-// Reads rows that consist of an id, such a column and optionally an added_id.
-std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, bool with_added_id) {
+// What rows have beside an id and such a column.
+enum class Columns { no_more, added_id, added_id_and_stamp };
+
+std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, Columns columns) {
   std::vector<EntityRow> rows;
   rows.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    EntityRow row{.id = require_uuid(result.text(i, 0)), .added_id = with_added_id ? result.unsigned_integer(i, 2) : 0};
+    EntityRow row{.id = require_uuid(result.text(i, 0)),
+                  .added_id = columns == Columns::no_more ? 0 : result.unsigned_integer(i, 2)};
+    if (columns == Columns::added_id_and_stamp) {
+      row.updated = base::parse_stamp(result.text(i, 3));
+    }
     if (const auto& cell = result.cell(i, 1); cell && *cell == "+") {
       row.body_size = max_size + 1;
     } else if (cell) {
@@ -237,7 +243,7 @@ std::vector<EntityRow> read_before(const sql::Database& database, std::uint64_t 
   return to_bodies(
       database->query(fmt::format("SELECT id, {}, added_id FROM {} WHERE added_id < {} ORDER BY added_id DESC LIMIT {}",
                                   small_body_column(max_size), database.table("entities"), added_id, limit)),
-      max_size, true);
+      max_size, Columns::added_id);
 }
 
 std::vector<EntityRow> read_added(const sql::Database& database, std::uint64_t above, std::uint64_t until,
@@ -245,7 +251,30 @@ std::vector<EntityRow> read_added(const sql::Database& database, std::uint64_t a
   return to_bodies(
       database->query(fmt::format("SELECT id, {} FROM {} WHERE added_id > {} AND added_id <= {} ORDER BY added_id",
                                   small_body_column(max_size), database.table("entities"), above, until)),
-      max_size, false);
+      max_size, Columns::no_more);
+}
+
+std::vector<EntityRow> read_added_page(const sql::Database& database, std::uint64_t above, std::uint64_t until,
+                                       std::size_t limit, std::uint64_t max_size) {
+  return to_bodies(
+      database->query(fmt::format("SELECT id, {}, added_id, updated FROM {} WHERE added_id > {} AND "
+                                  "added_id <= {} ORDER BY added_id LIMIT {}",
+                                  small_body_column(max_size), database.table("entities"), above, until, limit)),
+      max_size, Columns::added_id_and_stamp);
+}
+
+std::vector<EntityRow> read_updated_page(const sql::Database& database, const StampPlace& behind, base::Stamp until,
+                                         std::size_t limit, std::uint64_t max_size) {
+  return to_bodies(database->query(fmt::format("SELECT id, {}, added_id, updated FROM {} WHERE {} AND updated < {} "
+                                               "ORDER BY updated, added_id LIMIT {}",
+                                               small_body_column(max_size), database.table("entities"),
+                                               later_than(behind), sql::stamp_literal(until), limit)),
+                   max_size, Columns::added_id_and_stamp);
+}
+
+std::uint64_t last_added(const sql::Database& database) {
+  const sql::Result last = database->query("SELECT MAX(added_id) FROM " + database.table("entities"));
+  return last.cell(0, 0) ? last.unsigned_integer(0, 0) : 0;
 }
 
 std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint64_t above) {

@@ -83,6 +83,17 @@ void update_entities(const sql::Database& database, std::span<const EntityRow> r
 [[nodiscard]] std::vector<EntityRow> read_added(const sql::Database& database, std::uint64_t above, std::uint64_t until,
                                                 std::uint64_t max_size);
 
+// Pages of the feed: up to `limit` rows with all columns, tombstones included.
+//
+// Returns rows whose added_id is in (above, until], in that order.
+[[nodiscard]] std::vector<EntityRow> read_added_page(const sql::Database& database, std::uint64_t above,
+                                                     std::uint64_t until, std::size_t limit, std::uint64_t max_size);
+// Returns rows behind a place whose stamps are below `until`, in the order of places.
+[[nodiscard]] std::vector<EntityRow> read_updated_page(const sql::Database& database, const StampPlace& behind,
+                                                       base::Stamp until, std::size_t limit, std::uint64_t max_size);
+// Returns the greatest added_id; 0 without rows.
+[[nodiscard]] std::uint64_t last_added(const sql::Database& database);
+
 // Returns the smallest added_id above the given one. It is absent if there is none.
 [[nodiscard]] std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint64_t above);
 

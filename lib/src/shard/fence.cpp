@@ -186,6 +186,11 @@ void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadl
 
 base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
   const Step step(steps::barrier_take, shard);
+  if (step.left_out()) {  // for a test: do not wait for anybody
+    return with_shard(shards, shard, deadline, [](const sql::Database& database) {
+      return base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
+    });
+  }
   base::Stamp barrier;
   with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence&) {
     // The barrier must also exceed stamps that were written while the clock was ahead. Otherwise those rows would not

@@ -47,6 +47,11 @@ void Identity::check(std::uint32_t shard, const Head& head) {
   }
 }
 
+std::optional<Uuid> Identity::cluster_id() const {
+  const std::lock_guard lock(mutex_);
+  return cluster_id_;
+}
+
 // The superfluous shard may be the first or the last in the cluster file. The shard at the other end knows the right
 // number.
 void Identity::refuse_uninitialised(std::uint32_t shard, server::Sessions& sessions) const {

@@ -22,6 +22,8 @@ class Identity {
   // Throws Error(wrong_cluster) unless this is what this shard of this cluster says of itself. If the cluster file has
   // no cluster id, the first checked shard defines it.
   void check(std::uint32_t shard, const Head& head);
+  // Returns the cluster file's id, or that of the first checked shard; absent before any of them is known.
+  [[nodiscard]] std::optional<Uuid> cluster_id() const;
   // Throws NotInitialised, or a better explanation, for a shard without Looseleaf's tables. A superfluous shard in the
   // cluster file is not initialised either, but `init` does not help there.
   [[noreturn]] void refuse_uninitialised(std::uint32_t shard, server::Sessions& sessions) const;
@@ -30,7 +32,7 @@ class Identity {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
 
   const Cluster& cluster_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Uuid> cluster_id_;  // the cluster file's id, or else that of the first checked shard
 };
 

@@ -66,6 +66,16 @@ void Shards::accept_heads(std::span<const std::uint32_t> shards, const sql::Name
   }
 }
 
+Uuid Shards::cluster_id() {
+  if (!identity_.cluster_id()) {
+    check_identities();
+  }
+  if (!identity_.cluster_id()) {  // no shard could be reached
+    static_cast<void>(connect(0, deadline()));
+  }
+  return identity_.cluster_id().value();
+}
+
 std::vector<std::uint32_t> Shards::uncached(std::span<const std::uint32_t> shards) const {
   std::vector<std::uint32_t> found;
   std::copy_if(shards.begin(), shards.end(), std::back_inserter(found),

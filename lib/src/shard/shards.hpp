@@ -54,6 +54,9 @@ class Shards {
     return sessions_.connect(shard, deadline, purpose);
   }
 
+  // Returns the cluster's id. If no shard was asked yet, connects to all of them, and fails if none can be reached.
+  [[nodiscard]] Uuid cluster_id();
+
   // Connects to every reachable shard and loads its catalog, so that a cluster file that mixes clusters is rejected
   // before the first write. A shard that is down is not an error here.
   void check_identities() { check_identities(Known::check_again); }

@@ -60,13 +60,17 @@ inline constexpr std::string_view
     purge_fence = "purge.fence",
     purge_lock_entities = "purge.lock_entities",
     purge_read_index_rows = "purge.read_index_rows",
+    purge_note = "purge.note",
     purge_delete = "purge.delete",
     purge_commit = "purge.commit",
     query_read_index_rows = "query.read_index_rows",
     query_check_index = "query.check_index",
     query_read_entities = "query.read_entities",
     query_look_again = "query.look_again",
-    query_find_changed = "query.find_changed";
+    query_find_changed = "query.find_changed",
+    feed_scan = "feed.scan",
+    feed_read = "feed.read",
+    feed_conclude = "feed.conclude";
 }  // namespace steps
 // clang-format on
 

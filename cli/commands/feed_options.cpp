@@ -1,0 +1,76 @@
+// The options of export and changes.
+#include "cli/commands/feed_options.hpp"
+
+#include <array>
+#include <looseleaf/cluster.hpp>
+
+#include "cli/files/files.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/signals.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::string_view white_space = " \t\r\n";
+
+std::string read_position(const std::string& file) {
+  Input input(file);
+  std::string text;
+  std::array<char, 16 * 1024> chunk{};
+  while (const std::size_t got = input.read(chunk.data(), chunk.size())) {
+    text.append(chunk.data(), got);
+  }
+  const std::size_t begin = text.find_first_not_of(white_space);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
+}
+
+std::string position_of(const std::string& after) {
+  const std::string position = after.starts_with('@') ? read_position(after.substr(1)) : after;
+  if (position.empty()) {  // a script whose position got lost would start again without noticing
+    throw Error(ErrorCode::usage, "an empty position", {{"option", "--after"}, {"value", after}},
+                "leave --after out to begin with all entities");
+  }
+  return position;
+}
+
+}  // namespace
+
+void add_feed_parameters(Command& command, FeedArguments& arguments, const std::string& help_of_after,
+                         const std::string& details_of_after) {
+  const std::vector<Parameter> parameters = {
+      {.name = "--after",
+       .value = "POSITION",
+       .help = help_of_after,
+       .target = &arguments.after,
+       .details = details_of_after + " `@FILE` reads a position from a file."},
+      {.name = "--where", .value = "COND", .help = "filter by `name=value`, as query does", .target = &arguments.where},
+      {.name = "--shard",
+       .value = "N",
+       .help = "read only from this shard",
+       .target = &arguments.shard,
+       .range = {.most = max_shards - 1},
+       .details = "The position says of the other shards that nothing was read from them."},
+      {.name = "--limit", .value = "N", .help = "end after N lines", .target = &arguments.limit, .range = {.least = 1}},
+  };
+  command.parameters.insert(command.parameters.end(), parameters.begin(), parameters.end());
+}
+
+void set_feed_options(FeedOptions& options, const FeedArguments& arguments) {
+  options.after = position_of(arguments.after);
+  if (arguments.shard) {
+    options.shard = static_cast<std::uint32_t>(*arguments.shard);
+  }
+  for (const std::string& condition : arguments.where) {
+    options.where.push_back(Condition::parse(condition));
+  }
+  options.limit = arguments.limit.value_or(0);
+  options.stop = stop_requested;
+}
+
+void print_unreadable(const Change& change) {
+  print_error(Error(ErrorCode::corrupt, change.text,
+                    {{"id", to_string(change.id)}, {"shard", std::to_string(change.shard)}},
+                    "put the entity again, from a backup, or delete it; `looseleaf verify` lists all such entities"));
+}
+
+}  // namespace looseleaf::cli

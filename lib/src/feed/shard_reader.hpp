@@ -1,0 +1,42 @@
+// Reads the feed of one shard, in pages: docs/protocol.md, "The feed".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/stamp.hpp"
+#include "feed/position.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::feed {
+
+// Takes a barrier, and returns the position from which everything is delivered that is committed after it; with `scan`
+// also everything that was committed before.
+[[nodiscard]] ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan);
+
+// Returns those of these shards, which are on one server, where something was committed after the position. Throws
+// Error(bad_position) if a shard has lost something that was delivered, or has purged something that was not.
+[[nodiscard]] std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<const std::uint32_t> group,
+                                                          const Position& position);
+
+// Rows of `entities`, with their bodies, in the order of the feed.
+struct Page {
+  std::vector<shard::EntityRow> rows;  // tombstones included, unless it is a page of a scan
+  ShardPosition end;                   // the position once these rows are delivered
+  bool more = false;                   // false: the next page would be empty
+};
+
+// Reads the next page of a scan, or the next page of changes whose stamps are below `until`, a barrier. Both throw
+// Error(bad_position) like shards_with_news().
+[[nodiscard]] Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from);
+[[nodiscard]] Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from,
+                                base::Stamp until);
+
+// Returns `from` moved behind a row of the page that was read from there.
+[[nodiscard]] ShardPosition position_after(const shard::EntityRow& row, ShardPosition from);
+
+}  // namespace looseleaf::feed

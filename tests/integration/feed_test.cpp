@@ -1,0 +1,314 @@
+// The feed: what export and changes print, from which positions they continue, and what they refuse.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "feed/position.hpp"
+#include "tests/support/expectations.hpp"
+#include "tests/support/store_fixture.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Json = nlohmann::json;
+
+// What a run of changes printed: the changes, by kind, and the position at the end.
+struct Changes {
+  std::vector<std::string> stored, deleted, no_match, unreadable;  // ids, in order
+  std::map<std::string, std::string> stamps;                       // the last one of each id
+  std::string position;
+
+  explicit Changes(const cli::ProcessResult& result) {
+    CHECK_MESSAGE(result.status == 0, result.err);
+    for (const std::string& line : lines_of(result.out)) {
+      const Json change = Json::parse(line);
+      if (change.contains("position")) {
+        position = change["position"];
+        continue;
+      }
+      const std::string id = change["id"];
+      (change.contains("entity")       ? stored
+       : change.contains("deleted")    ? deleted
+       : change.contains("unreadable") ? unreadable
+                                       : no_match)
+          .push_back(id);
+      stamps[id] = change["stamp"];
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const {
+    return stored.size() + deleted.size() + no_match.size() + unreadable.size();
+  }
+};
+
+Changes changes_after(const TestCluster& cluster, const std::string& position,
+                      const std::vector<std::string>& arguments = {}) {
+  std::vector<std::string> all = {"changes", "--after", position};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return Changes(cluster.looseleaf(all));
+}
+
+std::vector<std::string> sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+std::vector<std::string> ids_of(std::initializer_list<std::uint64_t> numbers) {
+  std::vector<std::string> ids;
+  for (const std::uint64_t number : numbers) {
+    ids.push_back(id_of(number));
+  }
+  return ids;
+}
+
+std::string position_in(const cli::ProcessResult& exported) {
+  const std::string line = lines_of(exported.err).back();
+  CHECK(line.starts_with("position: "));
+  return line.substr(line.find(' ') + 1);
+}
+
+TEST_CASE("an export holds every entity byte for byte, so that a put of it into other shards gives the same store") {
+  const TestCluster cluster = initialised(2), other = initialised(3);
+  std::string lines =
+      entity_lines(1300, R"("n": {0},  "text":"caf\u00e9 \ud83d\ude00 {0}", "big":123456789012345678901234567890.10)");
+  lines += entity(5000, fmt::format(R"("large":"{}")", std::string(300'000, 'x'))) + "\n";
+  put_all(cluster, lines);
+  const cli::ProcessResult exported = cluster.looseleaf({"export"});
+  CHECK(exported.status == 0);
+  CHECK(sorted(lines_of(exported.out)) == sorted(lines_of(lines)));
+  put_all(other, exported.out);
+  CHECK(sorted(lines_of(other.looseleaf({"export"}).out)) == sorted(lines_of(lines)));
+  CHECK(sorted(lines_of(cluster.looseleaf({"export", "--ids"}).out)).size() == 1301);
+  CHECK(lines_of(cluster.looseleaf({"export", "--where", "n=7"}).out) == std::vector<std::string>{lines_of(lines)[7]});
+}
+
+TEST_CASE("what is printed after a position is each later version and delete once, and an equal body is a version") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(10, R"("n":{})"));
+  const Changes all = changes_after(cluster, "beginning");
+  CHECK(sorted(all.stored) == sorted(lines_of(id_lines(10))));
+  put_all(cluster, entity(3, R"("n":30)") + "\n" + entity(4, R"("n":4)") + "\n" + entity(11, R"("n":11)"));
+  check_status(cluster.looseleaf({"delete", id_of(5)}), 0);
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 2");
+  check_status(cluster.looseleaf({"clean", "--full"}), 0, {"missing from a ready index", "inserted 1"});
+  const Changes later = changes_after(cluster, all.position);
+  CHECK(sorted(later.stored) == ids_of({3, 4, 11}));
+  CHECK(later.deleted == ids_of({5}));
+  CHECK(later.stamps.at(id_of(4)) > all.stamps.at(id_of(4)));
+  CHECK(changes_after(cluster, later.position).size() == 0);
+  CHECK(changes_after(cluster, changes_after(cluster, "now").position).size() == 0);
+}
+
+TEST_CASE("an export and the changes after it are complete, and either continues where a limit or a signal ended it") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(1200, R"("n":{})"));
+  std::vector<std::string> ids;
+  std::string position = "beginning";
+  for (bool more = true; more;) {
+    const cli::ProcessResult part = cluster.looseleaf({"export", "--ids", "--limit", "350", "--after", position});
+    const std::vector<std::string> printed = lines_of(part.out);
+    ids.insert(ids.end(), printed.begin(), printed.end());
+    position = position_in(part);
+    more = !printed.empty();
+  }
+  CHECK(sorted(ids) == sorted(lines_of(id_lines(1200))));
+  put_all(cluster, entity_lines(20, R"("n":-{})"));
+  std::vector<std::string> changed;
+  for (bool more = true; more;) {
+    const Changes some = changes_after(cluster, position, {"--limit", "7"});
+    changed.insert(changed.end(), some.stored.begin(), some.stored.end());
+    position = some.position;
+    more = some.size() > 0;
+  }
+  CHECK(sorted(changed) == sorted(lines_of(id_lines(20))));
+}
+
+TEST_CASE("many rows with one stamp are printed once each, over several pages") {
+  const TestCluster cluster = initialised(1);
+  const std::string start = changes_after(cluster, "now").position;
+  put_all(cluster, entity_lines(1700));
+  cluster.sql(0, "UPDATE entities SET updated = (SELECT s FROM (SELECT MAX(updated) AS s FROM entities) AS m)");
+  const Changes all = changes_after(cluster, start);
+  CHECK(sorted(all.stored) == sorted(lines_of(id_lines(1700))));
+  CHECK(std::ranges::adjacent_find(all.stamps, [](auto& a, auto& b) { return a.second != b.second; }) ==
+        all.stamps.end());
+}
+
+TEST_CASE("a row that changes between two pages is printed by the next round" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  const std::string start = changes_after(cluster, "now").position;
+  put_all(cluster, entity_lines(600));
+  cli::Process reader = cluster.stop_at("feed.read:before#2", {"changes", "--after", start});
+  put_all(cluster, entity(599) + "\n" + entity(1));
+  reader.signal(SIGCONT);
+  const Changes first(reader.wait());
+  CHECK(first.size() == 599);
+  CHECK(sorted(changes_after(cluster, first.position).stored) == ids_of({1, 599}));
+}
+
+// Entity 1 is put, but not committed, while entity 2 is, and changes run.
+std::vector<std::string> ids_beside_slow_put(const TestCluster& cluster, const std::string& failpoints) {
+  const std::string start = changes_after(cluster, "now").position;
+  cli::Process put = cluster.stop_at("put.commit:before", {"put"}, entity(1));
+  put_all(cluster, entity(2));
+  cli::Process reader = cluster.start({"changes", "--after", start}, {}, failpoints);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  put.signal(SIGCONT);
+  CHECK(put.wait().status == 0);
+  const Changes first(reader.wait());
+  static_cast<void>(changes_after(cluster, "now"));  // raises the clock floor, which would betray a left-out barrier
+  const Changes second = changes_after(cluster, first.position);
+  std::vector<std::string> ids = first.stored;
+  ids.insert(ids.end(), second.stored.begin(), second.stored.end());
+  return sorted(ids);
+}
+
+TEST_CASE("a put in flight is never skipped, and without a barrier it is" * doctest::skip(!base::failpoints_enabled)) {
+  CHECK(ids_beside_slow_put(initialised(1), "") == ids_of({1, 2}));
+  CHECK(ids_beside_slow_put(initialised(1), "barrier.take=skip") == ids_of({2}));
+}
+
+TEST_CASE("a shard that is an older copy is refused, also when its clock floor has been raised since") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(4));
+  for (const char* table : {"entities", "looseleaf_shard"}) {
+    cluster.sql(0, fmt::format("CREATE TABLE copy_{0} LIKE {0}; INSERT INTO copy_{0} SELECT * FROM {0}", table));
+  }
+  put_all(cluster, entity(6) + "\n" + entity(2, R"("n":1)"));
+  const std::string position = changes_after(cluster, "beginning").position;
+  for (const char* table : {"entities", "looseleaf_shard"}) {
+    cluster.sql(0, fmt::format("DELETE FROM {0}; INSERT INTO {0} SELECT * FROM copy_{0}", table));
+  }
+  const std::vector<std::string> refusal = {"error: the shard has lost changes that were delivered\n",
+                                            "  position: ", "  shard: 0\n", "hint: it was restored from an older copy"};
+  check_status(cluster.looseleaf({"changes", "--after", position}), 2, refusal);
+  static_cast<void>(changes_after(cluster, "now"));  // raises the clock floor
+  put_all(cluster, entity(8));
+  check_status(cluster.looseleaf({"changes", "--after", position, "--follow"}), 2, refusal);
+}
+
+// A position on all shards as it was so long ago.
+std::string old_position(const StoreFixture& store, int hours) {
+  shard::Shards shards = store.shards();
+  feed::Position position{shards.cluster_id(), {}};
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    const std::string then = store.cluster.sql(shard, fmt::format("SELECT NOW(6) - INTERVAL {} HOUR", hours));
+    position.shards.push_back(feed::ShardPosition{{base::parse_stamp(then.substr(0, 26)), 0}});
+  }
+  return to_text(position);
+}
+
+TEST_CASE("a purge that overtakes a reader is told to it, and without a note it would not be" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const bool noted : {true, false}) {
+    CAPTURE(noted);
+    const StoreFixture store;
+    put_all(store.cluster, entity_lines(3));
+    check_status(store.cluster.looseleaf({"delete", id_of(0)}), 0);
+    store.cluster.sql(0, "UPDATE entities SET updated = updated - INTERVAL 3 DAY");
+    const std::string before = old_position(store, 96), behind = old_position(store, 48);
+    CHECK(changes_after(store.cluster, before).deleted == ids_of({0}));
+    cli::Process clean = store.cluster.start({"clean"}, {}, noted ? "" : "purge.note=skip");
+    check_status(clean.wait(), 0, {"purged 1 tombstone"});
+    if (noted) {
+      check_status(store.cluster.looseleaf({"changes", "--after", before}), 2,
+                   {"error: deletes that were not delivered have been purged\n", "  shard: 0\n",
+                    "hint: let the consumer start again with `--after beginning`"});
+    } else {
+      CHECK(changes_after(store.cluster, before).deleted.empty());
+    }
+    CHECK(sorted(changes_after(store.cluster, behind).stored) == ids_of({1}));
+  }
+}
+
+TEST_CASE("with a filter deletes pass, and entities that do not match are told without their text") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(4, R"("kind":"cat")"));
+  const Changes all = changes_after(cluster, "beginning", {"--where", "kind=cat"});
+  CHECK(all.stored.size() == 4);
+  put_all(cluster, entity(1, R"("kind":"dog")") + "\n" + entity(9, R"("kind":"cat")"));
+  check_status(cluster.looseleaf({"delete", id_of(2)}), 0);
+  const Changes later = changes_after(cluster, all.position, {"--where", "kind=cat"});
+  CHECK(later.stored == ids_of({9}));
+  CHECK(later.deleted == ids_of({2}));
+  CHECK(later.no_match == ids_of({1}));
+}
+
+TEST_CASE("a damaged entity is named, and the others are printed") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(4));
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(2)));
+  const std::vector<std::string> message = {"looseleaf: error: ", fmt::format("  id: {}\n", id_of(2)), "  shard: 0\n",
+                                            "hint: put the entity again"};
+  const cli::ProcessResult exported = cluster.looseleaf({"export", "--ids"});
+  check_status(exported, 3, message);
+  CHECK(sorted(lines_of(exported.out)) == ids_of({0, 1, 3}));
+  const cli::ProcessResult changed = cluster.looseleaf({"changes"});
+  check_status(changed, 0, message);
+  CHECK(Changes(changed).unreadable == ids_of({2}));
+}
+
+TEST_CASE("a follower prints changes within two seconds, and a server that fails does not hold up the others") {
+  const TestCluster cluster = initialised_alone();
+  cli::Process follower = cluster.start({"changes", "--follow", "--timeout", "2"});
+  const auto prints = [&](std::uint64_t number) {
+    wait_until(
+        "it is printed", [&] { return contains(follower.out(), id_of(number)); }, std::chrono::seconds(2));
+  };
+  put_all(cluster, entity(1) + "\n" + entity(2));
+  prints(1);
+  prints(2);
+  cluster.sandbox().kill_server(0);
+  put_all(cluster, entity(3));
+  prints(3);
+  wait_until("the failure is told", [&] { return contains(follower.err(), "looseleaf: error: "); });
+  cluster.sandbox().start_server(0);
+  put_all(cluster, entity(4));
+  wait_until("it is printed", [&] { return contains(follower.out(), id_of(4)); });
+  follower.signal(SIGTERM);
+  const cli::ProcessResult result = follower.wait();
+  check_status(result, 143, {"looseleaf: error: ", "  shard: 0\n", "looseleaf: shard 0 works again\n"});
+  CHECK(times("looseleaf: error: ", result.err) == 1);
+}
+
+TEST_CASE("a page of a server that became read-only meanwhile does not count" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised_alone(1);
+  put_all(cluster, entity_lines(3));
+  cli::Process reader = cluster.stop_at("feed.scan:before", {"changes", "--timeout", "1"});
+  cluster.server_sql(0, "SET GLOBAL read_only = 1");
+  reader.signal(SIGCONT);
+  const cli::ProcessResult result = reader.wait();
+  CHECK(result.status == 3);
+  CHECK(!contains(result.out, id_of(0)));
+  cluster.server_sql(0, "SET GLOBAL read_only = 0");
+}
+
+TEST_CASE("a position that is not one of this cluster is refused") {
+  const TestCluster cluster = initialised(2), other = initialised(2);
+  std::string position = changes_after(cluster, "now").position;
+  check_status(
+      other.looseleaf({"changes", "--after", position}), 2,
+      {"error: the position belongs to another cluster\n", "  expected: ", "  found: ", "hint: give a position"});
+  const std::string file = cluster.directory().write("position", position + "\n");
+  CHECK(changes_after(cluster, "@" + file).size() == 0);
+  position[20] = position[20] == 'A' ? 'B' : 'A';
+  check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
+  const std::string empty = cluster.directory().write("empty", "\n");
+  check_status(cluster.looseleaf({"changes", "--after", "@" + empty}), 2, {"error: an empty position\n", "  value: @"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
