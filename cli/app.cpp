@@ -70,6 +70,8 @@ void store_value(const Parameter& parameter, const std::string& text) {
     **optional = parse_count(parameter.name, text, parameter.range);
   } else if (auto* const* seconds = std::get_if<double*>(&parameter.target)) {
     **seconds = parse_seconds(parameter.name, text);
+  } else if (auto* const* perhaps_seconds = std::get_if<std::optional<double>*>(&parameter.target)) {
+    **perhaps_seconds = parse_seconds(parameter.name, text);
   }
 }
 

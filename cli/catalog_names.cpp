@@ -26,8 +26,8 @@ constexpr std::uint32_t most_asked = 8;
 std::chrono::milliseconds patience() {
   constexpr const char* name = "LOOSELEAF_COMPLETION_TIMEOUT";
   const char* const seconds = std::getenv(name);
-  return std::chrono::milliseconds(seconds != nullptr ? static_cast<std::int64_t>(1000.0 * parse_seconds(name, seconds))
-                                                      : 300);
+  return std::chrono::milliseconds(
+      seconds != nullptr ? static_cast<std::int64_t>(1000.0 * parse_seconds(name, seconds, "variable")) : 300);
 }
 
 // The threads that ask share it, because they may outlive the caller.

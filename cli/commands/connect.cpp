@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/password.hpp"
@@ -29,12 +31,20 @@ std::string find_cluster_file(const Globals& globals) {
               "give --cluster FILE, set LOOSELEAF_CLUSTER, or write ./looseleaf.json or /etc/looseleaf/cluster.json");
 }
 
+// Absent if neither an option nor the environment sets it.
+std::optional<std::chrono::milliseconds> find_timeout(const Globals& globals) {
+  std::optional<double> seconds = globals.timeout;
+  const char* variable = std::getenv("LOOSELEAF_TIMEOUT");
+  if (!seconds && variable != nullptr && *variable != '\0') {
+    seconds = parse_seconds("LOOSELEAF_TIMEOUT", variable, "variable");
+  }
+  return seconds ? std::optional(std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double>(*seconds)))
+                 : std::nullopt;
+}
+
 looseleaf::Options store_options(const Globals& globals) {
   looseleaf::Options options;
-  options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(globals.timeout * 1000.0 + 0.5));
-  if (options.timeout < options.connect_timeout) {
-    options.connect_timeout = options.timeout;
-  }
+  options.timeout = find_timeout(globals);
   options.defaults_file = globals.defaults_file;
   if (globals.max_connections) {
     options.max_connections = static_cast<std::uint32_t>(*globals.max_connections);

@@ -10,7 +10,7 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr double fewest_seconds = 0.001;
+constexpr double fewest_seconds = std::chrono::duration<double>(min_timeout).count();
 
 template <typename Number>
 bool parse_whole(const std::string& text, Number& number) {
@@ -32,11 +32,12 @@ std::uint64_t parse_count(const std::string& option, const std::string& text, Ra
   return number;
 }
 
-double parse_seconds(const std::string& option, const std::string& text) {
+double parse_seconds(const std::string& name, const std::string& text, const std::string& kind) {
   double number = 0;
   if (!parse_whole(text, number) || !(number >= fewest_seconds) || number > static_cast<double>(longest_seconds)) {
-    throw Error(ErrorCode::usage, "not a number of seconds", {{"option", option}, {"value", text}},
-                fmt::format("give a number from {} to {}, or leave the option out", fewest_seconds, longest_seconds));
+    throw Error(ErrorCode::usage, "not a number of seconds", {{kind, name}, {"value", text}},
+                fmt::format("give a number from {} to {}, or {}", fewest_seconds, longest_seconds,
+                            kind == "variable" ? "unset the variable" : "leave the option out"));
   }
   return number;
 }

@@ -61,8 +61,9 @@ std::vector<Parameter> common_parameters(Globals& globals) {
        .help = "seconds for one operation with all its retries; default 30",
        .target = &globals.timeout,
        .for_store = true,
-       .details = "Connecting takes at most 5 s. If a shard does not answer within 2 s, the program prints a warning "
-                  "once."},
+       .details =
+           "It takes precedence over `$LOOSELEAF_TIMEOUT` and the cluster file. Connecting takes at most 5 s. If "
+           "a shard does not answer within 2 s, the program prints a warning once."},
       {.name = "--max-connections",
        .value = "N",
        .help = "connections to each server at most; default 8",

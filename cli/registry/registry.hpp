@@ -22,7 +22,7 @@ struct Globals {
   std::string output = "text";
   std::string color = "auto";
   std::string progress = "auto";
-  double timeout = 30;  // seconds
+  std::optional<double> timeout;  // seconds
   std::optional<std::uint64_t> max_connections;
   bool quiet = false;
   bool verbose = false;
@@ -32,7 +32,7 @@ struct Globals {
 
 // Where a parsed value goes; what it points to keeps its value if the option is not given.
 using Target = std::variant<bool*, std::string*, std::optional<std::string>*, std::uint64_t*,
-                            std::optional<std::uint64_t>*, double*, std::vector<std::string>*>;
+                            std::optional<std::uint64_t>*, double*, std::optional<double>*, std::vector<std::string>*>;
 
 struct Parameter {
   // "--limit", or the upper-case name of an argument.

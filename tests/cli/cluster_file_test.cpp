@@ -299,5 +299,26 @@ TEST_CASE("the cluster file is found by the variable and in the working director
   check_run(run({"sh", "-c", beaten, cluster.file(), id_of(1)}), 0, entity(1) + "\n");
 }
 
+TEST_CASE("the timeout comes from the option, else from the variable, else from the cluster file") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.write("c.json", R"({"shards": [{"socket": "none.sock"}], "timeout": 0.125})");
+  const auto check = [&](const std::string& variable, const std::string& option, const std::string& seconds) {
+    CAPTURE(seconds);
+    const std::string get = R"("$LOOSELEAF_BIN" --cluster "$0" get "$1" )" + option;
+    check_run(run({"sh", "-c", variable + get, file, id_of(1)}), 3, "",
+              {"cannot connect", fmt::format("retried until --timeout ({} s) expired", seconds)});
+  };
+  check("", "", "0.125");
+  check("LOOSELEAF_TIMEOUT=0.25 ", "", "0.25");
+  check("LOOSELEAF_TIMEOUT=0.25 ", "--timeout 0.5", "0.5");
+  check("LOOSELEAF_TIMEOUT= ", "", "0.125");
+  check_run(run({"env", "LOOSELEAF_TIMEOUT=soon", looseleaf_program(), "--cluster", file, "get", id_of(1)}), 2, "",
+            {"error: not a number of seconds\n", "  variable: LOOSELEAF_TIMEOUT\n", "  value: soon\n",
+             "hint: give a number from 0.001 to 31622400, or unset the variable\n"});
+  const std::string never = directory.write("n.json", R"({"shards": ["a"], "timeout": 0})");
+  check_run(looseleaf_with(never, {"status"}), 2, "",
+            {"error: timeout is out of range\n", "hint: use a number of seconds from 0.001 to 31622400\n"});
+}
+
 }  // namespace
 }  // namespace looseleaf::test

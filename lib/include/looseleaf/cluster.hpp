@@ -1,6 +1,7 @@
 // The cluster file: it names the servers that hold the shards, and how to log in to them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <looseleaf/export.hpp>
 #include <looseleaf/uuid.hpp>
@@ -42,6 +43,11 @@ inline constexpr std::uint32_t max_shards = 4096;  // the most shards that a clu
 // the default.
 inline constexpr std::uint32_t min_connections = 4, default_connections = 8, most_connections = 1000;
 
+// The time for one operation with all its retries: its limits, and the default.
+inline constexpr std::chrono::milliseconds min_timeout = std::chrono::milliseconds(1),
+                                           default_timeout = std::chrono::seconds(30),
+                                           longest_timeout = std::chrono::hours(24 * 366);
+
 struct ShardConfig {
   Address address;
   std::string database = "looseleaf";
@@ -61,6 +67,7 @@ struct Cluster {
   std::string defaults_file;  // empty: use the usual option files
   TlsSettings tls;
   std::uint32_t max_connections = default_connections;
+  std::chrono::milliseconds timeout = default_timeout;
 
   // Reads and checks a cluster file. Resolves ~ and relative paths in it; they are relative to the file's folder.
   // Throws Error(bad_cluster) with file, line and column in the context. For an unknown key, the hint names the nearest

@@ -17,8 +17,9 @@ struct Warning {
 };
 
 struct Options {
-  std::chrono::milliseconds timeout = std::chrono::seconds(30);  // limit for one operation including all its retries
-  std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
+  // Limit for one operation including all its retries; takes precedence over the cluster file's.
+  std::optional<std::chrono::milliseconds> timeout;
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);  // at most `timeout`
   std::optional<std::uint32_t> max_connections;  // takes precedence over the cluster file's; at least min_connections
   std::string defaults_file;                     // takes precedence over the cluster file's; empty: use that one
   std::optional<SslMode> ssl_mode;               // takes precedence over the cluster file's

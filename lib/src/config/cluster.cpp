@@ -235,6 +235,20 @@ std::uint32_t parse_max_connections(const JsonObject& root) {
   return static_cast<std::uint32_t>(limit);
 }
 
+std::chrono::milliseconds parse_timeout(const JsonObject& root) {
+  using Seconds = std::chrono::duration<double>;
+  const std::optional<double> seconds = root.number("timeout");
+  if (!seconds) {
+    return default_timeout;
+  }
+  if (!(*seconds >= Seconds(min_timeout).count()) || *seconds > Seconds(longest_timeout).count()) {
+    root.fail_at_value("timeout", "timeout is out of range",
+                       fmt::format("use a number of seconds from {} to {}", Seconds(min_timeout).count(),
+                                   Seconds(longest_timeout).count()));
+  }
+  return std::chrono::round<std::chrono::milliseconds>(Seconds(*seconds));
+}
+
 std::optional<Uuid> parse_cluster_id(const JsonObject& root) {
   const std::optional<std::string> text = root.string("cluster_id");
   if (!text) {
@@ -258,7 +272,7 @@ Cluster Cluster::parse(std::string_view text, const std::string& path) {
   const JsonObject root(document);
   reject_passwords(root);
   root.allow_only({"$schema", "cluster_id", "shards", "user", "defaults_file", "ssl_mode", "ssl_ca", "ssl_capath",
-                   "ssl_cert", "ssl_key", "max_connections"});
+                   "ssl_cert", "ssl_key", "max_connections", "timeout"});
   static_cast<void>(root.string("$schema"));  // only its type is checked
   Cluster cluster;
   cluster.file = path;
@@ -268,6 +282,7 @@ Cluster Cluster::parse(std::string_view text, const std::string& path) {
   cluster.defaults_file = resolve(root.string("defaults_file").value_or(""), path);
   cluster.tls = parse_tls(root, path);
   cluster.max_connections = parse_max_connections(root);
+  cluster.timeout = parse_timeout(root);
   return cluster;
 }
 

@@ -55,7 +55,7 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
                                                  const Limits& limits, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);
   sql::ConnectOptions connect = connect_options(config);
-  connect.connect_timeout = std::min({options_.connect_timeout, longest_statement(Purpose::general), limits.connect});
+  connect.connect_timeout = std::min({connect_timeout(), longest_statement(Purpose::general), limits.connect});
   connect.read_timeout = std::min(longest_statement(purpose), limits.statement);
   connect.first_query = first_query;
   if (!use_database) {
@@ -84,8 +84,8 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
   ShardConfig config = cluster_.shards.at(shard);
   config.address = config.replicas.at(n);
   sql::ConnectOptions connect = connect_options(config);
-  connect.connect_timeout = options_.connect_timeout;
-  connect.read_timeout = options_.connect_timeout;
+  connect.connect_timeout = connect_timeout();
+  connect.read_timeout = connect_timeout();
   connect.database.clear();
   connect.require_writable = false;
   return std::make_unique<sql::Connection>(connect);
@@ -94,12 +94,12 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
 // Returns half of the timeout, so that time is left to try another connection when a server stops responding. The
 // minimum is the lock wait timeout of the servers, because a server that waits for a lock does not hang.
 std::chrono::milliseconds Connector::longest_statement(Purpose purpose) const {
-  const auto half = std::max(options_.timeout / 2, shortest_patience);
+  const auto half = std::max(timeout() / 2, shortest_patience);
   switch (purpose) {
     case Purpose::index_writes:
       return std::min(half, longest_index_write);
     case Purpose::fail_fast:
-      return std::min(half, options_.connect_timeout);
+      return std::min(half, connect_timeout());
     case Purpose::general:
     case Purpose::pinned:
       break;

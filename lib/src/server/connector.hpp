@@ -1,6 +1,7 @@
 // Opens connections with the settings from the cluster file, the option files and the caller.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,11 @@ class Connector {
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return server_of_.at(shard); }
   [[nodiscard]] std::uint32_t servers() const { return servers_; }
 
-  [[nodiscard]] std::chrono::milliseconds connect_timeout() const { return options_.connect_timeout; }
+  // Returns the time for one operation with all its retries.
+  [[nodiscard]] std::chrono::milliseconds timeout() const { return options_.timeout.value_or(cluster_.timeout); }
+  [[nodiscard]] std::chrono::milliseconds connect_timeout() const {
+    return std::min(options_.connect_timeout, timeout());
+  }
   // Returns the most connections that this process may have to one server.
   [[nodiscard]] std::size_t max_connections() const;
   // Returns the statement timeout for a connection that is kept for later uses.

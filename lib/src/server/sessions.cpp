@@ -104,7 +104,6 @@ void Lease::check(std::span<const std::uint32_t> shards) {
 Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warnings& warnings, FirstQuery first_query,
                    Check check, OnNoDatabase on_no_database)
     : cluster_(cluster),
-      options_(options),
       warnings_(warnings),
       first_query_(std::move(first_query)),
       check_(std::move(check)),
@@ -145,7 +144,7 @@ auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadl
         throw with_class(sql::ErrorClass::unreachable, error);
       }
       if (deadline.passed()) {
-        throw after_timeout(error, options_.timeout);
+        throw after_timeout(error, connector_.timeout());
       }
     }
     backoff.wait(deadline);
@@ -154,8 +153,8 @@ auto Sessions::until_it_answers(std::uint32_t shard, const base::Deadline& deadl
 
 void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& error) {
   Health& health = health_of(shard);
-  if (health.attempted(options_.timeout)) {
-    const auto final_error = after_timeout(with_class(sql::ErrorClass::unreachable, error), options_.timeout);
+  if (health.attempted(connector_.timeout())) {
+    const auto final_error = after_timeout(with_class(sql::ErrorClass::unreachable, error), connector_.timeout());
     health.give_up(final_error);
     throw sql::ServerError(final_error);
   }
@@ -174,11 +173,11 @@ void Sessions::warn_of_wait(std::uint32_t shard) {
   context.insert(context.end(), failure->context().begin(), failure->context().end());
   warnings_.give({"waiting for a shard", std::move(context),
                   fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
-                              name_of(options_.timeout))});
+                              name_of(connector_.timeout()))});
 }
 
 std::chrono::milliseconds Sessions::patience(Purpose purpose) const {
-  return purpose == Purpose::fail_fast ? options_.connect_timeout : options_.timeout;
+  return purpose == Purpose::fail_fast ? connector_.connect_timeout() : connector_.timeout();
 }
 
 Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline) {
@@ -186,7 +185,7 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
     return *std::move(place);
   }
   if (const auto failure = health_of(shard).failure()) {  // those who have the sessions wait for the server
-    throw sql::ServerError(after_timeout(with_class(sql::ErrorClass::unreachable, *failure), options_.timeout));
+    throw sql::ServerError(after_timeout(with_class(sql::ErrorClass::unreachable, *failure), connector_.timeout()));
   }
   Error::Context context = shard_context(cluster_, shard);
   context.emplace_back("connections", fmt::format("{}", connector_.max_connections()));
@@ -195,7 +194,7 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
 }
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
-  const auto longest = left.value_or(options_.timeout);
+  const auto longest = left.value_or(connector_.timeout());
   return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed);
 }
 
@@ -234,7 +233,7 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
 }
 
 void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose) {
-  if (options_.timeout < connector_.longest_statement(purpose)) {
+  if (connector_.timeout() < connector_.longest_statement(purpose)) {
     return;  // the operation will open sessions that end with it
   }
   std::vector<std::function<void()>> tasks;
@@ -251,7 +250,7 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
       }
       pool.make_room(*place);
       try {
-        static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, options_.timeout}));
+        static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, connector_.timeout()}));
       } catch (const Error&) {  // the operation meets it again, and waits for longer
       }
     });

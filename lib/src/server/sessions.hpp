@@ -103,6 +103,7 @@ class Sessions {
   // operation finds that out when it connects.
   void open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose);
   [[nodiscard]] Connector& connector() { return connector_; }
+  [[nodiscard]] const Connector& connector() const { return connector_; }
 
   // From now on all sessions take part in a rehearsal, which outlives them. Call it before the first session is used.
   void rehearse(sql::Rehearsal& rehearsal) { rehearsal_ = &rehearsal; }
@@ -145,7 +146,6 @@ class Sessions {
   [[nodiscard]] Place enter(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline);
 
   const Cluster& cluster_;
-  const Options& options_;
   base::Warnings& warnings_;
   const FirstQuery first_query_;
   const Check check_;

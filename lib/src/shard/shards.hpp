@@ -41,7 +41,7 @@ class Shards {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   // Returns the deadline of an operation that starts now.
-  [[nodiscard]] base::Deadline deadline() const { return base::Deadline(options_.timeout); }
+  [[nodiscard]] base::Deadline deadline() const { return base::Deadline(sessions_.connector().timeout()); }
   // Returns context that identifies the shard in an error.
   [[nodiscard]] Error::Context where(std::uint32_t shard) const { return server::shard_context(cluster_, shard); }
 

@@ -132,6 +132,9 @@ TEST_CASE("what is wrong is named with its place") {
       {R"({"shards": ["a"], "max_connections": 3})", "1:38 max_connections: max_connections is out of range"},
       {R"({"shards": ["a"], "max_connections": 1001})", "1:38 max_connections: max_connections is out of range"},
       {R"({"shards": ["a"], "max_connections": "8"})", "1:38 max_connections: value has the wrong type"},
+      {R"({"shards": ["a"], "timeout": 0})", "1:30 timeout: timeout is out of range"},
+      {R"({"shards": ["a"], "timeout": 31622401})", "1:30 timeout: timeout is out of range"},
+      {R"({"shards": ["a"], "timeout": "8"})", "1:30 timeout: value has the wrong type"},
       {R"({"shards": ["a"], "password": "x"})", "1:19 password: the cluster file contains a password"},
       {R"({"shards": [{"host": "a", "password": "x"}]})", "1:27 password: the cluster file contains a password"},
       {R"({"shards": ["b", "a", "A:3306/looseleaf"]})", "1:23 -: two shards have the same database"},
@@ -169,7 +172,7 @@ TEST_CASE("hints say what to do") {
   std::string hint;
   complaint_about(R"({"shrads": ["a"]})", &hint);
   CHECK(hint == "did you mean \"shards\"?");
-  complaint_about(R"({"timeout": 1, "shards": ["a"]})", &hint);
+  complaint_about(R"({"weather": 1, "shards": ["a"]})", &hint);
   CHECK(hint.rfind("use one of the keys $schema, cluster_id, shards", 0) == 0);
   complaint_about(R"({"shards": ["a"], "password": "hunter2"})", &hint);
   CHECK(hint.find("LOOSELEAF_PASSWORD_FILE") != std::string::npos);

@@ -111,6 +111,12 @@ std::optional<std::int64_t> JsonObject::integer(const std::string& key) const {
   return found != nullptr ? std::optional(found->get<std::int64_t>()) : std::nullopt;
 }
 
+std::optional<double> JsonObject::number(const std::string& key) const {
+  const json* found = find(
+      key, [](const json& value) { return value.is_number(); }, "a number");
+  return found != nullptr ? std::optional(found->get<double>()) : std::nullopt;
+}
+
 std::optional<bool> JsonObject::boolean(const std::string& key) const {
   const json* found = find(
       key, [](const json& value) { return value.is_boolean(); }, "true or false");

@@ -51,6 +51,7 @@ class JsonObject {
   // Return the member's value; absent if there is no such member. Throw if it has another type.
   [[nodiscard]] std::optional<std::string> string(const std::string& key) const;
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& key) const;
+  [[nodiscard]] std::optional<double> number(const std::string& key) const;
   [[nodiscard]] std::optional<bool> boolean(const std::string& key) const;
   // Return null if there is no such member.
   [[nodiscard]] const nlohmann::json* array(const std::string& key) const;
