@@ -149,5 +149,33 @@ TEST_CASE_FIXTURE(TwoServers, "an entity whose row moves between shards while th
   CHECK(times_given(true, "query.find_changed=skip,") == 0);
 }
 
+TEST_CASE("a query warns if there are more rows than it can look at again") {
+  const TestCluster cluster = numbered();
+  const auto warning = [&] { return cluster.looseleaf({"query", "by_n", "--count"}).err; };
+  CHECK(warning().empty());
+  // All of them are outdated rows of one entity, so that the query remembers few ids.
+  cluster.sql(0, fmt::format("CREATE TABLE some AS SELECT n FROM by_n; INSERT INTO by_n "
+                             "SELECT 1000 + a.n + 1000 * b.n + 1000000 * c.n, UNHEX('{}') FROM some a, some b, some c "
+                             "WHERE c.n < 2 LIMIT 160000",
+                             id_of(0)));
+  CHECK(holds_in_order(warning(), {"warning: the query could not look again at everything that may have moved while it",
+                                   "  index: by_n\n", "  limit: 160000 index rows in one statement\n",
+                                   "hint: an entity whose row moved meanwhile may be missing or come twice; "}));
+}
+
+TEST_CASE("a query warns if more entities changed than it can look at again") {
+  const TestCluster cluster = initialised(2);
+  create_index(cluster, by_n_sharded);
+  put_all(cluster, entity_lines(400, "\"n\":{}"));
+  const auto warning = [&] { return cluster.looseleaf({"query", "by_n", "--count"}).err; };
+  CHECK(warning().empty());
+  cluster.sql(1,
+              "CREATE TABLE some AS SELECT id FROM entities; INSERT INTO some SELECT UNHEX(MD5(id)) FROM some; "
+              "INSERT INTO entities (id, updated, body) SELECT UNHEX(MD5(CONCAT(a.id, b.id))), "
+              "NOW(6) + INTERVAL 1 HOUR, 'x' FROM some a, some b LIMIT 131073");
+  CHECK(holds_in_order(warning(), {"warning: the query could not look again at everything", "  index: by_n\n",
+                                   "  limit: 131072 changed entities in one statement\n"}));
+}
+
 }  // namespace
 }  // namespace looseleaf::test

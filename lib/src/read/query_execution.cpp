@@ -1,6 +1,8 @@
 // Merges index rows, matches them with their entities, and looks again for what moved.
 #include "read/query_execution.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -365,11 +367,11 @@ bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
   for_groups(
       shards,
       [&](std::span<const std::uint32_t> group) {
-        const std::vector<Uuid> found = reader_.read_ids(group, after_, end, deadline);
+        const shard::SomeIds found = reader_.read_ids(group, after_, end, deadline);
+        warn_of_limit(found, RowReader::most_ids, "index rows");
         const std::lock_guard lock(mutex);
         ++statements;
-        std::copy_if(found.begin(), found.end(), std::back_inserter(ids),
-                     [&](const Uuid& id) { return !decided_.contains(id); });
+        add_undecided(found.ids, ids);
       },
       [](std::uint32_t) {});
   if (plan_.is_sharded() && statements > 1) {
@@ -405,13 +407,13 @@ std::vector<Uuid> QueryExecution::find_changed(std::chrono::steady_clock::durati
           if (step.left_out()) {
             return;
           }
-          const std::vector<Uuid> found =
+          const shard::SomeIds found =
               shard::with_group(shards_, group, deadline, purpose_of(query_), [&](shard::Lease& lease) {
                 return shard::read_changed(lease, group, age, most_remembered / group.size());
               });
+          warn_of_limit(found, most_remembered, "changed entities");
           const std::lock_guard lock(mutex);
-          std::copy_if(found.begin(), found.end(), std::back_inserter(ids),
-                       [&](const Uuid& id) { return !decided_.contains(id); });
+          add_undecided(found.ids, ids);
         },
         [](std::uint32_t) {});
     const auto taken = steady_clock::now() - sent;
@@ -419,6 +421,22 @@ std::vector<Uuid> QueryExecution::find_changed(std::chrono::steady_clock::durati
       return ids;
     }
     margin = 2 * taken;
+  }
+}
+
+void QueryExecution::add_undecided(const std::vector<Uuid>& from, std::vector<Uuid>& to) const {
+  std::copy_if(from.begin(), from.end(), std::back_inserter(to),
+               [&](const Uuid& id) { return !decided_.contains(id); });
+}
+
+// Warnings are given once each.
+void QueryExecution::warn_of_limit(const shard::SomeIds& found, std::size_t limit, std::string_view things) {
+  if (!found.all) {
+    shards_.warnings().give(
+        {"the query could not look again at everything that may have moved while it ran",
+         {{"index", index_.definition.table}, {"limit", fmt::format("{} {} in one statement", limit, things)}},
+         "an entity whose row moved meanwhile may be missing or come twice; narrow the conditions, or repeat the query "
+         "while less is written"});
   }
 }
 

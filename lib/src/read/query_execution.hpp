@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "read/query_plan.hpp"
 #include "read/shard_rows.hpp"
 #include "shard/catalog.hpp"
+#include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::read {
@@ -83,6 +85,10 @@ class QueryExecution {
   // Returns the ids of the undecided entities that changed since the query began. `margin` is how long an answer is
   // likely to take at most.
   std::vector<Uuid> find_changed(std::chrono::steady_clock::duration margin);
+
+  void add_undecided(const std::vector<Uuid>& from, std::vector<Uuid>& to) const;
+  // Warns if a limit left out some of what is looked at again.
+  void warn_of_limit(const shard::SomeIds& found, std::size_t limit, std::string_view things);
 
   // Returns true if the row can be skipped, because its entity has been decided.
   bool skips(const shard::IndexEntry& entry);

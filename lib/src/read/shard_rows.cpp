@@ -113,27 +113,26 @@ RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRow
   return chunk;
 }
 
-std::vector<Uuid> RowReader::read_ids(std::span<const std::uint32_t> group,
-                                      const std::optional<shard::IndexEntry>& after,
-                                      const std::optional<shard::IndexEntry>& before,
-                                      const base::Deadline& deadline) const {
+shard::SomeIds RowReader::read_ids(std::span<const std::uint32_t> group, const std::optional<shard::IndexEntry>& after,
+                                   const std::optional<shard::IndexEntry>& before,
+                                   const base::Deadline& deadline) const {
   return shard::with_group(shards_, group, deadline, purpose_, [&](shard::Lease& lease) {
     sql::Statement statement("(");
     for (const std::uint32_t shard : group) {
       statement.add(shard == group.front() ? "" : ") UNION ALL (")
           .add(plan_.select_ids(source(lease, shard), after, before));
     }
-    statement.add(fmt::format(") LIMIT {}", most_ids));
+    statement.add(fmt::format(") LIMIT {}", most_ids + 1));
     const sql::Result found = select(lease, group, [&] {
       const Step step(steps::query_look_again, group.front());
       return step.left_out() ? sql::Result({}, 0) : lease->query(statement.text());
     });
-    std::vector<Uuid> ids;
-    ids.reserve(found.size());
+    shard::SomeIds some{.ids = {}, .all = found.size() <= most_ids};
+    some.ids.reserve(found.size());
     for (std::size_t row = 0; row < found.size(); ++row) {
-      ids.push_back(shard::require_uuid(found.text(row, 0)));
+      some.ids.push_back(shard::require_uuid(found.text(row, 0)));
     }
-    return ids;
+    return some;
   });
 }
 

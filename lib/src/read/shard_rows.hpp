@@ -18,6 +18,7 @@
 
 #include "read/query_plan.hpp"
 #include "shard/catalog.hpp"
+#include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 #include "sql/connection.hpp"
 
@@ -82,11 +83,11 @@ class RowReader {
   // Returns the entity ids of the rows after `after` and before `before` on these shards of one server. All are of one
   // moment. An id comes once for each shard and, unless an entity can have several rows, for each row. Throws as
   // read().
-  [[nodiscard]] std::vector<Uuid> read_ids(std::span<const std::uint32_t> group,
-                                           const std::optional<shard::IndexEntry>& after,
-                                           const std::optional<shard::IndexEntry>& before,
-                                           const base::Deadline& deadline) const;
-  static constexpr std::size_t most_ids = 160'000;  // the result of read_ids() ends here; it takes about 20 MiB
+  [[nodiscard]] shard::SomeIds read_ids(std::span<const std::uint32_t> group,
+                                        const std::optional<shard::IndexEntry>& after,
+                                        const std::optional<shard::IndexEntry>& before,
+                                        const base::Deadline& deadline) const;
+  static constexpr std::size_t most_ids = 160'000;  // the limit of read_ids(); so many take about 20 MiB
 
  private:
   // What was found on each shard of a group.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
 
 #include "shard/statements.hpp"
 #include "shard/writable.hpp"
@@ -164,22 +165,24 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
   return bodies;
 }
 
-std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shards, std::chrono::microseconds age,
-                               std::size_t limit) {
+SomeIds read_changed(Lease& lease, std::span<const std::uint32_t> shards, std::chrono::microseconds age,
+                     std::size_t limit) {
   std::string select;
   for (const std::uint32_t shard : shards) {
     select += fmt::format(
-        "(SELECT id, NULL FROM {} WHERE updated >= NOW(6) - INTERVAL {} MICROSECOND AND body IS NOT NULL "
+        "(SELECT id, {} FROM {} WHERE updated >= NOW(6) - INTERVAL {} MICROSECOND AND body IS NOT NULL "
         "ORDER BY updated DESC LIMIT {}) UNION ALL ",
-        lease.on(shard).table("entities"), age.count(), limit);
+        shard, lease.on(shard).table("entities"), age.count(), limit + 1);
   }
   const sql::Result result = lease->query(select + "(SELECT NULL, @@global.read_only)");
   require_writable(*lease, result.text(result.size() - 1, 1));
-  std::vector<Uuid> ids;
+  SomeIds changed;
+  std::map<std::string, std::size_t> of_shard;
   for (std::size_t i = 0; i + 1 < result.size(); ++i) {
-    ids.push_back(require_uuid(result.text(i, 0)));
+    changed.ids.push_back(require_uuid(result.text(i, 0)));
+    changed.all = ++of_shard[result.text(i, 1)] <= limit && changed.all;
   }
-  return ids;
+  return changed;
 }
 
 void insert_entities(const sql::Database& database, std::span<const EntityRow> rows) {

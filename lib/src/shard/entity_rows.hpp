@@ -55,11 +55,17 @@ using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 [[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
                                                  const IdsByShard& ids, std::uint64_t max_size);
 
-// Returns the ids of at most `limit` entities (no tombstones) of each of these shards whose stamps are not older than
-// `age` by the server's clock: the newest ones. The shards are on the session's server. This is a plain read from a
-// server that was not read-only afterwards.
-[[nodiscard]] std::vector<Uuid> read_changed(Lease& lease, std::span<const std::uint32_t> shards,
-                                             std::chrono::microseconds age, std::size_t limit);
+// Ids that a statement with a limit has found.
+struct SomeIds {
+  std::vector<Uuid> ids;
+  bool all = true;  // false if the limit left some out
+};
+
+// Returns the ids of about `limit` entities at most (no tombstones) of each of these shards whose stamps are not older
+// than `age` by the server's clock: the newest ones. The shards are on the session's server. This is a plain read from
+// a server that was not read-only afterwards.
+[[nodiscard]] SomeIds read_changed(Lease& lease, std::span<const std::uint32_t> shards, std::chrono::microseconds age,
+                                   std::size_t limit);
 
 // Like read_entities, but without bodies, with exclusive locks, and with the times of locking.
 [[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);
