@@ -67,6 +67,12 @@ std::vector<std::string> lines_of(const std::string& index, const IndexingCounts
     lines.push_back(fmt::format("{}: {} without a row: {}, for example in {}", index, grouped(some.entities),
                                 describe(reason), to_string(some.example)));
   }
+  if (!counts.complete) {
+    lines.push_back(
+        fmt::format("{}: these counts are incomplete, because an older version of looseleaf began this "
+                    "backfill; `looseleaf verify` counts all entities",
+                    index));
+  }
   return lines;
 }
 
@@ -78,7 +84,7 @@ void print_indexing(const std::map<std::string, IndexingCounts>& indexing, const
   }
   for (const auto& [index, counts] : indexing) {
     const bool says_all = counts.is_suspicious() && counts.without.size() == 1;  // the warning
-    if (!report.quiet && !counts.without.empty() && !says_all) {
+    if (!report.quiet && ((!counts.without.empty() && !says_all) || !counts.complete)) {
       for (const std::string& line : lines_of(index, counts)) {
         print_note(line);
       }
@@ -103,7 +109,8 @@ Json json_of(const std::map<std::string, IndexingCounts>& indexing) {
                      {"entities", counts.entities()},
                      {"with_rows", counts.with_rows},
                      {"rows", counts.rows},
-                     {"without_rows", without}});
+                     {"without_rows", without},
+                     {"complete", counts.complete}});
   }
   return array;
 }

@@ -104,6 +104,26 @@ TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::s
                 "by_n: 500 without a row: `n` is not of type int, for example in"});
 }
 
+TEST_CASE("a backfill that an older version began says that its counts are incomplete, and warns of no mistake" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity_lines(1500, R"("n":"7")"));
+  std::string others;
+  for (std::uint64_t number = 1500; number < 3000; ++number) {
+    others += entity(number, R"("n":7)") + "\n";
+  }
+  put_all(cluster, others);
+  create_index(cluster, by_n);
+  cluster.die_at("backfill.commit:after#1", {"backfill"});
+  cluster.sql(0, "UPDATE looseleaf_progress SET detail = '' WHERE job = 'backfill' AND done > 0");
+  cluster.die_at("backfill.commit:after#1", {"backfill"});  // it is remembered
+  const cli::ProcessResult result = cluster.looseleaf({"backfill", "--output", "json"});
+  check_status(result, 0, {"by_n: these counts are incomplete, because an older version", "by_n: ready"});
+  CHECK_FALSE(contains(result.err, "warning"));
+  CHECK(contains(lines_of(result.out).back(), "\"complete\":false"));
+  check_status(cluster.looseleaf({"verify"}), 0, {"by_n: 1,500 of 3,000 entities with rows"});
+}
+
 TEST_CASE("explain prints the rows that stored and other entities call for, or why there are none") {
   const TestCluster cluster = initialised();
   for (const Mistake& mistake : mistakes) {

@@ -47,6 +47,9 @@ struct IndexingCounts {
   std::uint64_t with_rows = 0;
   std::uint64_t rows = 0;
   std::map<NoRow, Without> without;  // the entities that have no row
+  // False if more entities were read than are counted: an older version of Looseleaf, which did not count, began the
+  // backfill.
+  bool complete = true;
 
   void add_rows(std::uint64_t count) {
     ++with_rows;
@@ -56,7 +59,7 @@ struct IndexingCounts {
   LOOSELEAF_EXPORT void add(const IndexingCounts& other);
   [[nodiscard]] LOOSELEAF_EXPORT std::uint64_t entities() const;
   // Returns true if the definition is likely to be a mistake: there are entities but no rows, or more entities have a
-  // value of another type than have rows.
+  // value of another type than have rows. Incomplete counts give no reason to suspect one.
   [[nodiscard]] LOOSELEAF_EXPORT bool is_suspicious() const;
 };
 

@@ -46,6 +46,13 @@ std::size_t size_of(const shard::IndexEntry& entry) {
   return size;
 }
 
+// Returns what earlier runs have counted. Older versions counted nothing.
+IndexingCounts counts_so_far(const job::JobRow& row) {
+  IndexingCounts counts = model::parse_indexing_counts(row.detail);
+  counts.complete = counts.complete && (!row.detail.empty() || row.done == 0);
+  return counts;
+}
+
 }  // namespace
 
 ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, job::Job& job,
@@ -67,7 +74,8 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     } else {
       begins_ = false;
     }
-    counts_.push_back(model::parse_indexing_counts(rows_[i].detail));
+    counts_.push_back(counts_so_far(rows_[i]));
+    rows_[i].detail = model::to_json(counts_.back());
     rows_[i].job = "backfill";
     rows_[i].table = targets_[i].definition.table;
     rows_[i].generation = targets_[i].generation;

@@ -67,6 +67,7 @@ void IndexingCounts::add_without(const NoRow& reason, const Uuid& id) {
 }
 
 void IndexingCounts::add(const IndexingCounts& other) {
+  complete = complete && other.complete;
   with_rows += other.with_rows;
   rows += other.rows;
   for (const auto& [reason, theirs] : other.without) {
@@ -87,7 +88,7 @@ bool IndexingCounts::is_suspicious() const {
   for (const auto& [reason, some] : without) {
     of_other_type += is_of_other_type(reason.why) ? some.entities : 0;
   }
-  return (rows == 0 && entities() > 0) || of_other_type > with_rows;
+  return complete && ((rows == 0 && entities() > 0) || of_other_type > with_rows);
 }
 
 namespace model {
@@ -112,7 +113,9 @@ std::string to_json(const IndexingCounts& counts) {
                        {"entities", some.entities},
                        {"example", looseleaf::to_string(some.example)}});
   }
-  return json{{"with_rows", counts.with_rows}, {"rows", counts.rows}, {"without", without}}.dump();
+  return json{
+      {"complete", counts.complete}, {"with_rows", counts.with_rows}, {"rows", counts.rows}, {"without", without}}
+      .dump();
 }
 
 IndexingCounts parse_indexing_counts(std::string_view text) {
@@ -124,6 +127,7 @@ IndexingCounts parse_indexing_counts(std::string_view text) {
     const json object = json::parse(text);
     counts.with_rows = object.at("with_rows").get<std::uint64_t>();
     counts.rows = object.at("rows").get<std::uint64_t>();
+    counts.complete = object.value("complete", true);  // absent in what older versions wrote
     for (const json& some : object.at("without")) {
       const auto is_named = [&](const auto& name) { return name.second == some.at("why").get<std::string>(); };
       const auto is_type = [&](PropertyType type) {
