@@ -98,7 +98,7 @@ class Run {
     store_.create_indexes({IndexDefinition::parse(definitions()[1], "bench")});
     samples_.begin(name + ": before");
     std::this_thread::sleep_for(rest_);
-    std::string_view job = "backfill";
+    std::string_view phase = "backfill";
     samples_.begin(name + ": scan");
     const auto start = Clock::now();
     Clock::time_point scanned = start;
@@ -106,12 +106,12 @@ class Run {
     options.throttle.max_rate = max_rate;
     JobControl control;
     control.on_progress = [&](const Progress& progress) {
-      if (progress.job == "backfill") {
+      if (progress.phase == "backfill") {
         scanned = Clock::now();
       }
-      if (progress.job != job) {
-        job = progress.job;
-        samples_.begin(fmt::format("{}: {}", name, job));
+      if (progress.phase != phase) {
+        phase = progress.phase;
+        samples_.begin(fmt::format("{}: {}", name, phase));
       }
     };
     const BackfillReport report = store_.backfill(options, control);

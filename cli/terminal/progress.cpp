@@ -37,7 +37,7 @@ std::string format_progress(const std::string& job, const ProgressNumbers& numbe
     line += fmt::format(" of about {} ({:.0f} %)", grouped(std::max(numbers.estimate, numbers.done)),
                         std::min(part, 1.0) * 100.0);
   }
-  const double seconds = numbers.elapsed.count();
+  const double seconds = numbers.worked.count();
   const double rate = seconds > 0 ? static_cast<double>(numbers.this_time) / seconds : 0;
   if (rate > 0) {
     line += fmt::format(", {}/s", grouped(static_cast<std::uint64_t>(rate + 0.5)));
@@ -46,6 +46,27 @@ std::string format_progress(const std::string& job, const ProgressNumbers& numbe
     }
   }
   return line;
+}
+
+std::string_view phase_in_words(const Progress& progress) {
+  if (progress.phase == "backfill") {
+    return "filling";
+  }
+  if (progress.phase == "reconcile") {
+    return "rechecking changes";
+  }
+  if (progress.phase == "verify") {
+    return progress.job == "backfill" ? "reading again" : "reading";
+  }
+  return progress.phase == "compare" ? "comparing" : "";
+}
+
+void WorkingTime::add(Clock::time_point now, bool waiting) {
+  if (last_ && !waiting && !waited_) {
+    worked_ += now - *last_;
+  }
+  last_ = now;
+  waited_ = waiting;
 }
 
 ProgressDisplay::ProgressDisplay(const Globals& globals)
@@ -62,11 +83,14 @@ void ProgressDisplay::update(const Progress& progress) {
   if (!on_) {
     return;
   }
-  if (progress.job != job_) {  // the next stage
+  if (progress.job != job_) {  // such as a sweep after a pass of clean
     job_ = progress.job;
     shards_.clear();
-    started_ = Clock::now();
+    working_ = {};
   }
+  const auto now = Clock::now();
+  working_.add(now, !progress.waiting.empty());
+  phase_ = phase_in_words(progress);
   const auto [entry, is_new] = shards_.try_emplace(progress.shard);
   Shard& shard = entry->second;
   if (is_new || progress.done < shard.at_start) {
@@ -75,7 +99,6 @@ void ProgressDisplay::update(const Progress& progress) {
   shard.done = progress.done;
   shard.estimate = progress.estimate;
   shard.waiting = progress.waiting;
-  const auto now = Clock::now();
   const bool due = terminal_ ? now - shown_ >= terminal_interval : now - shown_ >= plain_interval;
   if (due) {
     shown_ = now;
@@ -95,14 +118,18 @@ std::string ProgressDisplay::total() const {
     waiting = shard.waiting.empty() ? waiting : shard.waiting;
   }
   numbers.estimate = estimated ? numbers.estimate : 0;
-  numbers.elapsed = Clock::now() - started_;
-  return format_progress(job_, numbers) + (waiting.empty() ? "" : "; waiting: " + waiting);
+  numbers.worked = working_.get();
+  const std::string line = format_progress(job_, numbers);
+  if (!waiting.empty()) {
+    return line + "; waiting: " + waiting;
+  }
+  return phase_.empty() ? line : fmt::format("{}; {}", line, phase_);
 }
 
 std::vector<std::string> ProgressDisplay::each_shard() const {
   std::vector<std::string> lines;
   for (const auto& [number, shard] : shards_) {
-    const ProgressNumbers numbers = {shard.done, shard.estimate, shard.done - shard.at_start, Clock::now() - started_};
+    const ProgressNumbers numbers = {shard.done, shard.estimate, shard.done - shard.at_start, working_.get()};
     lines.push_back(format_progress(fmt::format("shard {}", number), numbers));
   }
   return lines;
@@ -123,6 +150,9 @@ void ProgressDisplay::show() {
 }
 
 void ProgressEvents::update(const Progress& progress) {
+  if (progress.done == 0 && progress.waiting.empty()) {
+    return;  // the job only says what it expects
+  }
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   auto& shown = shown_[progress.shard];
@@ -131,7 +161,7 @@ void ProgressEvents::update(const Progress& progress) {
   }
   shown = now;
   print_json({{"event", "progress"},
-              {"job", std::string(progress.job)},
+              {"job", std::string(progress.phase)},
               {"shard", progress.shard},
               {"done", progress.done},
               {"estimate", progress.estimate},

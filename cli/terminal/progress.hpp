@@ -6,7 +6,9 @@
 #include <looseleaf/jobs.hpp>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/registry/registry.hpp"
@@ -17,11 +19,29 @@ struct ProgressNumbers {
   std::uint64_t done = 0;
   std::uint64_t estimate = 0;   // 0: not known
   std::uint64_t this_time = 0;  // the part of `done` since the job was started or resumed
-  std::chrono::duration<double> elapsed{0};
+  std::chrono::duration<double> worked{0};
 };
 
 // "backfill: 1,200 of about 5,000 (24 %), 300/s, 0:13 left"; the time left is shown from 1 % on.
 [[nodiscard]] std::string format_progress(const std::string& job, const ProgressNumbers& numbers);
+
+// What a job does in a phase, such as "comparing"; empty if the job's name says it.
+[[nodiscard]] std::string_view phase_in_words(const Progress& progress);
+
+// The time in which a job worked: all time but that in which it said that it waits.
+class WorkingTime {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // To be called at each report of the job.
+  void add(Clock::time_point now, bool waiting);
+  [[nodiscard]] Clock::duration get() const { return worked_; }
+
+ private:
+  std::optional<Clock::time_point> last_;
+  bool waited_ = false;
+  Clock::duration worked_{0};
+};
 
 // Thread-safe. On a terminal it shows a line for each shard and one for the total until the object is destroyed.
 class ProgressDisplay {
@@ -48,13 +68,14 @@ class ProgressDisplay {
   const bool on_;
   const bool terminal_;
   std::mutex mutex_;
-  std::string job_;  // the current stage
+  std::string job_;
+  std::string_view phase_;  // in words
   std::map<std::uint32_t, Shard> shards_;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point shown_ = started_;  // a short job shows nothing
+  WorkingTime working_;
+  Clock::time_point shown_ = Clock::now();  // a short job shows nothing
 };
 
-// Thread-safe. At most one event a second for each shard, on standard output:
+// Thread-safe. At most one event a second for each shard, on standard output; "job" is the phase:
 // {"event":"progress","job":…,"shard":…,"done":…,"estimate":…,"waiting":…}
 class ProgressEvents {
  public:

@@ -101,7 +101,7 @@ void remove_many(Datastore& datastore) {
 
 void verify(Datastore& datastore) {
   looseleaf::JobControl control;
-  control.on_progress = [](const looseleaf::Progress& progress) { std::clog << progress.done << " rows\r"; };
+  control.on_progress = [](const looseleaf::Progress& progress) { std::clog << progress.done << " done\r"; };
   const looseleaf::VerifyReport report = datastore.verify({}, control);
   std::cout << "verify: " << (report.findings.empty() ? "consistent" : "not consistent") << '\n';
 }

@@ -327,6 +327,21 @@ TEST_CASE("progress shows no time left before one per cent, and none without an 
   CHECK(format_progress("verify", {0, 0, 0, std::chrono::duration<double>(0)}) == "verify: 0");
 }
 
+TEST_CASE("the time in which a job waits counts neither for its rate nor for the time that is left") {
+  using namespace std::chrono_literals;
+  WorkingTime time;
+  const auto start = WorkingTime::Clock::now();
+  time.add(start, false);
+  time.add(start + 10s, false);
+  for (const auto& paused : {11s, 100s, 1000s}) {
+    time.add(start + paused, true);
+  }
+  time.add(start + 1001s, false);
+  CHECK(time.get() == 10s);
+  time.add(start + 1006s, false);
+  CHECK(time.get() == 15s);
+}
+
 TEST_CASE("a line reaches the reader soon, without a flush") {
   const Pipe pipe;
   LineWriter writer(pipe.ends[1]);

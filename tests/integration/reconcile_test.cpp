@@ -161,7 +161,7 @@ TEST_CASE("what a demoted server still tells a job does not count") {
   };
   const std::vector<std::pair<std::string, std::function<void(shard::Shards&)>>> reads = {
       {"what has changed",
-       [](shard::Shards& shards) { scan::for_changed(shards, 0, {}, {1LL << 50}, [](const auto&) {}); }},
+       [](shard::Shards& shards) { scan::for_changed(shards, 0, {}, {1LL << 50}, [](const auto&, auto) {}); }},
       {"the catalogs",
        [](shard::Shards& shards) { static_cast<void>(shard::look_up_index(shards, "index_size", shards.deadline())); }},
       {"an entity and its rows", reconcile_on(0)},

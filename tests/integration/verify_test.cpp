@@ -251,6 +251,62 @@ TEST_CASE("a job's progress counts each shard by itself") {
   }
 }
 
+// Runs a backfill, checks that each shard's bar only goes on, and returns the phases. `look` sees each report.
+std::vector<std::string> phases_of_backfill(StoreFixture& fixture, const std::function<void(const Progress&)>& look) {
+  std::vector<std::string> phases;
+  std::map<std::uint32_t, double> parts;
+  JobControl control;
+  control.on_progress = [&](const Progress& progress) {
+    CHECK(progress.job == "backfill");
+    REQUIRE(progress.estimate > 0);
+    const double part = static_cast<double>(progress.done) / static_cast<double>(progress.estimate);
+    CHECK(part >= parts[progress.shard]);
+    CHECK(part < 1);
+    parts[progress.shard] = part;
+    if (phases.empty() || phases.back() != progress.phase) {
+      phases.emplace_back(progress.phase);
+    }
+    look(progress);
+  };
+  fixture.datastore.backfill({}, control);
+  CHECK(parts.size() == 2);
+  return phases;
+}
+
+TEST_CASE("a backfill has one bar over all its phases, which status shows, too") {
+  using Phases = std::vector<std::string>;
+  StoreFixture fixture;
+  std::vector<std::string> entities;
+  for (std::uint64_t i = 0; i < 6'000; ++i) {
+    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
+  }
+  fixture.datastore.put(entities);
+  fixture.create_index(by_n);
+  JobControl stopped_soon;
+  stopped_soon.on_progress = [&](const Progress& now) { stopped_soon.stop = now.done > 0; };
+  CHECK_THROWS_AS(fixture.datastore.backfill({}, stopped_soon), Error);
+  // A run that continues another one must read everything again in the end.
+  CHECK(phases_of_backfill(fixture, [](const Progress&) {}) == Phases{"backfill", "verify", "compare"});
+  fixture.datastore.drop_index("by_n");
+  fixture.create_index(by_n);
+  const auto stored_part = [&] {
+    return std::stod(fixture.cluster.sql(0, "SELECT done / estimate FROM looseleaf_progress WHERE job = 'backfill'"));
+  };
+  double after_scan = 0, while_comparing = 0;
+  const auto look = [&](const Progress& progress) {
+    if (progress.phase == "compare" && after_scan == 0) {
+      after_scan = stored_part();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5100));  // the row is written every 5 s
+    } else if (progress.phase == "compare") {
+      while_comparing = stored_part();
+    }
+  };
+  CHECK(phases_of_backfill(fixture, look) == Phases{"backfill", "compare"});
+  CHECK(after_scan > 0.5);
+  CHECK(while_comparing > after_scan);
+  CHECK(while_comparing < 1);
+}
+
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
   StoreFixture fixture(1);
   std::vector<std::string> entities;

@@ -53,6 +53,14 @@ IndexingCounts counts_so_far(const job::JobRow& row) {
   return counts;
 }
 
+// Returns how many entities earlier runs have read for all of these indexes, at most `expected`. In its later phases, a
+// run adds the work of these to `done`.
+std::uint64_t scanned_before(const std::vector<job::JobRow>& rows, std::uint64_t expected) {
+  const auto fewest =
+      std::min_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.done < b.done; });
+  return std::min(fewest->done, expected);
+}
+
 }  // namespace
 
 ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vector<FillTarget>& targets, job::Job& job,
@@ -64,6 +72,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     for (const FillTarget& target : targets_) {
       rows.push_back(job::read_job(database, "backfill", target.definition.table).value_or(job::JobRow{}));
     }
+    expected_ = shard::estimate_rows(database, "entities");
     return rows;
   });
   std::optional<job::JobRow> fresh;
@@ -82,6 +91,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     rows_[i].token = targets_[i].token;
     rows_[i].holder = job::this_process();
   }
+  scanned_ = scanned_before(rows_, expected_);
   shard::with_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
     for (const job::JobRow& row : rows_) {
       const Step step(steps::backfill_claim, shard_);
@@ -98,14 +108,18 @@ job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
     row.barrier = barrier;
     row.position = database->query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM " + database.table("entities"))
                        .unsigned_integer(0, 0);
-    row.estimate = shard::estimate_rows(database, "entities");
     return row;
   });
 }
 
+void ShardFill::expect() {
+  job_.progress().expect(shard_, expected_, scanned_);
+  job_.checkpoint(shard_);
+}
+
 std::uint64_t ShardFill::run(ScanRecord* record) {
   record_ = record;
-  job_.expect(shard_, rows_.front().estimate, rows_.front().done);
+  store_progress();
   while (true) {
     const std::size_t chunk = job_.limit_chunk(chunk_);
     wait(chunk);
@@ -125,10 +139,11 @@ std::uint64_t ShardFill::run(ScanRecord* record) {
       store_gathered();
     }
     if (entities.empty()) {
+      ended_ = true;
       return sent_;
     }
     entities_ += entities.size();
-    job_.advance(shard_, entities.size());
+    job_.progress().advance(shard_, entities.size());
     job_.checkpoint(shard_);
     adapt(std::chrono::steady_clock::now() - start);
   }
@@ -168,15 +183,28 @@ std::vector<shard::EntityRow> ShardFill::read_chunk(std::size_t chunk) {
 }
 
 void ShardFill::touch() {
-  if (std::chrono::steady_clock::now() - touched_ < touch_every) {
-    return;
+  if (std::chrono::steady_clock::now() - touched_ >= touch_every) {
+    store_progress();
   }
+}
+
+void ShardFill::store_progress() {
+  show_progress(rows_, scanned_);
   shard::with_shard(shards_, shard_, shards_.deadline(), [&](const sql::Database& database) {
     for (const job::JobRow& row : rows_) {
       job::touch_job(database, row);
     }
   });
   touched_ = std::chrono::steady_clock::now();
+}
+
+// While this scan reads, the rows count what is stored, so that another run can continue from there.
+void ShardFill::show_progress(std::vector<job::JobRow>& rows, std::uint64_t scanned) const {
+  const job::JobProgress::State state = job_.progress().of(shard_);
+  for (job::JobRow& row : rows) {
+    row.done = ended_ ? state.done : scanned;
+    row.estimate = state.estimate;
+  }
 }
 
 std::uint64_t ShardFill::position() const {
@@ -221,6 +249,7 @@ void ShardFill::store_gathered() {
     store_slice(slices[i], rows_);
   }
   store_slice(slices.empty() ? Slice() : slices.back(), moved_cursors());
+  scanned_ += gathered_.entities;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     counts_[i].add(gathered_.counts[i]);
   }
@@ -258,8 +287,8 @@ std::vector<job::JobRow> ShardFill::moved_cursors() const {
     counts.add(gathered_.counts[i]);
     moved[i].detail = model::to_json(counts);
     moved[i].position = std::min(*moved[i].position, gathered_.added_id);
-    moved[i].done += gathered_.entities;
   }
+  show_progress(moved, scanned_ + gathered_.entities);
   return moved;
 }
 

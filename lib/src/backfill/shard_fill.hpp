@@ -47,11 +47,14 @@ class ShardFill {
   // Returns true if this scan reads every entity for every index because no earlier run has processed any.
   [[nodiscard]] bool begins() const { return begins_; }
 
+  // Tells the job how many entities there are about, and how many of them earlier runs have read.
+  void expect();
+
   // Scans to the end and adds everything it reads to `record`, unless that is null. Returns the number of index rows
   // sent. If it throws, the gathered rows are lost, and the next scan reads their entities again.
   std::uint64_t run(ScanRecord* record);
 
-  // Updates the heartbeat in the progress table every few seconds, which shows that this run is alive while it waits.
+  // Updates the heartbeat and the progress in the table every few seconds, for the phases in which no cursor moves.
   void touch();
 
   // The scan has seen, or will see, every entity that was put before this stamp. It is the earliest barrier of all
@@ -66,6 +69,9 @@ class ShardFill {
  private:
   // A cursor is valid only for the generation it was stored for.
   [[nodiscard]] bool resumes(std::size_t i) const;
+  void store_progress();
+  // Shows in these rows how far the job is; `scanned` is the number of entities that all runs have read.
+  void show_progress(std::vector<job::JobRow>& rows, std::uint64_t scanned) const;
   [[nodiscard]] std::vector<shard::EntityRow> read_chunk(std::size_t chunk);
   void wait(std::size_t chunk);
   [[nodiscard]] job::JobRow start_anew(const base::Deadline& deadline);
@@ -103,8 +109,11 @@ class ShardFill {
   std::vector<IndexingCounts> counts_;                       // likewise
   std::uint64_t epoch_ = 0;                                  // epoch of the catalog that was last checked
   std::size_t chunk_ = 500;                                  // entities
+  std::uint64_t expected_ = 0;                               // entities on the shard, about
+  std::uint64_t scanned_ = 0;                                // of these, those that all runs have read and stored
   std::uint64_t entities_ = 0, deleted_ = 0, sent_ = 0;
   bool begins_ = true;
+  bool ended_ = false;  // the scan
   ScanRecord* record_ = nullptr;
   shard::RowMixer mixer_;
   struct Gathered {

@@ -95,7 +95,7 @@ void Cleaner::handle_records(std::uint32_t shard) {
       job_.pace(shard, slice.size());
       repair(shard, *catalog, slice);
       count_checked(slice.size());
-      job_.advance(shard, slice.size());
+      job_.progress().advance(shard, slice.size());
     });
     shard::with_shard(shards_, shard, shards_.deadline(),
                       [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, some); });

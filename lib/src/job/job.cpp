@@ -1,23 +1,24 @@
 // One run of a long job: it can be stopped, throttled and observed, and it keeps its locks alive.
 #include "job/job.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace looseleaf::job {
 
-Job::Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view phase, Error stopped)
+Job::Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view name, Error stopped)
     : shards_(shards),
       shared_(new Shared{control, std::move(stopped), {}, {}, {}}),
       throttling_(shards, throttle),
-      phase_(phase),
-      counts_(shards.count()) {}
+      name_(name),
+      progress_(shards.count(), name) {}
 
-Job::Job(Job& whole, const Throttle& throttle, std::string_view phase)
+Job::Job(Job& whole, const Throttle& throttle, std::string_view name)
     : shards_(whole.shards_),
       shared_(whole.shared_),
       throttling_(whole.shards_, throttle),
-      phase_(phase),
-      counts_(whole.shards_.count()) {}
+      name_(name),
+      progress_(whole.shards_.count(), name) {}
 
 JobLock& Job::take_lock(const std::string& name, const std::vector<std::string>& tables) {
   auto lock = std::make_unique<JobLock>(shards_, name, tables);
@@ -38,22 +39,6 @@ Job::KeepAlive::KeepAlive(std::shared_ptr<Shared> shared, std::function<void()> 
 Job::KeepAlive::~KeepAlive() {
   const std::lock_guard lock(shared_->mutex);
   shared_->keep_alive.erase(place_);
-}
-
-void Job::begin(std::string_view phase) {
-  const std::lock_guard lock(shared_->mutex);
-  phase_ = phase;
-  counts_.assign(counts_.size(), {});
-}
-
-void Job::expect(std::uint32_t shard, std::uint64_t estimate, std::uint64_t done) {
-  const std::lock_guard lock(shared_->mutex);
-  counts_.at(shard) = {done, estimate};
-}
-
-void Job::advance(std::uint32_t shard, std::uint64_t more) {
-  const std::lock_guard lock(shared_->mutex);
-  counts_.at(shard).done += more;
 }
 
 void Job::checkpoint(std::uint32_t shard) {
@@ -77,6 +62,19 @@ void Job::pace(std::uint32_t shard, std::uint64_t more, const std::function<void
     report(shard, reason);
   });
   checkpoint(shard);
+}
+
+void Job::wait_until(std::chrono::steady_clock::time_point until, const std::string& reason) {
+  constexpr auto nap = std::chrono::milliseconds(100);
+  while (std::chrono::steady_clock::now() < until) {
+    {
+      const std::lock_guard lock(shared_->mutex);
+      check();
+      report(0, reason);
+    }
+    std::this_thread::sleep_for(nap);
+  }
+  checkpoint(0);
 }
 
 void Job::for_each_shard(const std::function<void(std::uint32_t)>& work) {
@@ -110,8 +108,8 @@ void Job::check() {
 
 void Job::report(std::uint32_t shard, const std::string& waiting) {
   if (shared_->control.on_progress) {
-    const Count& count = counts_.at(shard);
-    shared_->control.on_progress({phase_, shard, count.done, count.estimate, waiting});
+    const JobProgress::State state = progress_.of(shard);
+    shared_->control.on_progress({name_, shard, state.done, state.estimate, waiting, state.phase});
   }
 }
 

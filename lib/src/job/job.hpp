@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "job/job_progress.hpp"
 #include "job/jobs.hpp"
 #include "job/throttling.hpp"
 #include "shard/shards.hpp"
@@ -22,7 +23,7 @@
 namespace looseleaf::job {
 
 // Thread-safe: all threads of a run share one object. A run has phases ("backfill", "reconcile", ...) and counts its
-// progress in each phase by shard. `shards` and `control` outlive it.
+// progress by shard. `shards` and `control` outlive it.
 class Job {
  private:
   struct Shared;
@@ -40,12 +41,12 @@ class Job {
     std::list<std::function<void()>>::iterator place_;
   };
 
-  // A checkpoint throws `stopped` once the caller asks the job to stop. Throws Error(usage) if `throttle` cannot be
-  // applied to this cluster.
-  Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view phase, Error stopped);
+  // `name` is also the name of the only phase until another one begins. A checkpoint throws `stopped` once the caller
+  // asks the job to stop. Throws Error(usage) if `throttle` cannot be applied to this cluster.
+  Job(shard::Shards& shards, JobControl& control, const Throttle& throttle, std::string_view name, Error stopped);
   // A part of a job that runs in parallel with the rest, with its own pace and counts. It stops together with `whole`
   // and keeps the locks of `whole` alive.
-  Job(Job& whole, const Throttle& throttle, std::string_view phase);
+  Job(Job& whole, const Throttle& throttle, std::string_view name);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -54,12 +55,7 @@ class Job {
   // Calls `keep_alive` at every checkpoint as long as the result lives. `keep_alive` may throw to end the run.
   [[nodiscard]] KeepAlive keep_alive_with(std::function<void()> keep_alive);
 
-  // Begins a phase and resets the progress of all shards.
-  void begin(std::string_view phase);
-  // Sets the approximate amount of work of a shard in this phase, and the amount that earlier runs have done.
-  void expect(std::uint32_t shard, std::uint64_t estimate, std::uint64_t done = 0);
-  // Adds `more` to the progress of a shard.
-  void advance(std::uint32_t shard, std::uint64_t more);
+  [[nodiscard]] JobProgress& progress() { return progress_; }
 
   // Call this about every second between chunks of work. Throws if the caller asked the job to stop, if a lock was
   // lost, or if another shard failed in for_each_shard(). Otherwise reports the progress of `shard`.
@@ -74,6 +70,8 @@ class Job {
   // wait.
   void pace(std::uint32_t shard, std::uint64_t more,
             const std::function<void(const std::string& reason)>& on_hold = {});
+  // Makes checkpoints until this moment, and reports that the job waits for this reason.
+  void wait_until(std::chrono::steady_clock::time_point until, const std::string& reason);
   // Returns true if the rate is limited.
   [[nodiscard]] bool is_paced() const { return throttling_.paces(); }
   // Returns the number of entities to process at once, so that a limited rate leaves room for other work.
@@ -95,10 +93,6 @@ class Job {
     std::vector<std::unique_ptr<JobLock>> locks;
     std::list<std::function<void()>> keep_alive;
   };
-  struct Count {
-    std::uint64_t done = 0, estimate = 0;
-  };
-
   void check();
   void report(std::uint32_t shard, const std::string& waiting);
   void fail(const std::exception_ptr& failure);
@@ -106,9 +100,9 @@ class Job {
   shard::Shards& shards_;
   const std::shared_ptr<Shared> shared_;
   Throttling throttling_;
-  std::string phase_;           // guarded by the shared mutex, as are the next two members
-  std::vector<Count> counts_;   // by shard, in this phase
-  std::exception_ptr failure_;  // of a shard in for_each_shard()
+  const std::string name_;
+  JobProgress progress_;
+  std::exception_ptr failure_;  // of a shard in for_each_shard(); guarded by the shared mutex
 };
 
 }  // namespace looseleaf::job

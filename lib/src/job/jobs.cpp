@@ -130,15 +130,15 @@ bool advance_job(const sql::Database& database, const JobRow& row) {
     return false;
   }
   database->execute(fmt::format(
-      "UPDATE {} SET position = {}, barrier = {}, detail = {}, done = {}, heartbeat = NOW(6) WHERE {}",
+      "UPDATE {} SET position = {}, barrier = {}, detail = {}, done = {}, estimate = {}, heartbeat = NOW(6) WHERE {}",
       database.table(progress), optional_integer(row.position), row.barrier ? sql::stamp_literal(*row.barrier) : "NULL",
-      sql::text_literal(row.detail), row.done, key(row.job, row.table)));
+      sql::text_literal(row.detail), row.done, row.estimate, key(row.job, row.table)));
   return true;
 }
 
 void touch_job(const sql::Database& database, const JobRow& row) {
-  database->execute(fmt::format("UPDATE {} SET heartbeat = NOW(6) WHERE {} AND token = {}", database.table(progress),
-                                key(row.job, row.table), row.token));
+  database->execute(fmt::format("UPDATE {} SET done = {}, estimate = {}, heartbeat = NOW(6) WHERE {} AND token = {}",
+                                database.table(progress), row.done, row.estimate, key(row.job, row.table), row.token));
 }
 
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,

@@ -38,7 +38,7 @@ void write_job(const sql::Database& database, const JobRow& row);
 // Stores the progress of a run. Returns false if the row no longer has this token, because another run took the job
 // over.
 [[nodiscard]] bool advance_job(const sql::Database& database, const JobRow& row);
-// Updates the heartbeat, which shows that a run is alive although it makes no progress.
+// Updates the heartbeat, which shows that a run is alive, and how far it is. The cursor stays.
 void touch_job(const sql::Database& database, const JobRow& row);
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation);

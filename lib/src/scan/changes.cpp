@@ -9,7 +9,7 @@
 namespace looseleaf::scan {
 
 void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, base::Stamp until,
-                 const std::function<void(const std::vector<Uuid>&)>& work) {
+                 const std::function<void(const std::vector<Uuid>&, base::Stamp)>& work) {
   constexpr std::size_t batch_size = 500;
   // Reads the index on `updated` in pages, in descending order. It ends in the primary key, added_id.
   shard::StampPlace below = {until, 0};
@@ -27,8 +27,8 @@ void for_changed(shard::Shards& shards, std::uint32_t shard, base::Stamp from, b
     for (std::size_t i = 0; i < rows.size(); ++i) {
       ids.push_back(shard::require_uuid(rows.text(i, 0)));
     }
-    work(ids);
     below = {base::parse_stamp(rows.text(rows.size() - 1, 1)), rows.unsigned_integer(rows.size() - 1, 2)};
+    work(ids, below.updated);
   }
 }
 

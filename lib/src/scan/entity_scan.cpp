@@ -59,9 +59,6 @@ std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard,
 }
 
 void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem) {
-  job_.expect(shard_, shard::with_shard(shards_, shard_, shards_.deadline(), [](const sql::Database& database) {
-                return shard::estimate_rows(database, "entities");
-              }));
   std::size_t chunk = smallest_chunk, got = 0;
   while (true) {
     job_.pace(shard_, got);
@@ -75,7 +72,7 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
     judge(*rows, on_entity, on_problem);
     entities_ += got;
     chunk = next_chunk(chunk, Clock::now() - start);
-    job_.advance(shard_, got);
+    job_.progress().advance(shard_, got);
   }
 }
 

@@ -35,7 +35,7 @@ class EntityScan {
  public:
   using OnEntity = std::function<void(const Uuid&, const model::ParsedEntity&)>;
 
-  // The job holds the scan back and counts its entities.
+  // The job holds the scan back and counts its entities; the caller says how many it expects.
   EntityScan(shard::Shards& shards, std::uint32_t shard, job::Job& job) : shards_(shards), shard_(shard), job_(job) {}
 
   // Calls `on_entity` for each readable entity on the right shard. Calls `on_problem` for each other one, if it still

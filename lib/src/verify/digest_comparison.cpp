@@ -83,15 +83,18 @@ class DigestComparison {
   DigestGrid make_grid() { return {find_bounds(), catalog_.indexes.size() * shards_.count()}; }
 
   ComparisonCounts run(const ComparisonVisitor& visitor) {
-    job_.begin("verify");
+    job_.progress().begin("verify");
+    expect_entities();
     DigestGrid grid = make_grid();
     scan_entities(grid, visitor);
     return run(grid, visitor);
   }
 
   ComparisonCounts run(const DigestGrid& grid, const ComparisonVisitor& visitor) {
-    job_.begin("compare");
-    estimate_rows();
+    job_.progress().begin("compare");
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      job_.progress().expect(shard, grid.ranges() * catalog_.indexes.size());
+    }
     for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
       compare(grid, from, std::min(from + ranges_at_once, grid.ranges()), visitor);
     }
@@ -172,16 +175,14 @@ class DigestComparison {
     }
   }
 
-  void estimate_rows() {
+  // Every shard has its estimate before the first scan begins, so that the whole does not grow later.
+  void expect_entities() {
     job_.for_each_shard([&](std::uint32_t shard) {
-      std::uint64_t estimate = 0;
-      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-        estimate = 0;
-        for (const shard::CatalogIndex& index : catalog_.indexes) {
-          estimate += shard::estimate_rows(database, index.definition.table);
-        }
-      });
-      job_.expect(shard, estimate);
+      job_.progress().expect(shard,
+                             shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
+                               return shard::estimate_rows(database, "entities");
+                             }));
+      job_.checkpoint(shard);
     });
   }
 
@@ -288,7 +289,7 @@ class DigestComparison {
       const std::lock_guard lock(mutex_);
       counts_.rows[{definition.table, shard}] += rows;
     }
-    job_.advance(shard, rows);
+    job_.progress().advance(shard, 1);
     job_.pace(shard, digested ? 0 : rows);
   }
 
