@@ -204,7 +204,8 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     sub->callback([&parsed, &built_in] { parsed.built_in = &built_in; });
   }
   parse_arguments(app, argc, argv);
-  set_message_colors(wants_color(parsed.globals));
+  set_message_style(
+      {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
   refuse_extras(app, parsed, registry, common);
 }
 
@@ -244,6 +245,20 @@ ExitStatus print_help(const Registry& registry, const std::vector<std::string>& 
   return ExitStatus::done;
 }
 
+// Looks for --output json anywhere on the line, even if the rest of it is wrong. The last --output counts.
+bool wants_json(const std::vector<std::string>& words) {
+  constexpr std::string_view option = "--output", with_value = "--output=";
+  bool json = false;
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    if (word->starts_with(with_value)) {
+      json = word->substr(with_value.size()) == "json";
+    } else if (*word == option && word + 1 != words.end()) {
+      json = *++word == "json";
+    }
+  }
+  return json;
+}
+
 ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
   if (parsed.built_in != nullptr && parsed.built_in->name == "help") {
     return print_help(registry, parsed.help_topics);
@@ -252,6 +267,9 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
     parsed.globals.json() ? print_summary({{"version", LOOSELEAF_VERSION}})
                           : print_line("looseleaf " LOOSELEAF_VERSION);
     return ExitStatus::done;
+  }
+  if (parsed.command == nullptr && parsed.globals.json()) {
+    throw Error(ErrorCode::usage, "no command was given", {}, see_help(""));
   }
   if (parsed.command == nullptr) {
     print_plain(short_help(registry, help_width(STDERR_FILENO)));
@@ -262,12 +280,15 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
 }
 
 ExitStatus report(const Error& error) {
-  if (error.code() == ErrorCode::interrupted && stop_requested()) {
-    print_note("interrupted; run the same command to resume");
+  const ExitStatus status = exit_status_of(error.code(), stop_signal());
+  if (error.code() != ErrorCode::interrupted || !stop_requested()) {
+    print_error(error, status);
+  } else if (messages_are_json()) {
+    print_error(Error(error.code(), "interrupted", {}, "run the same command to resume"), status);
   } else {
-    print_error(error);
+    print_always("interrupted; run the same command to resume");
   }
-  return exit_status_of(error.code(), stop_signal());
+  return status;
 }
 
 template <typename Function>
@@ -278,7 +299,8 @@ ExitStatus guarded(Function&& function) {
     return report(error);
   } catch (const std::exception& error) {
     print_error(Error(ErrorCode::server, "unexpected failure", {{"reason", error.what()}},
-                      "report this bug, unless the process ran out of memory"));
+                      "report this bug, unless the process ran out of memory"),
+                ExitStatus::failed);
     return ExitStatus::failed;
   }
 }
@@ -286,12 +308,14 @@ ExitStatus guarded(Function&& function) {
 }  // namespace
 
 ExitStatus run_app(Registry registry, int argc, const char* const* argv) {
-  set_message_colors(wants_color(Globals{}));  // applies until the options are parsed
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  // This applies until the options are parsed, and if they cannot be.
+  set_message_style({.json = wants_json(words), .colors = wants_color(Globals{})});
   const ExitStatus status = guarded([&] {
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
       answer_completion(registry, {argv + 2, argv + argc});
     }
-    if (const auto help = wanted_help(registry, {argv + std::min(argc, 1), argv + argc})) {
+    if (const auto help = wanted_help(registry, words)) {
       print_lines(*help);
       return ExitStatus::done;
     }

@@ -9,6 +9,7 @@
 
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
 
 namespace {
@@ -33,9 +34,12 @@ void forbid_core_files() {
   }
 }
 
-// Needs no memory: it reports failures that run_app() could not report.
+// Needs no memory: it reports failures that run_app() could not report. In JSON, `reason` must need no escapes.
 void report_plainly(std::string_view reason) {
-  for (const std::string_view part : {std::string_view("looseleaf: error: "), reason, std::string_view("\n")}) {
+  const bool json = looseleaf::cli::messages_are_json();
+  const std::string_view before = json ? R"({"event":"error","what":")" : "looseleaf: error: ";
+  const std::string_view after = json ? "\",\"context\":{},\"hint\":\"\",\"exit_status\":3}\n" : "\n";
+  for (const std::string_view part : {before, reason, after}) {
     if (::write(STDERR_FILENO, part.data(), part.size()) < 0) {
       return;
     }
@@ -60,7 +64,7 @@ int main(int argc, char** argv) {
     looseleaf::cli::install_signal_handlers();
     return static_cast<int>(looseleaf::cli::run_app(looseleaf::cli::all_commands(), argc, argv));
   } catch (const std::exception& error) {
-    report_plainly(error.what());
+    report_plainly(looseleaf::cli::messages_are_json() ? "unexpected failure" : error.what());
     return static_cast<int>(ExitStatus::failed);
   }
 }

@@ -92,10 +92,7 @@ void print_result(const Options& options, const DefinitionFolder& folder, const 
 }
 
 // Says which indexes are extra and stay, or that there was nothing to do.
-void print_notes(const Options& options, const DefinitionFolder& folder, const Work& work, const Globals& globals) {
-  if (globals.quiet) {
-    return;
-  }
+void print_notes(const Options& options, const DefinitionFolder& folder, const Work& work) {
   if (!options.prune) {
     for (const std::string& table : work.extra) {
       print_note(fmt::format("{} is active, but no definition declares it; `--prune` drops it", table));
@@ -123,7 +120,7 @@ ExitStatus print_dry_run(const Options& options, const DefinitionFolder& folder,
     building.push_back(definition.table);
   }
   print_result(options, folder, work, {{"building", building}}, globals);
-  print_notes(options, folder, work, globals);
+  print_notes(options, folder, work);
   return ExitStatus::done;
 }
 
@@ -148,7 +145,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     drop_indexes(store, work.extra, {}, globals);
   }
   print_result(options, folder, work, created.summary, globals);
-  print_notes(options, folder, work, globals);
+  print_notes(options, folder, work);
   return created.status;
 }
 

@@ -66,10 +66,8 @@ Json to_json(const BackfillReport& report) {
 BackfillReport backfill(Datastore& store, const BackfillOptions& options, const Globals& globals) {
   BackfillReport report = run_job(
       globals, [&](JobControl& control) { return store.backfill(options, control); }, true);
-  print_indexing(report.indexing, {.quiet = globals.quiet});
-  if (!globals.quiet) {
-    print_notes(report);
-  }
+  print_indexing(report.indexing, {});
+  print_notes(report);
   if (report.unreadable > 0) {
     print_unreadable(report);
   }

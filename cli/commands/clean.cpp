@@ -69,7 +69,7 @@ class Passes {
 
   // Reports a run that was interrupted or failed. Its work is kept.
   void broken_off() const {
-    if (!globals_.quiet && last_ && (last_->checked > 0 || last_->purged > 0)) {
+    if (last_ && (last_->checked > 0 || last_->purged > 0)) {
       print_note(summary(*last_));
     }
   }
@@ -93,7 +93,7 @@ class Passes {
       if (error && text != told_) {
         print_error(*error);
       } else if (!error && !told_.empty()) {
-        print_note(fmt::format("{} works again", work_));
+        print_always(fmt::format("{} works again", work_));
       }
       told_ = text;
     }
@@ -120,7 +120,7 @@ class Passes {
       event.update(to_json(report));
       print_json(event);
       static_cast<void>(data_output().flush());
-    } else if (!globals_.quiet) {
+    } else {
       print_note("so far: " + summary(report));
     }
   }
@@ -156,9 +156,7 @@ ExitStatus run(Options options, const Globals& globals) {
   if (globals.json()) {
     print_summary(to_json(report));
   }
-  if (!globals.quiet) {
-    print_note(summary(report));
-  }
+  print_note(summary(report));
   return ExitStatus::done;
 }
 

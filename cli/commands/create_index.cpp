@@ -27,7 +27,7 @@ ExitStatus print_dry_run(const Datastore& store, const std::vector<IndexDefiniti
   if (globals.json()) {
     print_summary({{"indexes", definitions.size()}, {"indexing", json_of(sample)}});
   }
-  print_indexing(sample, {.quiet = globals.quiet, .planned = true});
+  print_indexing(sample, {.planned = true});
   return ExitStatus::done;
 }
 

@@ -31,9 +31,6 @@ void print_report(const CreateReport& report, bool to_be_filled, const Globals& 
   if (globals.json()) {
     print_json({{"table", report.table}, {"created", report.created}, {"state", to_string(report.state)}});
   }
-  if (globals.quiet) {
-    return;
-  }
   const bool hint = report.state == IndexState::building && !to_be_filled;
   const auto done = report.created ? "created " + report.table : report.table + " is already active";
   print_note(fmt::format("{}: {}{}", done, to_string(report.state),
@@ -51,7 +48,7 @@ void print_plans(const Datastore& store, const std::vector<IndexDefinition>& def
 }
 
 Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
-                     const Globals& globals) {
+                        const Globals& globals) {
   BackfillOptions filling;
   for (const auto& report : store.create_indexes(definitions)) {
     print_report(report, fill != nullptr, globals);

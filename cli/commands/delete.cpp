@@ -25,12 +25,10 @@ void delete_listed(WriteStream& stream, const WriteReport& report, const std::ve
   }
 }
 
-void delete_read(WriteStream& stream, WriteReport& report, const Globals& globals) {
+void delete_read(WriteStream& stream, WriteReport& report) {
   report.begin_input("-", 0);
   Input input("-");
-  if (!globals.quiet) {
-    hint_if_terminal(input, "ids");
-  }
+  hint_if_terminal(input, "ids");
   IdReader reader(input);
   try {
     for (auto lines = reader.next(lines_at_a_time); !lines.empty(); lines = reader.next(lines_at_a_time)) {
@@ -58,7 +56,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   WriteReport report(WriteKind::remove, globals, "");
   WriteStream stream(store, [&report](const WriteResult& result) { report.take(result); });
   if (from_input) {
-    delete_read(stream, report, globals);
+    delete_read(stream, report);
   } else {
     delete_listed(stream, report, ids);
   }

@@ -62,11 +62,9 @@ void print_result(const std::map<Kind, std::size_t>& counts, std::size_t indexes
     }
     print_summary(summary);
   }
-  if (!globals.quiet) {
-    print_note(equal == indexes ? counted(indexes, "index", "indexes") + ": all are as declared"
-                                : fmt::format("{} of {} not as declared", indexes - equal,
-                                              counted(indexes, "index is", "indexes are")));
-  }
+  print_note(equal == indexes ? counted(indexes, "index", "indexes") + ": all are as declared"
+                              : fmt::format("{} of {} not as declared", indexes - equal,
+                                            counted(indexes, "index is", "indexes are")));
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {

@@ -36,10 +36,8 @@ void drop_indexes(Datastore& store, const std::vector<std::string>& tables, cons
     if (globals.json()) {
       print_json({{"table", table}, {"dropped", true}, {"table_kept", !report.kept.empty()}, {"kept_as", report.kept}});
     }
-    if (!globals.quiet) {
-      print_note(fmt::format("dropped {}", table) +
-                 (report.kept.empty() ? "" : fmt::format("; its tables are kept as {}", fmt::join(report.kept, ", "))));
-    }
+    print_note(fmt::format("dropped {}", table) +
+               (report.kept.empty() ? "" : fmt::format("; its tables are kept as {}", fmt::join(report.kept, ", "))));
   }
 }
 

@@ -44,9 +44,7 @@ class ExplainSession {
 
   void explain_read() {
     Input input("-");
-    if (!globals_.quiet) {
-      hint_if_terminal(input, "entities");
-    }
+    hint_if_terminal(input, "entities");
     EntityReader reader([&](char* buffer, std::size_t size) { return input.read(buffer, size); });
     std::optional<Piece> piece;
     CsvDetector csv;

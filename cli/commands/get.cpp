@@ -93,9 +93,6 @@ class GetSession {
   }
 
   void print_note_of_counts() const {
-    if (globals_.quiet) {
-      return;
-    }
     std::string text = "found " + counted(found_, "entity", "entities");
     for (const auto& [what, count] : {std::pair("missing", missing_), {"rejected", bad_}, {"failed", failed_}}) {
       text += count == 0 ? "" : fmt::format(", {} {}", what, grouped(count));
@@ -122,11 +119,9 @@ bool print_listed(GetSession& session, const std::vector<Uuid>& ids) {
   return true;
 }
 
-bool print_read(GetSession& session, const Globals& globals) {
+bool print_read(GetSession& session) {
   Input input("-");
-  if (!globals.quiet) {
-    hint_if_terminal(input, "ids");
-  }
+  hint_if_terminal(input, "ids");
   IdReader reader(input);
   for (auto lines = reader.next(ids_at_a_time); !lines.empty() && !stop_requested();
        lines = reader.next(ids_at_a_time)) {
@@ -151,7 +146,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   const Drain drain;
   GetSession session(store, globals);
-  const bool wanted = from_input ? print_read(session, globals) : print_listed(session, ids);
+  const bool wanted = from_input ? print_read(session) : print_listed(session, ids);
   return wanted ? session.finish() : ExitStatus::done;
 }
 

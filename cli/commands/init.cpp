@@ -25,11 +25,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   } else {
     print_line(id);
   }
-  if (!globals.quiet) {
-    print_note(report.created > 0
-                   ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
-                   : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
-  }
+  print_note(report.created > 0
+                 ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
+                 : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
   for (const std::string& table : report.unready) {
     print_warning("index is building again, because an empty shard was accepted", {{"index", table}},
                   "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");

@@ -70,7 +70,6 @@ class PutSession {
   PutSession(Datastore& store, const Options& options, const Globals& globals)
       : report_(WriteKind::put, globals, options.rejects),
         progress_(globals, options.files),
-        quiet_(globals.quiet),
         stream_(store, [this](const WriteResult& result) {
           report_.take(result);
           progress_.update(report_.done());
@@ -100,9 +99,7 @@ class PutSession {
   // True if the reader gave up before the end of the input.
   bool put_pieces(const std::string& name) {
     Input input(name);
-    if (!quiet_) {
-      hint_if_terminal(input, "entities");
-    }
+    hint_if_terminal(input, "entities");
     EntityReader reader([&](char* buffer, std::size_t size) {
       const std::uint64_t before = input.bytes_read();
       const std::size_t got = input.read(buffer, size);
@@ -130,7 +127,6 @@ class PutSession {
 
   WriteReport report_;
   PutProgress progress_;
-  const bool quiet_;
   std::uint64_t given_ = 0;
   WriteStream stream_;
 };

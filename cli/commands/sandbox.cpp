@@ -55,10 +55,8 @@ ExitStatus start(const Options& options, const Globals& globals) {
   } else {
     print_line(sandbox.cluster_file());
   }
-  if (!globals.quiet) {
-    print_note(fmt::format("{} on {} in {}", counted(sandbox.shards(), "shard", "shards"),
-                           counted(sandbox.servers(), "server", "servers"), sandbox.dir()));
-  }
+  print_note(fmt::format("{} on {} in {}", counted(sandbox.shards(), "shard", "shards"),
+                         counted(sandbox.servers(), "server", "servers"), sandbox.dir()));
   return ExitStatus::done;
 }
 
@@ -74,9 +72,7 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
 // Not a failure, so that a script can clean up without knowing whether its sandbox was started.
 ExitStatus nothing_there(const Options& options, const Globals& globals) {
   report_stop({}, globals);
-  if (!globals.quiet) {
-    print_note(fmt::format("there is no sandbox in {}", sandbox_directory(options.dir)));
-  }
+  print_note(fmt::format("there is no sandbox in {}", sandbox_directory(options.dir)));
   return ExitStatus::done;
 }
 
@@ -87,9 +83,7 @@ ExitStatus stop(const Options& options, const Globals& globals) {
   }
   const SandboxStop report = sandbox->stop();
   report_stop(report, globals);
-  if (!globals.quiet) {
-    print_note(fmt::format("stopped {}; the data is kept", counted(report.stopped, "server", "servers")));
-  }
+  print_note(fmt::format("stopped {}; the data is kept", counted(report.stopped, "server", "servers")));
   return ExitStatus::done;
 }
 
@@ -100,11 +94,9 @@ ExitStatus remove(const Options& options, const Globals& globals) {
   }
   const SandboxRemoval removal = sandbox->remove();
   report_stop(removal.stop, globals);
-  if (!globals.quiet) {
-    print_note(removal.left == 0 ? fmt::format("deleted {}", sandbox->dir())
-                                 : fmt::format("deleted the sandbox in {}, but not the directory, which holds {}",
-                                               sandbox->dir(), counted(removal.left, "other file", "other files")));
-  }
+  print_note(removal.left == 0 ? fmt::format("deleted {}", sandbox->dir())
+                               : fmt::format("deleted the sandbox in {}, but not the directory, which holds {}",
+                                             sandbox->dir(), counted(removal.left, "other file", "other files")));
   return ExitStatus::done;
 }
 

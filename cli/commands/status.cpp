@@ -83,11 +83,7 @@ void print_jobs(const Status& status, bool each_shard) {
 }
 
 Json json_of(const Error& error) {
-  Json context = Json::object();
-  for (const auto& [key, value] : error.context()) {
-    context[key] = json_of_context(key, value);
-  }
-  return {{"what", error.what()}, {"context", std::move(context)}, {"hint", error.hint()}};
+  return {{"what", error.what()}, {"context", json_of_context(error.context())}, {"hint", error.hint()}};
 }
 
 Json json_of(const ShardStatus& shard) {

@@ -79,12 +79,12 @@ std::vector<std::string> lines_of(const std::string& index, const IndexingCounts
 void print_indexing(const std::map<std::string, IndexingCounts>& indexing, const IndexingReport& report) {
   const auto some =
       std::find_if(indexing.begin(), indexing.end(), [](const auto& one) { return !one.second.without.empty(); });
-  if (report.planned && !report.quiet && some != indexing.end()) {
+  if (report.planned && !report.only_warnings && some != indexing.end()) {
     print_note(fmt::format("in a sample of the newest {}:", counted(some->second.entities(), "entity", "entities")));
   }
   for (const auto& [index, counts] : indexing) {
     const bool says_all = counts.is_suspicious() && counts.without.size() == 1;  // the warning
-    if (!report.quiet && ((!counts.without.empty() && !says_all) || !counts.complete)) {
+    if (!report.only_warnings && ((!counts.without.empty() && !says_all) || !counts.complete)) {
       for (const std::string& line : lines_of(index, counts)) {
         print_note(line);
       }

@@ -11,8 +11,8 @@
 namespace looseleaf::cli {
 
 struct IndexingReport {
-  bool quiet = false;    // nothing but warnings
-  bool planned = false;  // the indexes do not exist, and the counts are those of a sample
+  bool only_warnings = false;  // the counts are printed elsewhere
+  bool planned = false;        // the indexes do not exist, and the counts are those of a sample
 };
 
 // Prints, for each index, how many entities have rows and why the others have none, unless all have. Warns of

@@ -122,7 +122,7 @@ void VerifyOutput::finish(const VerifyReport& report) {
                    {"in_flight", report.in_flight},
                    {"indexes", json_counts(report)},
                    {"indexing", json_of(report.indexing)}});
-    print_indexing(report.indexing, {.quiet = true});
+    print_indexing(report.indexing, {.only_warnings = true});
     return;
   }
   for (const auto& [what, count] : counts_) {
@@ -134,7 +134,7 @@ void VerifyOutput::finish(const VerifyReport& report) {
   }
   if (!options_.definitions_only) {
     print_counts(report);
-    print_indexing(report.indexing, {.quiet = globals_.quiet});
+    print_indexing(report.indexing, {});
   }
   print_notes(report);
 }
@@ -160,9 +160,6 @@ void VerifyOutput::print_counts(const VerifyReport& report) const {
 }
 
 void VerifyOutput::print_notes(const VerifyReport& report) const {
-  if (globals_.quiet) {
-    return;
-  }
   if (report.looked_again > 0) {
     print_note(fmt::format("{} rechecked, {} {} being written", counted(report.looked_again, "suspect", "suspects"),
                            grouped(report.in_flight), report.in_flight == 1 ? "was" : "were"));

@@ -311,7 +311,7 @@ ExitStatus WriteReport::finish() {
 
 void WriteReport::print_note_of_counts() const {
   const bool all_well = status_ == ExitStatus::done && !stop_requested();
-  if (globals_.quiet || (all_well && !messages_on_terminal() && !globals_.verbose)) {
+  if (all_well && !messages_on_terminal() && !globals_.verbose) {
     return;
   }
   std::string text = kind_ == WriteKind::put ? "stored " : "deleted ";

@@ -17,4 +17,17 @@ Json json_of_context(const std::string& key, const std::string& value) {
   return number && error == std::errc() && end == value.data() + value.size() ? Json(whole) : Json(value);
 }
 
+Json json_of_context(const Error::Context& context) {
+  Json object = Json::object();
+  for (const auto& [key, value] : context) {
+    const auto first = object.find(key);
+    if (first == object.end()) {
+      object[key] = json_of_context(key, value);
+    } else if (first->is_string()) {
+      *first = first->get<std::string>() + "; " + value;
+    }
+  }
+  return object;
+}
+
 }  // namespace looseleaf::cli

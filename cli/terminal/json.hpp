@@ -1,6 +1,7 @@
 // JSON Lines on standard output.
 #pragma once
 
+#include <looseleaf/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -17,6 +18,9 @@ inline bool print_json(const Json& value) {
 
 // A value of an error's context. Its type depends only on the key.
 [[nodiscard]] Json json_of_context(const std::string& key, const std::string& value);
+
+// A whole context. The values of a key that comes twice, such as "reason", are joined.
+[[nodiscard]] Json json_of_context(const Error::Context& context);
 
 // The version of what docs/json.md and schemas/output describe. Members may be added to objects without a new one.
 inline constexpr int schema_version = 1;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "cli/terminal/json.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 
@@ -20,7 +21,7 @@ constexpr std::string_view erase_line = "\r\033[K";
 constexpr std::string_view erase_line_above = "\033[A\033[K";
 constexpr std::size_t margin = 3;  // columns: a terminal echoes ^C after the last line, and the line must not wrap then
 
-std::atomic<bool> colors{false};
+std::atomic<bool> as_json{false}, quiet{false}, colors{false};
 
 struct Terminal {
   std::mutex mutex;
@@ -84,6 +85,16 @@ void print_message(const std::string& message) {
   }
 }
 
+// A message as one line. The escapes mean the same in a JSON string.
+std::string json_line(std::string_view event, std::string_view what, const Error::Context& context,
+                      std::string_view hint, std::optional<ExitStatus> exit_status = std::nullopt) {
+  Json message = {{"event", event}, {"what", what}, {"context", json_of_context(context)}, {"hint", hint}};
+  if (exit_status) {
+    message["exit_status"] = static_cast<int>(*exit_status);
+  }
+  return escape_controls(message.dump(-1, ' ', false, Json::error_handler_t::replace)) + '\n';
+}
+
 std::string colored(std::string_view kind, std::string_view color) {
   return colors ? std::string("\033[1;") + std::string(color) + "m" + std::string(kind) + "\033[0m" : std::string(kind);
 }
@@ -112,18 +123,26 @@ Error::Context as_reason(const Error& error) {
   return context;
 }
 
-void print_error(const Error& error) {
-  print_message(format_message(colored("error", "31"), error.what(), error.context(), error.hint()));
+void print_error(const Error& error, std::optional<ExitStatus> exit_status) {
+  print_message(as_json ? json_line("error", error.what(), error.context(), error.hint(), exit_status)
+                        : format_message(colored("error", "31"), error.what(), error.context(), error.hint()));
 }
 
 void print_warning(std::string_view what, const Error::Context& context, std::string_view hint) {
-  print_message(format_message(colored("warning", "33"), what, context, hint));
+  print_message(as_json ? json_line("warning", what, context, hint)
+                        : format_message(colored("warning", "33"), what, context, hint));
 }
 
 void print_note(std::string_view text) {
+  if (!quiet) {
+    print_always(text);
+  }
+}
+
+void print_always(std::string_view text) {
   // A note is about the data that was printed, so it must follow that in a log of both streams.
   static_cast<void>(data_output().flush());
-  print_message(format_message({}, text, {}, {}));
+  print_message(as_json ? json_line("note", text, {}, {}) : format_message({}, text, {}, {}));
 }
 
 void print_plain(const std::string& text) {
@@ -152,8 +171,14 @@ bool messages_on_terminal() {
   return on_terminal;
 }
 
-void set_message_colors(bool on) {
-  colors = on;
+void set_message_style(const MessageStyle& style) {
+  as_json = style.json;
+  quiet = style.quiet;
+  colors = style.colors;
+}
+
+bool messages_are_json() {
+  return as_json;
 }
 
 }  // namespace looseleaf::cli

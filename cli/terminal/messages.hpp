@@ -1,10 +1,14 @@
-// Standard error: errors, warnings, notes and the status line of a running job.
+// Standard error: errors, warnings, notes and the status line of a running job. With --output json, each message is a
+// JSON object on a line of its own, except for prompts and the status line, which only a terminal shows.
 #pragma once
 
 #include <looseleaf/error.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/registry/exit_status.hpp"
 
 namespace looseleaf::cli {
 
@@ -16,10 +20,13 @@ namespace looseleaf::cli {
 [[nodiscard]] Error::Context as_reason(const Error& error);
 
 // All of these may be called from any thread. Messages are not mixed.
-void print_error(const Error& error);
+// With an exit status, the error is why the command ends.
+void print_error(const Error& error, std::optional<ExitStatus> exit_status = std::nullopt);
 void print_warning(std::string_view what, const Error::Context& context = {}, std::string_view hint = {});
-// Prints "looseleaf: text".
+// Prints "looseleaf: text", unless messages are quiet.
 void print_note(std::string_view text);
+// The same of what ends an error or takes the place of one: also if messages are quiet.
+void print_always(std::string_view text);
 // Prints a text of several lines unchanged. It must end with a line break.
 void print_plain(const std::string& text);
 
@@ -31,7 +38,13 @@ void set_status_lines(const std::vector<std::string>& lines);
 // True if standard error is a terminal that understands escape sequences.
 [[nodiscard]] bool redraws_messages();
 
-// Switches the colours of messages on or off. They are off at first.
-void set_message_colors(bool on);
+struct MessageStyle {
+  bool json = false;
+  bool quiet = false;  // without notes
+  bool colors = false;
+};
+// Sets the style of all messages. At first nothing of it is on.
+void set_message_style(const MessageStyle& style);
+[[nodiscard]] bool messages_are_json();
 
 }  // namespace looseleaf::cli

@@ -183,7 +183,7 @@ TEST_CASE("an object that is not closed is reported with where it begins") {
   const TestCluster cluster = initialised();
   check_run(cluster.looseleaf({"put"}, entity(1) + "\n{\"a\":\n\n"), 1, id_of(1) + "\n",
             {"error: object is not closed\n", "  line: 4\n", "  detail: it begins at line 2, column 1\nhint: "});
-  check_status(cluster.looseleaf({"put", "--output", "json"}, "{\"a\":"), 1, {"hint: "});
+  check_status(cluster.looseleaf({"put", "--output", "json"}, "{\"a\":"), 1, {"\"hint\":\""});
 }
 
 TEST_CASE("a well-formed array element that is no entity is rejected alone") {

@@ -74,7 +74,8 @@ TEST_CASE("clean --follow heals what a put left that died after its commit, with
     CHECK(Clock::now() - died < 5s);
   }
   wait_until("it says so", [&] { return contains(cleaner.out(), "\"mended\":{\"stale\":2}}\n"); });
-  stop(cleaner);
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 143, {R"("what":"interrupted")", R"("exit_status":143})"});
   CHECK(holders(cluster) == "\n");
 }
 

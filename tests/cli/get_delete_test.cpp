@@ -104,9 +104,9 @@ TEST_CASE("as JSON a summary comes last") {
   const TestCluster cluster = with_entities(1);
   check_run(cluster.looseleaf({"get", id_of(0), id_of(9), "--output", "json"}), 1,
             line_of(0) + "{\"schema_version\":1,\"found\":1,\"missing\":1,\"rejected\":0,\"failed\":0}\n",
-            {"no such entity\n"});
+            {R"({"event":"warning","what":"no such entity")"});
   const cli::ProcessResult result = cluster.looseleaf({"delete", id_of(0), id_of(9), "--output", "json"});
-  check_status(result, 1, {"no such entity\n"});
+  check_status(result, 1, {R"("what":"no such entity")"});
   const std::vector<std::string> lines = lines_of(result.out);
   REQUIRE(lines.size() == 3);
   CHECK(holds_in_order(lines[0], {id_of(0), "\"status\":\"deleted\""}));

@@ -57,7 +57,7 @@ TEST_CASE("a definition that no entity fits is warned of by backfill and by veri
     check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, warning_of(mistake));
     check_status(cluster.looseleaf({"verify", mistake.table}), 0, warning_of(mistake));
     const cli::ProcessResult json = cluster.looseleaf({"verify", mistake.table, "--output", "json", "--quiet"});
-    check_status(json, 0, warning_of(mistake));
+    check_status(json, 0, {"{\"event\":\"warning\",\"what\":\"an index has no rows", mistake.table, "\"hint\":\""});
     CHECK(contains(json.out, fmt::format("\"why\":\"{}\"", mistake.why)));
     const std::string report = cluster.directory().write("report.xml", "");
     check_status(cluster.looseleaf({"verify", mistake.table, "--quiet", "--report", "junit=" + report}), 0,

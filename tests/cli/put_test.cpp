@@ -307,7 +307,7 @@ TEST_CASE("as JSON every entity has a status line and a summary comes last") {
   const TestCluster cluster = initialised();
   const cli::ProcessResult result =
       cluster.looseleaf({"put", "--output", "json"}, entity(1) + "\n{\"id\":7}\n" + entity(2) + "\n");
-  check_status(result, 1, {"error: id is not a UUID\n"});
+  check_status(result, 1, {R"({"event":"error","what":"id is not a UUID","context":{"line":2,)"});
   const std::vector<std::string> lines = lines_of(result.out);
   REQUIRE(lines.size() == 4);
   CHECK(holds_in_order(lines[0], {id_of(1), "\"status\":\"stored\""}));

@@ -39,7 +39,7 @@ TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile,
   CHECK(contains(cluster.looseleaf({"status"}).out, fmt::format("pid {}", job.pid())));
   REQUIRE(std::remove(pause.c_str()) == 0);
   const cli::ProcessResult result = job.wait();
-  check_status(result, 0, {"by_n: ready\n"});
+  check_status(result, 0, {"by_n: ready\""});
   CHECK(rows_of(cluster, "by_n") == 300);
   const std::vector<std::string> lines = lines_of(result.out);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
@@ -56,7 +56,8 @@ TEST_CASE("a signal ends a job that is paused") {
   cli::Process job = cluster.start({"backfill", "--pause-file", pause, "--output", "json"});
   wait_until("it is paused", [&] { return contains(job.out(), "paused"); });
   job.signal(SIGTERM);
-  check_status(job.wait(), 143, {"interrupted; run the same command to resume\n"});
+  check_status(job.wait(), 143,
+               {R"("what":"interrupted")", R"("hint":"run the same command to resume","exit_status":143})"});
 }
 
 TEST_CASE("a backfill reads no more rows a second than it may") {
@@ -120,7 +121,7 @@ TEST_CASE("a backfill waits while a server is busy") {
   for (std::thread& thread : busy) {
     thread.join();
   }
-  check_status(job.wait(), 0, {"by_n: ready\n"});
+  check_status(job.wait(), 0, {"by_n: ready\""});
 }
 
 // The cluster's own file, with a replica for its first shard.
@@ -140,7 +141,8 @@ TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as 
         start({"looseleaf", "--cluster", file, "backfill", "--max-lag", "5", "--output", "json", "--timeout", "5"});
     wait_until("an event says why", [&] { return contains(job.out(), fmt::format("replica {} {}", replica, reason)); });
     job.signal(SIGINT);
-    check_status(job.wait(), 130, {"interrupted; run the same command to resume\n"});
+    check_status(job.wait(), 130,
+                 {R"("what":"interrupted")", R"("hint":"run the same command to resume","exit_status":130})"});
     CHECK(rows_of(cluster, "by_n") == 0);
   }
 }
@@ -177,7 +179,7 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
   });
   CHECK(rows_of(cluster, "by_n") == 1);  // of the entity that was put with the index there
   locked.join();
-  check_status(job.wait(), 0, {"by_n: ready\n"});
+  check_status(job.wait(), 0, {"by_n: ready\""});
   CHECK(rows_of(cluster, "by_n") == 2);
 }
 

@@ -180,6 +180,62 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
   }
 }
 
+TEST_CASE("with --output json every message is an object on a line, even if the command line is wrong") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string err;
+  };
+  const std::string wrong_option =
+      R"({"event":"error","what":"unknown option","context":{"option":"--x"},"hint":"see `looseleaf get --help`",)"
+      R"("exit_status":2})";
+  const std::vector<Case> cases = {
+      {{"--output", "json", "get", "--x"}, wrong_option},
+      {{"get", "--x", "--output=json"}, wrong_option},
+      {{"get", "--output", "text", "--x", "--output", "json"}, wrong_option},
+      {{"frobnicate", "--output", "json"},
+       R"({"event":"error","what":"unknown command","context":{"command":"frobnicate"},)"
+       R"("hint":"see `looseleaf --help` for the commands","exit_status":2})"},
+      {{"--output", "json"},
+       R"({"event":"error","what":"no command was given","context":{},"hint":"see `looseleaf --help`","exit_status":2})"},
+      {{"status", "--output", "json", "--cluster", "/nonexistent\x9b"},
+       R"({"event":"error","what":"the file cannot be read","context":{"file":"/nonexistent\ufffd",)"
+       R"("reason":"No such file or directory"},"hint":"","exit_status":2})"}};
+  for (const Case& test : cases) {
+    INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
+    std::vector<std::string> command{"looseleaf"};
+    command.insert(command.end(), test.arguments.begin(), test.arguments.end());
+    const cli::ProcessResult result = run(command);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    const std::size_t replaced = test.err.find("\\ufffd");
+    CHECK(result.err ==
+          (replaced == std::string::npos ? test.err : std::string(test.err).replace(replaced, 6, "\xEF\xBF\xBD")) +
+              "\n");
+  }
+  check_run(run({"looseleaf", "get", "--x", "--output", "json", "--output", "text"}), 2, "", {"looseleaf: error: "});
+  check_run(run({"looseleaf", "get", "--x", "--", "--output", "json"}), 2, "", {"looseleaf: error: "});
+}
+
+TEST_CASE("--quiet prints no note of any command, but warnings, errors and what was asked for") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(3, "\"n\":{}"));
+  check_run(cluster.looseleaf({"query", "by_n", "--ids", "--quiet", "--verbose"}), 0, id_lines(3));
+  check_run(cluster.looseleaf({"query", "by_n", "--ids", "--quiet", "--limit", "1"}), 0, id_of(0) + "\n", {"next: "});
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(9), "--quiet"}), 1, entity(0, "\"n\":0") + "\n",
+            {"looseleaf: warning: no such entity\n"});
+  cluster.sql(0, "DELETE FROM by_n");
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--quiet", "--verbose"});
+  check_status(found, 1);
+  CHECK(holds_in_order(found.out, {"missing by_n shard 0 entity " + id_of(0), "index  shard  rows"}));
+  check_status(cluster.looseleaf({"verify", "--quiet", "--repair"}), 0);
+  check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  check_status(cluster.looseleaf({"backfill", "--quiet"}), 0);
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  check_run(cluster.looseleaf({"delete", id_of(0), "--quiet"}), 0, "");
+  check_run(cluster.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}), 0, "");
+}
+
 // The hint was wrong about 0 before, some options took 0 for no limit, and huge numbers became small ones.
 TEST_CASE("a number is taken from one end of the range that the hint names to the other, and not beyond") {
   struct Case {

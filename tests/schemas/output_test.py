@@ -34,10 +34,21 @@ class Box(sandbox.Sandbox):
         done = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=120)
         what = f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == status, what
+        judge_messages(done.stderr, done.returncode)
         return judge(arguments[0], done.stdout.split("\n")[:-1], lines, what)
 
     def servers(self):
         return self.run("sandbox", "status", "--dir", self.box, lines=["server", "server", "status"])
+
+
+def judge_messages(text, status):
+    """Every line of standard error is a message. If one ends the command, it has its exit status."""
+    assert text == "" or text.endswith("\n"), text
+    for line in text.split("\n")[:-1]:
+        value = json.loads(line)
+        schema_files.validator("output/messages.schema.json", value["event"]).validate(value)
+        assert value.get("exit_status", status) == status, text
+        SEEN.add(("messages", value["event"]))
 
 
 def judge(command, lines, definitions, what):
@@ -105,6 +116,7 @@ def putting(box):
     box.run("put", "/nonexistent.jsonl", status=3)
     box.run("put", f"{box.box}/s0.sock", status=3, lines=["summary"])  # which cannot be opened, but looks readable
     box.run("put", "--no-such-option", status=2)
+    box.run("no-such-command", status=2)
     named = box.run("put", box.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
     assert named[0]["file"].endswith("bad.jsonl")
 
