@@ -78,6 +78,10 @@ ExitStatus run(const Options& options, const Globals& globals) {
   how.definitions_only = options.definitions_only;
   how.samples = 0;
   how.on_finding = [&](const Finding& finding) { output.add(finding); };
+  how.on_repaired = [&](const Finding& finding) { output.add_repaired(finding); };
+  how.on_wait = [](std::chrono::seconds time) {
+    print_note(fmt::format("waiting {} s for changes in flight to settle (--grace)", time.count()));
+  };
   Datastore store = open_store(globals);
   VerifyReport report;
   try {
@@ -88,7 +92,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     }
     throw;
   }
-  output.finish(report);
+  output.finish(report, store.shard_count());
   if (!junit.empty()) {
     replace_file(junit, output.junit(report, store.shard_count(), nullptr), public_file);
   }
@@ -108,8 +112,10 @@ Command verify_command() {
        .value = "",
        .help = "repair what is found, and verify again",
        .target = &options->repair,
-       .details = "The findings are then those that could not be repaired, and the rows are counted after the repair."},
-      {"--all", "", "list every finding, not only 20 of a kind in an index on a shard", &options->all},
+       .details =
+           "What was repaired is listed, too. The findings are then those that could not be repaired, and the rows "
+           "are counted after the repair."},
+      {"--all", "", "list every finding and repair, not only 20 of a kind in an index on a shard", &options->all},
       {.name = "--grace",
        .value = "S",
        .help = "seconds that a superfluous row may exist beside a change before it is a finding; default 10",

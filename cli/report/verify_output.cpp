@@ -7,38 +7,17 @@
 #include <algorithm>
 
 #include "cli/report/indexing_report.hpp"
-#include "cli/terminal/json.hpp"
+#include "cli/report/verify_table.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
-#include "cli/terminal/table.hpp"
 #include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
-constexpr FindingKind row_kinds[] = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
-                                     FindingKind::misplaced, FindingKind::duplicate};
-
 bool is_about_table(FindingKind kind) {
   return kind == FindingKind::table_differs || kind == FindingKind::catalog_differs ||
          kind == FindingKind::definition_differs;
-}
-
-std::uint64_t count_of(const VerifyReport::Count& count, FindingKind kind) {
-  const auto found = count.findings.find(kind);
-  return found == count.findings.end() ? 0 : found->second;
-}
-
-// Leaves out the column of duplicates if there are none, so that lines stay short.
-std::vector<FindingKind> kinds_shown(const VerifyReport& report) {
-  std::vector<FindingKind> kinds(std::begin(row_kinds), std::end(row_kinds));
-  const bool duplicates = std::any_of(report.counts.begin(), report.counts.end(), [](const auto& count) {
-    return count_of(count.second, FindingKind::duplicate) > 0;
-  });
-  if (!duplicates) {
-    kinds.pop_back();
-  }
-  return kinds;
 }
 
 Json values_of(const Finding& finding) {
@@ -54,23 +33,20 @@ Json json_of(const Finding& finding) {
           {"values", values_of(finding)}};
 }
 
-Json json_counts(const VerifyReport& report) {
+Json json_counts(const std::vector<VerifiedPlace>& places) {
   Json indexes = Json::array();
-  for (const auto& [place, count] : report.counts) {
-    if (place.first.empty()) {
+  for (const VerifiedPlace& place : places) {
+    if (place.index.empty()) {
       continue;
     }
-    Json row{{"index", place.first}, {"shard", place.second}, {"rows", count.rows}};
+    Json row{{"index", place.index}, {"shard", place.shard}, {"rows", place.count.rows}};
     for (const auto kind : row_kinds) {
-      row[to_string(kind)] = count_of(count, kind);
+      row[to_string(kind)] = count_of(place.count, kind);
     }
+    row["verified"] = place.verified;
     indexes.push_back(std::move(row));
   }
   return indexes;
-}
-
-std::string name_of(const std::string& index) {
-  return index.empty() ? "entities" : index;
 }
 
 }  // namespace
@@ -82,14 +58,27 @@ void VerifyOutput::add(const Finding& finding) {
     samples_[place].push_back(text_of(finding));
   }
   if (globals_.json()) {
-    Json object = json_of(finding);
-    if (const auto file = options_.files.find(finding.index); file != options_.files.end()) {
-      object["file"] = file->second;
-    }
-    print_json(object);
+    print_json(to_json(finding));
   } else if (options_.all || count <= samples_of_a_kind) {
     print_line(text_of(finding));
   }
+}
+
+void VerifyOutput::add_repaired(const Finding& finding) {
+  const std::uint64_t count = ++repaired_[{{finding.index, finding.shard}, finding.kind}];
+  if (globals_.json()) {
+    print_json({{"event", "repaired"}, {"finding", to_json(finding)}});
+  } else if (options_.all || count <= samples_of_a_kind) {
+    print_line("repaired " + text_of(finding));
+  }
+}
+
+Json VerifyOutput::to_json(const Finding& finding) const {
+  Json object = json_of(finding);
+  if (const auto file = options_.files.find(finding.index); file != options_.files.end()) {
+    object["file"] = file->second;
+  }
+  return object;
 }
 
 std::string VerifyOutput::text_of(const Finding& finding) const {
@@ -111,7 +100,9 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
   return line;
 }
 
-void VerifyOutput::finish(const VerifyReport& report) {
+void VerifyOutput::finish(const VerifyReport& report, std::uint32_t shards) {
+  const bool compared = !options_.definitions_only;
+  const std::vector<VerifiedPlace> places = verified_places(report, shards, compared);
   if (globals_.json()) {
     print_summary({{"consistent", report.found == 0},
                    {"entities", report.entities},
@@ -120,43 +111,28 @@ void VerifyOutput::finish(const VerifyReport& report) {
                    {"repaired", report.repaired},
                    {"looked_again", report.looked_again},
                    {"in_flight", report.in_flight},
-                   {"indexes", json_counts(report)},
+                   {"indexes", json_counts(places)},
                    {"indexing", json_of(report.indexing)}});
     print_indexing(report.indexing, {.only_warnings = true});
     return;
   }
-  for (const auto& [what, count] : counts_) {
-    if (!options_.all && count > samples_of_a_kind) {
-      const auto& [place, kind] = what;
-      print_line(fmt::format("... {} more {} {} shard {}", grouped(count - samples_of_a_kind), to_string(kind),
-                             name_of(place.first), place.second));
-    }
-  }
-  if (!options_.definitions_only) {
-    print_counts(report);
+  print_left_out(repaired_, "repaired ");
+  print_left_out(counts_, "");
+  if (compared) {
+    print_verified(places);
     print_indexing(report.indexing, {});
   }
   print_notes(report);
 }
 
-void VerifyOutput::print_counts(const VerifyReport& report) const {
-  const std::vector<FindingKind> kinds = kinds_shown(report);
-  std::vector<Column> columns{{"index"}, {"shard", true}, {"rows", true}};
-  for (const auto kind : kinds) {
-    columns.push_back({to_string(kind), true});
-  }
-  TableRows rows;
-  for (const auto& [place, count] : report.counts) {
-    if (place.first.empty()) {
-      continue;
+void VerifyOutput::print_left_out(const Counts& counts, std::string_view what) const {
+  for (const auto& [counted_as, count] : counts) {
+    if (!options_.all && count > samples_of_a_kind) {
+      const auto& [place, kind] = counted_as;
+      print_line(fmt::format("... {} more {}{} {} shard {}", grouped(count - samples_of_a_kind), what, to_string(kind),
+                             name_of(place.first), place.second));
     }
-    std::vector<std::string> row{place.first, std::to_string(place.second), std::to_string(count.rows)};
-    for (const auto kind : kinds) {
-      row.push_back(std::to_string(count_of(count, kind)));
-    }
-    rows.push_back(std::move(row));
   }
-  print_table(columns, std::move(rows));
 }
 
 void VerifyOutput::print_notes(const VerifyReport& report) const {
@@ -172,6 +148,9 @@ void VerifyOutput::print_notes(const VerifyReport& report) const {
     note += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
   }
   print_note(note);
+  for (const std::string& line : advice_of(report, options_.repair)) {
+    print_note(line);
+  }
 }
 
 std::set<VerifyOutput::Place> VerifyOutput::checked_places(const VerifyReport& report, std::uint32_t shards) const {

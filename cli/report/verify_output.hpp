@@ -8,11 +8,12 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/registry/registry.hpp"
+#include "cli/terminal/json.hpp"
 
 namespace looseleaf::cli {
 
@@ -32,8 +33,9 @@ class VerifyOutput {
   VerifyOutput(const Globals& globals, VerifyOutputOptions options) : globals_(globals), options_(std::move(options)) {}
 
   void add(const Finding& finding);
+  void add_repaired(const Finding& finding);
   // Call it once, when the verification has ended.
-  void finish(const VerifyReport& report);
+  void finish(const VerifyReport& report, std::uint32_t shards);
 
   // A test suite with a case for each index and shard and, unless only definitions were checked, for each shard's
   // entities. `error`, unless null, is the
@@ -43,15 +45,19 @@ class VerifyOutput {
  private:
   using Place = std::pair<std::string, std::uint32_t>;  // index and shard
 
+  using Counts = std::map<std::pair<Place, FindingKind>, std::uint64_t>;
+
   [[nodiscard]] std::string text_of(const Finding& finding) const;
   [[nodiscard]] std::set<Place> checked_places(const VerifyReport& report, std::uint32_t shards) const;
-  void print_counts(const VerifyReport& report) const;
+  [[nodiscard]] Json to_json(const Finding& finding) const;
+  // Says how many findings of a kind were not printed.
+  void print_left_out(const Counts& counts, std::string_view what) const;
   void print_notes(const VerifyReport& report) const;
 
   const Globals& globals_;
   const VerifyOutputOptions options_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::map<std::pair<Place, FindingKind>, std::uint64_t> counts_;
+  Counts counts_, repaired_;
   std::map<Place, std::vector<std::string>> samples_;
 };
 

@@ -77,6 +77,68 @@ TEST_CASE("twenty samples of a kind are shown for each index and shard, with --a
                        {"\"consistent\":false", "\"findings\":50", "\"looked_again\":50", "\"in_flight\":0"}));
 }
 
+TEST_CASE("verify says that it waits for the grace period, if it does") {
+  const TestCluster cluster = with_entities();
+  const std::string waiting = "looseleaf: waiting 1 s for changes in flight to settle (--grace)\n";
+  CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "1"}).err, "waiting"));
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 4");  // a missing row is a finding at once
+  CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "1"}).err, "waiting"));
+  cluster.sql(1, "INSERT INTO by_n VALUES " + row("77", 1));
+  check_status(cluster.looseleaf({"verify", "--grace", "1"}), 1, {waiting, "2 findings\n"});
+  CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "1", "--quiet"}).err, "waiting"));
+  CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "0"}).err, "waiting"));
+}
+
+TEST_CASE("verify's table has a dash for what was not checked and every kind that was found, and says what to do") {
+  const TestCluster cluster = with_entities();
+  create_index(cluster, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})");  // stays building
+  cluster.sql(0, fmt::format("DELETE FROM by_n WHERE n = 4; INSERT INTO by_n VALUES {}; "
+                             "UPDATE entities SET body = 'x' WHERE id = UNHEX('{}')",
+                             row("7", 1002), id_of(6)));
+  cluster.sql(1, "ALTER TABLE by_owner ADD extra INT");
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(found, 1,
+               {"warning: index is still building and was not verified\n", "50 entities verified: 4 findings\n",
+                "looseleaf: missing: run `looseleaf verify --repair`; find out which program wrote",
+                "looseleaf: orphan: run `looseleaf verify --repair`, or leave it to `looseleaf clean`\n",
+                "looseleaf: unreadable: the body was damaged, or another program wrote it: delete the entity",
+                "looseleaf: table_differs: restore the table, or drop and create the index"});
+  CHECK(holds_in_order(found.out,
+                       {"index     shard  rows  missing  stale  orphan  misplaced  unreadable  table_differs\n",
+                        "entities      0     -        -      -       -          -           1              -\n",
+                        "by_m          0     -        -      -       -          -           -              -\n",
+                        "by_m          1     -        -      -       -          -           -              -\n",
+                        "by_n          0    25        1      0       1          0           -              0\n",
+                        "by_owner      0     -        -      -       -          -           -              -\n",
+                        "by_owner      1     -        -      -       -          -           -              1\n"}));
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json"});
+  CHECK(holds_in_order(lines_of(json.out).back(), {R"({"index":"by_m","shard":1,"rows":0,)", R"("verified":false},)",
+                                                   R"({"index":"by_n","shard":0,"rows":25,)", R"("verified":true},)",
+                                                   R"({"index":"by_owner","shard":0,)", R"("verified":false},)"}));
+  CHECK_FALSE(contains(cluster.looseleaf({"verify", "--quiet", "--grace", "0"}).err, "looseleaf: missing"));
+}
+
+TEST_CASE("--repair lists what it repaired, at most twenty of a kind without --all, and as JSON each as an event") {
+  TestCluster cluster = with_entities();
+  const auto damage = [&] {
+    cluster.sql(0, "DELETE FROM by_n");
+    cluster.sql(1, "INSERT INTO by_n VALUES " + row("77", 1));
+  };
+  damage();
+  const cli::ProcessResult samples = cluster.looseleaf({"verify", "--grace", "0", "--repair"});
+  check_status(samples, 0, {"consistent, 26 entities repaired\n"});
+  CHECK(times("repaired missing by_n shard 0 entity", samples.out) == 20);
+  CHECK(contains(samples.out, "repaired stale by_n shard 1 entity " + id_of(1) + " [77]\n"));
+  CHECK(contains(samples.out, "... 5 more repaired missing by_n shard 0\n"));
+  damage();
+  const cli::ProcessResult all = cluster.looseleaf({"verify", "--grace", "0", "--repair", "--all"});
+  CHECK(times("repaired missing by_n shard 0 entity", all.out) == 25);
+  damage();
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--repair", "--output", "json"});
+  CHECK(times("{\"event\":\"repaired\",\"finding\":{\"kind\":\"missing\",\"index\":\"by_n\"", json.out) == 25);
+  CHECK(times("\n{\"kind\"", "\n" + json.out) == 0);  // scripts take such a line for a finding
+}
+
 TEST_CASE("a table that is not as declared is a finding that says how") {
   struct Case {
     std::string alter, difference, restore;

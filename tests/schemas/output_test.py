@@ -249,11 +249,13 @@ def verification(box):
     differing = [finding for finding in found if finding.get("kind") == "definition_differs"]
     assert {finding["index"] for finding in differing} == {"by_n", "other"}
     assert [finding["file"] for finding in differing if finding["index"] == "other"]
-    repaired = box.run("verify", "--repair", "--grace", "0", lines=["summary"])[0]
-    assert repaired["consistent"] and repaired["repaired"] > 0
+    repaired = box.run("verify", "--repair", "--grace", "0", lines=["repaired"] * 4 + ["summary"])
+    assert repaired[-1]["consistent"] and repaired[-1]["repaired"] > 0
+    assert sorted(line["finding"]["kind"] for line in repaired[:4]) == kinds
     box.sql(1, "ALTER TABLE by_n ADD COLUMN more INT")
     found = box.run("verify", "--grace", "0", status=1, lines=["finding", "summary"])
     assert (found[0]["kind"], found[0]["entity_id"]) == ("table_differs", None)
+    assert [place["verified"] for place in found[1]["indexes"] if place["index"] == "by_n"] == [False, False]
     box.sql(1, "ALTER TABLE by_n DROP COLUMN more")
     box.run("verify", "nothing", status=2)
 

@@ -139,6 +139,10 @@ struct VerifyOptions {
   bool definitions_only = false;
   // Called with each confirmed finding as soon as it is confirmed, one call at a time, from any thread. May throw.
   std::function<void(const Finding&)> on_finding = {};
+  // Called in the same way with each finding that was repaired.
+  std::function<void(const Finding&)> on_repaired = {};
+  // Called once, before the first wait for the grace period, with what is left of it.
+  std::function<void(std::chrono::seconds)> on_wait = {};
   // The most findings to keep in the report for each kind, index and shard. All findings are counted.
   std::uint64_t samples = 20;
 };
@@ -152,6 +156,8 @@ struct VerifyReport {
   // The indexes whose rows were compared with the entities; with `definitions_only`, those whose catalogs and tables
   // are in order.
   std::vector<std::string> verified;
+  // The indexes whose rows were not compared: they are building or being dropped, or their tables or catalogs differ.
+  std::vector<std::string> unverified;
   // Per index name and shard. Findings about entities have an empty index name.
   std::map<std::pair<std::string, std::uint32_t>, Count> counts;
   std::map<std::string, IndexingCounts> indexing;  // of each index, as the entities were when they were read

@@ -47,6 +47,9 @@ void Findings::add_mended(const Finding& finding) {
   if (++report_.counts[{finding.index, finding.shard}].mended[finding.kind] <= options_.samples) {
     report_.mended.push_back(finding);
   }
+  if (options_.on_repaired) {
+    options_.on_repaired(finding);
+  }
 }
 
 }  // namespace verify

@@ -13,6 +13,8 @@ class Findings {
   // Records a confirmed finding.
   void add(const Finding& finding);
   void add_mended(const Finding& finding);
+  // Records that the rows of an index are not compared.
+  void leave_out(const std::string& table) { report_.unverified.push_back(table); }
 
  private:
   const VerifyOptions& options_;

@@ -38,6 +38,8 @@ class Choice {
       if (!is_left_out(table, everywhere) && check_catalogs(table, everywhere) &&
           check_tables(*everywhere.on_shard.front())) {
         chosen.push_back(*everywhere.on_shard.front());
+      } else {
+        findings_.leave_out(table);
       }
     }
     check_all_declared_exist();

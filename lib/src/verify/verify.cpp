@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "model/value.hpp"
@@ -64,6 +63,7 @@ class Verification {
     return report_.verified.empty() ? "all indexes" : fmt::format("{}", fmt::join(report_.verified, ", "));
   }
 
+ private:
   // Reading and decoding an entity takes about seven times as long as digesting a row (docs/performance.md).
   void plan_progress() {
     constexpr double of_an_index = 0.15;
@@ -72,7 +72,6 @@ class Verification {
     }
   }
 
- private:
   void compare_all() {
     ComparisonVisitor visitor;
     visitor.suspects = [this](const std::vector<Uuid>& ids) {
@@ -146,9 +145,9 @@ class Verification {
   // put may have left the row for a moment, as an earlier put did, so the row gets another grace period.
   void confirm_after_grace() {
     const auto until = first_check_ + std::chrono::seconds(options_.grace_seconds);
-    while (Clock::now() < until) {
-      job_.checkpoint();
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (Clock::now() < until) {
+      say_that_it_waits(std::chrono::ceil<std::chrono::seconds>(until - Clock::now()));
+      job_.wait_until(until, "changes in flight must settle (--grace)");
     }
     const std::map<reconcile::Difference, Standing> before = std::exchange(standing_, {});
     std::set<Uuid> gone = entities_of(before);
@@ -171,6 +170,12 @@ class Verification {
       gone.erase(difference.entry.entity_id);
     }
     report_.in_flight += gone.size();
+  }
+
+  void say_that_it_waits(std::chrono::seconds time) {
+    if (options_.on_wait && !std::exchange(said_that_it_waits_, true)) {
+      options_.on_wait(time);
+    }
   }
 
   void stand(reconcile::Difference difference, int checks) {
@@ -269,6 +274,7 @@ class Verification {
   std::map<reconcile::Difference, Standing> standing_;           // may be there only for a moment
   std::set<reconcile::Difference> confirmed_;                    // not reported yet
   Clock::time_point first_check_;  // time of the latest first check of a standing difference
+  bool said_that_it_waits_ = false;
   VerifyReport report_;
   Findings findings_{options_, report_};
 };
