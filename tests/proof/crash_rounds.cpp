@@ -42,7 +42,7 @@ struct Totals {
   int rounds = 0, counted = 0;
   std::map<Victim, int> victims;  // of rounds that count
   std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
-  std::uint64_t purged = 0, lost = 0, missing = 0, wrong_answers = 0;
+  std::uint64_t purged = 0, lost = 0, missing = 0, wrong_answers = 0, delivered = 0, not_delivered = 0;
 
   void add(const CrashRound& round) {
     ++rounds;
@@ -56,6 +56,8 @@ struct Totals {
     lost += round.lost.size();
     missing += round.missing.size();
     wrong_answers += round.wrong_answers.size();
+    delivered += round.delivered;
+    not_delivered += round.not_delivered.size();
   }
 };
 
@@ -116,6 +118,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
     expect_nothing("lost or reverted", round.lost);
     expect_nothing("missing", round.missing);
     expect_nothing("wrong answer", round.wrong_answers);
+    expect_nothing("not delivered by the feed", round.not_delivered);
     expect_nothing("trouble", round.troubles);
     if (round.counts && totals.counted % clean_every == 0) {
       expect_nothing("after clean --full", world.clean_all());
@@ -127,6 +130,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
   CHECK(totals.acknowledged > 0);
   CHECK(totals.answers > 0);
   CHECK(totals.purged > 0);
+  CHECK(totals.delivered > 0);
   log_proof(
       "crash-rounds",
       {{"seed", std::to_string(options.seed)},
@@ -140,6 +144,9 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
        {"rows of ready indexes missing before cleaning", std::to_string(totals.missing)},
        {"wrong answers of queries meanwhile", fmt::format("{}, of {} queries with {} entities that nobody touched",
                                                           totals.wrong_answers, totals.queries, totals.answers)},
+       {"versions that the feed did not deliver in the end",
+        fmt::format("{}, of {} delivered to a consumer that was killed in each round", totals.not_delivered,
+                    totals.delivered)},
        {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
 }
 
@@ -167,6 +174,17 @@ TEST_CASE("control: index rows that puts leave out are noticed, and so are the a
   CHECK(totals.missing > 0);
   CHECK(totals.wrong_answers > 0);
   CHECK(totals.lost == 0);
+}
+
+TEST_CASE("control: a consumer that stores its position before the batch lacks versions, and that is noticed") {
+  if (skipped()) {
+    return;
+  }
+  CrashOptions options;
+  options.seed = run_seed();
+  options.victims = {Victim::putter};
+  options.position_first = true;
+  CHECK(control_rounds(options, [](const Totals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 
 // An entity of shard 0 whose rows are on shard 1. A put changes it, and stops in its reconcile, when it has read the

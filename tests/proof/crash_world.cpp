@@ -67,19 +67,23 @@ CrashRound CrashWorld::run_round() {
   CrashRound round;
   round.victim = options_.victims[static_cast<std::size_t>(rounds_) % options_.victims.size()];
   let_days_pass();
+  CrashFollower follower(cluster_, bodies_, options_.position_first);
   CrashLoad load(cluster_, random_,
                  {.name = fmt::format("r{}", ++rounds_),
                   .server_dies = round.victim == Victim::server,
                   .failpoint = options_.failpoint});
   load.get_going();
   load.go_on(shortest_round + std::chrono::milliseconds(below(longest_round)));
+  follower.kill();
   round.counts = round.victim == Victim::server ? kill_server() : load.kill(round.victim);
   load.go_on(after_kill);
   load.end();
+  follower.end();
   round.troubles = load.troubles();
+  round.troubles.insert(round.troubles.end(), follower.troubles().begin(), follower.troubles().end());
   round.purged = load.purged();
   wait_until_alone();
-  judge(load.writes(), load.answers(), round);
+  judge(load.writes(), load.answers(), follower, round);
   return round;
 }
 
@@ -133,13 +137,16 @@ void CrashWorld::wait_until_alone() {
   }
 }
 
-void CrashWorld::judge(const CrashWrites& writes, const std::vector<CrashQuery>& queries, CrashRound& round) {
+void CrashWorld::judge(const CrashWrites& writes, const std::vector<CrashQuery>& queries, const CrashFollower& follower,
+                       CrashRound& round) {
   const ObservedStore store = observer_.observe();
   const auto after = bodies(store);
   const CrashHistory history(bodies_, writes);
   round.acknowledged = history.acknowledged();
   round.lost = history.lost_or_reverted(after);
   round.missing = missing_rows(store);
+  round.not_delivered = follower.differences(store);
+  round.delivered = follower.versions();
   for (const CrashQuery& query : queries) {
     const auto wrong = history.wrong_answers(query, round.answers_checked);
     round.wrong_answers.insert(round.wrong_answers.end(), wrong.begin(), wrong.end());

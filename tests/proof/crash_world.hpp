@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/proof/crash_follower.hpp"
 #include "tests/proof/crash_load.hpp"
 #include "tests/support/observed_store.hpp"
 
@@ -18,7 +19,8 @@ struct CrashOptions {
   std::vector<Victim> victims = {Victim::recorder, Victim::server, Victim::putter,
                                  Victim::job,      Victim::server, Victim::cleaner};
   std::vector<std::string> server_args;
-  std::string failpoint;  // of those who write
+  std::string failpoint;        // of those who write
+  bool position_first = false;  // of the consumer of the feed
 };
 
 // What one round showed.
@@ -27,9 +29,11 @@ struct CrashRound {
   bool counts = false;  // the kill came while a transaction of the victim was under way
   std::uint64_t acknowledged = 0;
   std::uint64_t queries = 0, answers_checked = 0;
-  std::uint64_t purged = 0;  // tombstones, at least
+  std::uint64_t purged = 0;     // tombstones, at least
+  std::uint64_t delivered = 0;  // versions, to the consumer of the feed
   std::vector<std::string> lost, missing, wrong_answers;
-  std::vector<std::string> troubles;  // anything else that should not have happened
+  std::vector<std::string> not_delivered;  // entities of which the consumer of the feed lacks the last version
+  std::vector<std::string> troubles;       // anything else that should not have happened
 };
 
 class CrashWorld {
@@ -48,7 +52,8 @@ class CrashWorld {
   [[nodiscard]] bool kill_server();
   [[nodiscard]] bool has_open_write(std::uint32_t server);
   void wait_until_alone();
-  void judge(const CrashWrites& writes, const std::vector<CrashQuery>& queries, CrashRound& round);
+  void judge(const CrashWrites& writes, const std::vector<CrashQuery>& queries, const CrashFollower& follower,
+             CrashRound& round);
   [[nodiscard]] std::vector<std::string> verify(bool all);
 
   const CrashOptions options_;

@@ -34,7 +34,7 @@ Error other_definition(const shard::Shards& shards, std::uint32_t shard, const I
 // True if the catalogs say that the index is being dropped. The drop's intent may be gone: a later create may have
 // replaced it.
 bool is_being_dropped(const KnownIndex& everywhere) {
-  return everywhere.drop_intent || everywhere.IndexEverywhere::is_being_dropped();
+  return everywhere.drop_intent || everywhere.is_being_dropped();
 }
 
 // Throws if the index cannot be created because of an existing index.
