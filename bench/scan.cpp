@@ -1,6 +1,6 @@
-// What goes over all entities: backfill of one index and of three, verify, clean --full; against index rows from
-// memory, reading and decoding all bodies, ALTER TABLE and CHECK TABLE.
-// usage: bench_scan [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]
+// What goes over all entities: backfill of one index and of three, verify, export, clean --full; against index rows
+// from memory, reading and decoding all bodies, ALTER TABLE and CHECK TABLE. usage: bench_scan [--entities N] [--runs
+// N] [--pool SIZE] [--redo SIZE]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -36,6 +36,8 @@ class Scans {
       backfill(indexes_.size(), "3 indexes");
       raw_rows(indexes_.size(), "3 indexes");
       read_all();
+      measure("export", "all entities", "looseleaf", {databases_.looseleaf({"export"})});
+      measure("export", "changes --after beginning", "looseleaf", {databases_.looseleaf({"changes"})});
       verify("2 indexes", {"index_user_id", "index_feed_id"});
       verify("3 indexes", {});
       if (run == 1) {  // a pass over all that was put since the last one comes first
