@@ -19,6 +19,6 @@ struct Created {
 
 // Creates the indexes and reports each one. If `fill` is not null, fills those that are building.
 Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
-                     const Globals& globals);
+                        const Globals& globals);
 
 }  // namespace looseleaf::cli

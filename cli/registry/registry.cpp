@@ -42,7 +42,7 @@ std::vector<Parameter> common_parameters(Globals& globals) {
        .help = "print no notes, no progress, and no ids of entities that are stored or deleted",
        .target = &globals.quiet,
        .details = "Always printed are errors and their end, warnings, and what a command was asked for: entities, "
-                  "findings, tables, and the `next: TOKEN` of a query."},
+                  "findings, tables, and where to continue (`next: TOKEN`, `position: POSITION`)."},
       {.name = "--verbose", .value = "", .help = "print more notes", .target = &globals.verbose, .for_store = true},
       {.name = "--color",
        .value = "WHEN",
