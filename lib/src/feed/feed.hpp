@@ -3,10 +3,16 @@
 
 #include <functional>
 #include <looseleaf/feed.hpp>
+#include <string>
 
+#include "feed/position.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::feed {
+
+// Returns the position that a text means: one that to_text() returned, "beginning", or "now", which takes a barrier on
+// every shard. Throws Error(bad_position).
+[[nodiscard]] Position start_position(shard::Shards& shards, const std::string& after);
 
 using OnBatch = std::function<bool(const ChangeBatch&)>;
 

@@ -21,6 +21,8 @@ struct ShardPosition {
   struct Witness {
     Uuid id;
     base::Stamp stamp;
+
+    bool operator==(const Witness&) const = default;
   };
   std::optional<Witness> witness = {};
 
@@ -28,8 +30,12 @@ struct ShardPosition {
   // (done, until] are not delivered yet.
   struct Scan {
     std::uint64_t done = 0, until = 0;
+
+    bool operator==(const Scan&) const = default;
   };
   std::optional<Scan> scan = {};
+
+  bool operator==(const ShardPosition&) const = default;
 };
 
 // A position on every shard. It is absent for a shard from which nothing was read yet: the reader begins there with all

@@ -122,7 +122,7 @@ void complete(const sql::Database& database, Page& page, Changed changed, const 
   std::size_t text = 0;
   std::vector<shard::EntityRow> rows;
   for (shard::EntityRow& row : page.rows) {
-    const ShardPosition after = position_after(row, from);
+    const ShardPosition after = position_after(row, from, from);
     if (row.lacks_body()) {
       auto now = shard::read_entities(database, std::span(&row.id, 1), shard::Lock::none);
       if (now.empty() || (now.front().updated != row.updated && changed == Changed::leave_out)) {
@@ -157,20 +157,20 @@ ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan) {
 }
 
 std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<const std::uint32_t> group,
-                                            const Position& position) {
+                                            const Positions& positions) {
   return shard::with_group(shards, group, shards.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
     std::string select;
     for (const std::uint32_t shard : group) {
       select += select.empty() ? "" : " UNION ALL ";
-      select += outlook_query(lease.on(shard), shard, *position.shards[shard]);
+      select += outlook_query(lease.on(shard), shard, positions.at(shard));
     }
     const sql::Result rows = lease->query(select);
     std::vector<std::uint32_t> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(rows.unsigned_integer(i, 0));
       const Outlook outlook = to_outlook(*lease, rows, i);
-      shard::on_shard(shards, shard, [&] { require_history(*position.shards[shard], outlook); });
-      if (has_news(*position.shards[shard], outlook)) {
+      shard::on_shard(shards, shard, [&] { require_history(positions.at(shard), outlook); });
+      if (has_news(positions.at(shard), outlook)) {
         found.push_back(shard);
       }
     }
@@ -208,13 +208,15 @@ Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPositio
   });
 }
 
-ShardPosition position_after(const shard::EntityRow& row, ShardPosition from) {
-  if (from.scan) {
-    from.scan->done = row.added_id;
+ShardPosition position_after(const shard::EntityRow& row, const ShardPosition& from, const ShardPosition& end) {
+  ShardPosition after = from;
+  after.witness = end.witness;
+  if (after.scan) {
+    after.scan->done = row.added_id;
   } else {
-    from.place = {row.updated, row.added_id};
+    after.place = {row.updated, row.added_id};
   }
-  return from;
+  return after;
 }
 
 }  // namespace looseleaf::feed

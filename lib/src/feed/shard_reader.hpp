@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,10 +19,12 @@ namespace looseleaf::feed {
 // also everything that was committed before.
 [[nodiscard]] ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan);
 
+using Positions = std::map<std::uint32_t, ShardPosition>;  // by shard
+
 // Returns those of these shards, which are on one server, where something was committed after the position. Throws
 // Error(bad_position) if a shard has lost something that was delivered, or has purged something that was not.
 [[nodiscard]] std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<const std::uint32_t> group,
-                                                          const Position& position);
+                                                          const Positions& positions);
 
 // Rows of `entities`, with their bodies, in the order of the feed.
 struct Page {
@@ -36,7 +39,8 @@ struct Page {
 [[nodiscard]] Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from,
                                 base::Stamp until);
 
-// Returns `from` moved behind a row of the page that was read from there.
-[[nodiscard]] ShardPosition position_after(const shard::EntityRow& row, ShardPosition from);
+// Returns `from` moved behind a row of the page that was read from there, and that ends at `end`.
+[[nodiscard]] ShardPosition position_after(const shard::EntityRow& row, const ShardPosition& from,
+                                           const ShardPosition& end);
 
 }  // namespace looseleaf::feed

@@ -34,6 +34,8 @@ struct EntityRow {
 struct StampPlace {
   base::Stamp updated;
   std::uint64_t added_id = 0;
+
+  auto operator<=>(const StampPlace&) const = default;
 };
 
 // Conditions for entities before and after a place. Servers evaluate them with that key and start reading at the place,

@@ -1,0 +1,138 @@
+// With Extent::follow there is a round every second on each server.
+#include "feed/rounds.hpp"
+
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "base/parallel.hpp"
+#include "shard/fence.hpp"
+
+namespace looseleaf::feed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto between_rounds = std::chrono::seconds(1);
+constexpr auto nap = std::chrono::milliseconds(20);
+
+}  // namespace
+
+bool passes(const Error& error) {
+  return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::outcome_unknown ||
+         error.code() == ErrorCode::server;
+}
+
+void Rounds::run(std::span<const std::uint32_t> shards) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> by_server;
+  for (const std::uint32_t shard : shards) {
+    by_server[shards_.sessions().connector().server_of(shard)].push_back(shard);
+  }
+  std::vector<std::function<void()>> servers;
+  for (const auto& [server, here] : by_server) {
+    servers.emplace_back([this, &here = here] { serve(here); });
+  }
+  base::run_all(servers);
+}
+
+// If one server fails for good, the others end, too.
+void Rounds::serve(const std::vector<std::uint32_t>& here) {
+  try {
+    for (auto next = Clock::now(); !reader_.ended();) {
+      if (Clock::now() < next) {
+        std::this_thread::sleep_for(nap);
+        continue;
+      }
+      next = Clock::now() + between_rounds;
+      round(here);
+      reader_.end_round();
+      if (extent_ != Extent::follow) {
+        return;
+      }
+    }
+  } catch (...) {
+    reader_.end();
+    throw;
+  }
+}
+
+void Rounds::round(const std::vector<std::uint32_t>& here) {
+  const std::vector<std::uint32_t> due = find_due(reader_.choose(here));
+  shard::for_shards(shards_, due, [&](std::uint32_t shard) { tolerate({&shard, 1}, [&] { advance(shard); }); });
+}
+
+// Returns the shards that the reader has not begun, or is scanning, or that have changed.
+std::vector<std::uint32_t> Rounds::find_due(const std::vector<std::uint32_t>& chosen) {
+  std::vector<std::uint32_t> due, begun;
+  Positions positions;
+  for (const std::uint32_t shard : chosen) {
+    if (const auto position = reader_.position(shard); position && !position->scan) {
+      begun.push_back(shard);
+      positions.emplace(shard, *position);
+    } else {
+      due.push_back(shard);
+    }
+  }
+  if (extent_ == Extent::entities_once) {
+    return due;
+  }
+  std::mutex mutex;
+  shard::for_groups(shards_, begun, [&](std::span<const std::uint32_t> group) {
+    tolerate(group, [&] {
+      const auto found = shards_with_news(shards_, group, positions);
+      const std::lock_guard lock(mutex);
+      due.insert(due.end(), found.begin(), found.end());
+    });
+  });
+  return due;
+}
+
+// Reads everything of one shard that was committed when this was called.
+void Rounds::advance(std::uint32_t shard) {
+  auto at = reader_.position(shard);
+  const bool scans = !at || at->scan;
+  if (!at) {
+    at = reader_.take(shard, at, {{}, feed::begin(shards_, shard, true)}, Source::scan);
+  }
+  while (at && at->scan && !reader_.ended()) {
+    at = reader_.take(shard, at, read_scan(shards_, shard, *at), Source::scan);
+  }
+  if (!at || reader_.ended() || extent_ == Extent::entities_once ||
+      (scans && shards_with_news(shards_, std::span(&shard, 1), {{shard, *at}}).empty())) {
+    return;
+  }
+  const base::Stamp barrier = shard::take_barrier(shards_, shard, shards_.deadline());
+  for (bool more = true; at && more && !reader_.ended();) {
+    Page page = read_changes(shards_, shard, *at, barrier);
+    more = page.more;
+    at = reader_.take(shard, at, std::move(page), Source::changes);
+  }
+}
+
+// Tells the reader of a failure that passes, once.
+void Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work) {
+  const Error* failure = nullptr;
+  std::optional<Error> caught;
+  try {
+    work();
+  } catch (const Error& error) {
+    if (failures_ == Failures::end || !passes(error) || (group.size() > 1 && shard::may_be_one_shards(error))) {
+      throw;  // for_groups() asks the shards one by one then
+    }
+    caught = error;
+    failure = &*caught;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const std::uint32_t shard : group) {
+    const bool failed_before = failing_.contains(shard);
+    if (failure && failing_.insert(shard).second) {
+      reader_.tell(shard, failure);
+    } else if (!failure && failed_before) {
+      failing_.erase(shard);
+      reader_.tell(shard, nullptr);
+    }
+  }
+}
+
+}  // namespace looseleaf::feed
