@@ -12,7 +12,6 @@
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/signals.hpp"
-#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -21,23 +20,6 @@ struct Options {
   FeedArguments feed;
   bool follow = false;
 };
-
-// Returns the line of a change. An entity is in it byte for byte.
-std::string line_of(const Change& change) {
-  const std::string head =
-      fmt::format(R"({{"id":"{}","shard":{},"stamp":"{}",)", to_string(change.id), change.shard, change.stamp);
-  switch (change.kind) {
-    case Change::Kind::stored:
-      return head + R"("entity":)" + on_one_line(change.text) + "}";
-    case Change::Kind::deleted:
-      return head + R"("deleted":true})";
-    case Change::Kind::no_match:
-      return head + R"("matches":false})";
-    case Change::Kind::unreadable:
-      return head + R"("unreadable":)" + Json(change.text).dump() + "}";
-  }
-  return head;
-}
 
 // Prints the position unless it is the last that was printed.
 bool print_position(const std::string& position, std::string& last) {
@@ -67,15 +49,6 @@ void print_end(const FeedReport& report, const Globals& globals, std::string& la
   } else {
     print_position(report.position, last_position);
   }
-}
-
-void tell_of_failure(std::uint32_t shard, const Error* failure) {
-  if (failure == nullptr) {
-    print_note(fmt::format("shard {} works again", shard));
-    return;
-  }
-  Error error = *failure;
-  print_error(error.with("shard", std::to_string(shard)));
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {

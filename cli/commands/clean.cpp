@@ -21,7 +21,7 @@ namespace {
 
 struct Options {
   CleanOptions clean;
-  std::optional<std::uint64_t> full_every;  // seconds
+  std::optional<std::uint64_t> full_every, keep_tombstones;  // seconds
   std::string metrics_file;
 };
 
@@ -141,6 +141,9 @@ ExitStatus run(Options options, const Globals& globals) {
   if (options.full_every) {
     options.clean.full_every = std::chrono::seconds(*options.full_every);
   }
+  if (options.keep_tombstones) {
+    options.clean.keep_tombstones = std::chrono::seconds(*options.keep_tombstones);
+  }
   Passes passes(options, globals);
   options.clean.on_pass = [&](const CleanPass& pass) { passes.ended(pass); };
   options.clean.on_wait = [](const Error& error) { print_warning("waiting to clean", as_reason(error)); };
@@ -188,6 +191,13 @@ Command clean_command() {
        .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",
        .target = &options->full_every,
        .range = {.least = 1, .most = longest_seconds}},
+      {.name = "--keep-tombstones",
+       .value = "S",
+       .help = "seconds for which deletes are kept for a trigger that is late; default 604800",
+       .target = &options->keep_tombstones,
+       .range = {.most = longest_seconds},
+       .details = "Without such a trigger they are kept for a day. A trigger that is later is told so, and must begin "
+                  "again."},
       {.name = "--metrics-file",
        .value = "FILE",
        .help = "keep counts, errors and lag in a file for Prometheus' node exporter",

@@ -1,12 +1,16 @@
-// The options of export and changes.
+// The options of export, changes and trigger.
 #include "cli/commands/feed_options.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <looseleaf/cluster.hpp>
 
 #include "cli/files/files.hpp"
+#include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
+#include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -22,15 +26,6 @@ std::string read_position(const std::string& file) {
   }
   const std::size_t begin = text.find_first_not_of(white_space);
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
-}
-
-std::string position_of(const std::string& after) {
-  const std::string position = after.starts_with('@') ? read_position(after.substr(1)) : after;
-  if (position.empty()) {  // a script whose position got lost would start again without noticing
-    throw Error(ErrorCode::usage, "an empty position", {{"option", "--after"}, {"value", after}},
-                "leave --after out to begin with all entities");
-  }
-  return position;
 }
 
 }  // namespace
@@ -55,16 +50,56 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
   command.parameters.insert(command.parameters.end(), parameters.begin(), parameters.end());
 }
 
+std::string position_of(const std::string& after) {
+  const std::string position = after.starts_with('@') ? read_position(after.substr(1)) : after;
+  if (position.empty()) {  // a script whose position got lost would start again without noticing
+    throw Error(ErrorCode::usage, "an empty position", {{"option", "--after"}, {"value", after}},
+                "leave --after out to begin with all entities");
+  }
+  return position;
+}
+
+std::vector<Condition> conditions_of(const std::vector<std::string>& texts) {
+  std::vector<Condition> conditions;
+  for (const std::string& text : texts) {
+    conditions.push_back(Condition::parse(text));
+  }
+  return conditions;
+}
+
 void set_feed_options(FeedOptions& options, const FeedArguments& arguments) {
   options.after = position_of(arguments.after);
   if (arguments.shard) {
     options.shard = static_cast<std::uint32_t>(*arguments.shard);
   }
-  for (const std::string& condition : arguments.where) {
-    options.where.push_back(Condition::parse(condition));
-  }
+  options.where = conditions_of(arguments.where);
   options.limit = arguments.limit.value_or(0);
   options.stop = stop_requested;
+}
+
+std::string line_of(const Change& change) {
+  const std::string head =
+      fmt::format(R"({{"id":"{}","shard":{},"stamp":"{}",)", to_string(change.id), change.shard, change.stamp);
+  switch (change.kind) {
+    case Change::Kind::stored:
+      return head + R"("entity":)" + on_one_line(change.text) + "}";
+    case Change::Kind::deleted:
+      return head + R"("deleted":true})";
+    case Change::Kind::no_match:
+      return head + R"("matches":false})";
+    case Change::Kind::unreadable:
+      return head + R"("unreadable":)" + Json(change.text).dump() + "}";
+  }
+  return head;
+}
+
+void tell_of_failure(std::uint32_t shard, const Error* failure) {
+  if (failure == nullptr) {
+    print_note(fmt::format("shard {} works again", shard));
+    return;
+  }
+  Error error = *failure;
+  print_error(error.with("shard", std::to_string(shard)));
 }
 
 void print_unreadable(const Change& change) {

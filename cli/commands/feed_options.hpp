@@ -1,7 +1,8 @@
-// What export and changes share: their options, and how a position is given and printed.
+// What export, changes and trigger share: their options, how a position is given, and the line of a change.
 #pragma once
 
 #include <looseleaf/feed.hpp>
+#include <looseleaf/query.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +21,20 @@ struct FeedArguments {
 void add_feed_parameters(Command& command, FeedArguments& arguments, const std::string& help_of_after,
                          const std::string& details_of_after);
 
+// Returns the position that the value of --after means. Reads the file that `@FILE` names. Throws Error(usage) if it is
+// empty.
+[[nodiscard]] std::string position_of(const std::string& after);
+// Converts the values of --where.
+[[nodiscard]] std::vector<Condition> conditions_of(const std::vector<std::string>& texts);
+
 // Checks the arguments and writes them into `options`. Reads the file that `--after @FILE` names.
 void set_feed_options(FeedOptions& options, const FeedArguments& arguments);
+
+// Returns the line of a change. An entity is in it byte for byte.
+[[nodiscard]] std::string line_of(const Change& change);
+
+// Prints a message for a shard that fails for the time being, or without a failure, that works again.
+void tell_of_failure(std::uint32_t shard, const Error* failure);
 
 // Prints a message for an entity that cannot be read.
 void print_unreadable(const Change& change);

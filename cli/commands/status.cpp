@@ -203,7 +203,7 @@ Command status_command() {
       "The numbers of entities are the servers' estimates and include deleted entities, because only a scan of all "
       "entities could tell these apart; `verify` counts both exactly. A job is one line for all its shards, and with "
       "`--verbose` a line for each shard. A job without a holder is shown if it was left half done; a "
-      "cleaner that has ended is not shown.",
+      "cleaner that has ended is not shown. `looseleaf trigger list` shows triggers.",
       "If a shard cannot be reached, it is `down` and the exit status is 3. If it answers but cannot be used, it is "
       "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
       "it, it is `uninitialised` and the exit status is 2. The reason is on standard error."};

@@ -5,20 +5,13 @@
 
 #include <array>
 
+#include "cli/report/prometheus.hpp"
+
 namespace looseleaf::cli {
 namespace {
 
 constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan, FindingKind::misplaced,
                                   FindingKind::duplicate};
-
-std::string family(std::string_view name, std::string_view type, std::string_view help) {
-  return fmt::format("# HELP looseleaf_clean_{0} {2}\n# TYPE looseleaf_clean_{0} {1}\n", name, type, help);
-}
-
-template <typename Number>
-std::string sample(std::string_view name, std::string_view label, Number number) {
-  return fmt::format("looseleaf_clean_{}{} {}\n", name, label, number);
-}
 
 }  // namespace
 
@@ -34,33 +27,33 @@ void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
 }
 
 std::string CleanMetrics::text() const {
-  std::string text = family("entities_checked_total", "counter", "Entities whose index rows were checked.") +
-                     sample("entities_checked_total", "", report_.checked);
-  text += family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");
+  MetricsText text("clean");
+  text.family("entities_checked_total", "counter", "Entities whose index rows were checked.");
+  text.sample("entities_checked_total", "", report_.checked);
+  text.family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");
   for (const FindingKind kind : row_kinds) {
     const auto found = report_.mended.find(kind);
-    text += sample("rows_repaired_total", fmt::format("{{kind=\"{}\"}}", to_string(kind)),
-                   found == report_.mended.end() ? 0 : found->second);
+    text.sample("rows_repaired_total", fmt::format("{{kind=\"{}\"}}", to_string(kind)),
+                found == report_.mended.end() ? 0 : found->second);
   }
-  text += family("tombstones_purged_total", "counter", "Tombstones that were purged.") +
-          sample("tombstones_purged_total", "", report_.purged);
-  text += family("passes_total", "counter", "Passes over the cleanup records, by result; also failed sweeps.") +
-          sample("passes_total", "{result=\"success\"}", passes_) +
-          sample("passes_total", "{result=\"failure\"}", failures_);
-  text +=
-      family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: another reason.");
+  text.family("tombstones_purged_total", "counter", "Tombstones that were purged.");
+  text.sample("tombstones_purged_total", "", report_.purged);
+  text.family("passes_total", "counter", "Passes over the cleanup records, by result; also failed sweeps.");
+  text.sample("passes_total", "{result=\"success\"}", passes_);
+  text.sample("passes_total", "{result=\"failure\"}", failures_);
+  text.family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: another reason.");
   for (const auto& [number, count] : report_.failures) {
-    text += sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
+    text.sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
   }
-  text += family("watermark_lag_seconds", "gauge", "Age of the oldest cleanup record of the shard; 0: none.");
+  text.family("watermark_lag_seconds", "gauge", "Age of the oldest cleanup record of the shard; 0: none.");
   for (std::size_t shard = 0; shard < lags_.size(); ++shard) {
-    text += sample("watermark_lag_seconds", fmt::format("{{shard=\"{}\"}}", shard), lags_[shard].count());
+    text.sample("watermark_lag_seconds", fmt::format("{{shard=\"{}\"}}", shard), lags_[shard].count());
   }
   if (last_success_) {
-    text += family("last_success_timestamp_seconds", "gauge", "Time when the last pass was completed.") +
-            sample("last_success_timestamp_seconds", "", *last_success_);
+    text.family("last_success_timestamp_seconds", "gauge", "Time when the last pass was completed.");
+    text.sample("last_success_timestamp_seconds", "", *last_success_);
   }
-  return text;
+  return text.text();
 }
 
 }  // namespace looseleaf::cli

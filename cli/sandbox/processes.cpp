@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,8 @@
 #include <iterator>
 #include <looseleaf/error.hpp>
 #include <utility>
+
+#include "cli/files/memory_file.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -33,24 +34,6 @@ std::vector<char*> pointers(std::vector<std::string>& command) {
   }
   result.push_back(nullptr);
   return result;
-}
-
-Descriptor memory_file(const char* name) {
-  Descriptor file(::memfd_create(name, MFD_CLOEXEC));
-  if (file.get() < 0) {
-    throw Error(ErrorCode::io, "cannot create a file in memory", {{"reason", std::strerror(errno)}});
-  }
-  return file;
-}
-
-void write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      throw Error(ErrorCode::io, "a program's input cannot be stored", {{"reason", std::strerror(errno)}});
-    }
-    bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
 }
 
 // Reads without moving the file position, because the child shares it.
@@ -139,11 +122,9 @@ pid_t read_report(int pipe, const std::string& program) {
 }  // namespace
 
 Process Process::start(const std::vector<std::string>& command, std::string_view input) {
-  const Descriptor in = memory_file("stdin");
+  const Descriptor in = memory_file("stdin", input);
   Descriptor out = memory_file("stdout");
   Descriptor err = memory_file("stderr");
-  write_all(in.get(), input);
-  ::lseek(in.get(), 0, SEEK_SET);
   const pid_t pid = spawn(command, in.get(), out.get(), err.get());
   return {pid, std::move(out), std::move(err)};
 }

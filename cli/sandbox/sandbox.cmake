@@ -3,6 +3,7 @@
 include_guard(GLOBAL)
 add_library(looseleaf_sandbox STATIC
   "${CMAKE_CURRENT_LIST_DIR}/processes.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/../files/memory_file.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/../files/replace_file.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/sandbox.cpp"
   "${CMAKE_CURRENT_LIST_DIR}/server_program.cpp")

@@ -225,7 +225,7 @@ inline conclude() {  /* feed.conclude */
 #endif
 }
 
-inline deliver() {
+inline deliver() {  /* trigger.deliver */
   atomic {
     if
     :: stamp > seen[e - 1] -> seen[e - 1] = stamp; seen_dead[e - 1] = dead
@@ -301,7 +301,7 @@ proctype Reader() {
       atomic { at_stamp = stamp; at_entity = e; keep_witness() };
 #endif
       if
-      :: deaths < DEATHS -> deaths++; last = false; break  /* and another one goes on from the stored position */
+      :: deaths < DEATHS -> deaths++; last = false; break  /* trigger.claim: another one goes on from the stored position */
       :: true
       fi;
       deliver();
@@ -310,7 +310,7 @@ proctype Reader() {
       :: true
       fi;
 #ifndef POSITION_FIRST
-      atomic { at_stamp = stamp; at_entity = e; keep_witness() }
+      atomic { at_stamp = stamp; at_entity = e; keep_witness() }  /* trigger.store */
 #endif
     :: else -> break
     od

@@ -234,6 +234,17 @@ def feed(box):
     box.run("changes", "--after", "x", status=2)
 
 
+def triggers(box):
+    """COMMAND ends the process that runs it, which takes the batch first."""
+    ran = box.run("trigger", "run", "t", "--output", "json", "--", "sh", "-c", "kill $PPID", status=143, lines=["ran"])
+    assert ran[0]["delivered"] > 0 and ran[0]["failures"] == 0, ran
+    listed = box.run("trigger", "list", lines=["trigger", "listed"])[0]
+    assert listed["trigger"] == "t" and [shard["shard"] for shard in listed["shards"]] == [0, 1], listed
+    assert not box.run("trigger", "reset", "t", lines=["changed"])[0]["dropped"]
+    assert box.run("trigger", "drop", "t", lines=["changed"])[0]["dropped"]
+    box.run("trigger", "drop", "t", status=2)
+
+
 def verification(box):
     assert box.run("verify", "--grace", "0", lines=["summary"])[0]["consistent"]
     box.sql(0, "DELETE FROM by_n WHERE n = 10")
@@ -361,7 +372,7 @@ def main():
     check_documentation()
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
-        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, verification,
+        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, verification,
                      cleaning, jobs, watching, shard_down, the_end):
             part(box)
     check_coverage()

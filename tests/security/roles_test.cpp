@@ -101,6 +101,8 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   const std::string definition = directory.write("by_m.json", by_m);
   const TemporaryDirectory folder;
   folder.write("by_m.json", by_m);
+  const std::vector<std::string> run_trigger = {"trigger", "run", "t", "--", "sh", "-c", "kill $PPID"};
+  CHECK(setup.cluster.looseleaf(run_trigger).status == 143);
   const std::vector<Smoke> cases = {
       {{"status"}, "", 0, 0},
       {{"show-index", "by_n"}, "", 0, 0},
@@ -111,6 +113,9 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
       {{"verify"}, "", 0, 1},
       {{"export"}, "", 0, 2},
       {{"changes"}, "", 0, 2},
+      {run_trigger, "", 143, 2},
+      {{"trigger", "list"}, "", 0, 0},
+      {{"trigger", "reset", "t"}, "", 0, 2},
       {{"put"}, entity(4, "\"n\":4"), 0, 3},
       {{"put"}, entity(1, "\"n\":5"), 0, 3},
       {{"delete", id_of(2)}, "", 0, 3},

@@ -14,12 +14,14 @@
 #include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
 #include <looseleaf/status.hpp>
+#include <looseleaf/trigger.hpp>
 #include <looseleaf/uuid.hpp>
 #include <looseleaf/write.hpp>
 #include <looseleaf/write_stream.hpp>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,21 @@ class LOOSELEAF_EXPORT Datastore {
   // order of its versions. Throws Error(bad_position) if something that follows the position is gone.
   void changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                FeedReport& report) const;
+
+  // Runs a trigger, which it creates if there is none of this name, until `options.stop` returns true. Calls `deliver`
+  // with batches of changes, one call at a time, from any thread. The store keeps how far the trigger has come when
+  // `deliver` has returned true. If it returns false, or throws an Error, it gets the batch again after a second, and
+  // then after longer and longer times, at most a minute. Throws Error(bad_position) if a shard has lost changes that
+  // were delivered, or has purged deletes that were not. See trigger.hpp.
+  TriggerReport run_trigger(const TriggerOptions& options,
+                            const std::function<bool(std::span<const Change>)>& deliver) const;
+  // Returns all triggers, in the order of their names. If a shard does not answer, throws, or with `down` adds it
+  // there and leaves it out.
+  [[nodiscard]] std::vector<TriggerStatus> triggers(std::map<std::uint32_t, Error>* down = nullptr) const;
+  // Lets a trigger begin again at `after`. Throws Error(usage) if there is none of this name, and Error(busy) if a
+  // process runs it, unless `force` is true. So does drop_trigger().
+  void reset_trigger(const std::string& name, const std::string& after = "beginning", bool force = false);
+  void drop_trigger(const std::string& name, bool force = false);
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

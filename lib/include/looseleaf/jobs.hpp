@@ -202,9 +202,11 @@ struct CleanOptions {
   bool full = false;    // sweep over all entities, not only those that cleanup records name
   bool follow = false;  // run until stopped; if another process is cleaning, wait until it ends
   std::chrono::seconds full_every = std::chrono::hours(24);  // time between sweeps, with `full` and `follow`
-  Throttle throttle = {};                                    // applies to passes and to sweeps separately
-  std::function<void(const CleanPass&)> on_pass = {};        // called after each pass and each sweep; must not throw
-  std::function<void(const Error&)> on_wait = {};            // with `follow`: another process is cleaning
+  // How long tombstones are kept for a trigger that is late. Without one they are kept for a day.
+  std::chrono::seconds keep_tombstones = std::chrono::hours(7 * 24);
+  Throttle throttle = {};                              // applies to passes and to sweeps separately
+  std::function<void(const CleanPass&)> on_pass = {};  // called after each pass and each sweep; must not throw
+  std::function<void(const Error&)> on_wait = {};      // with `follow`: another process is cleaning
 };
 
 }  // namespace looseleaf

@@ -14,6 +14,9 @@
 #include "index/explain.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
+#include "trigger/list.hpp"
+#include "trigger/manage.hpp"
+#include "trigger/trigger.hpp"
 #include "verify/verify.hpp"
 #include "write/encode.hpp"
 
@@ -118,6 +121,32 @@ void Datastore::export_entities(const FeedOptions& options, const std::function<
 void Datastore::changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                         FeedReport& report) const {
   feed::changes(impl_->shards, options, on_batch, report);
+}
+
+TriggerReport Datastore::run_trigger(const TriggerOptions& options,
+                                     const std::function<bool(std::span<const Change>)>& deliver) const {
+  return trigger::run(impl_->shards, options, deliver);
+}
+
+std::vector<TriggerStatus> Datastore::triggers(std::map<std::uint32_t, Error>* down) const {
+  std::map<std::uint32_t, Error> failed;
+  std::vector<TriggerStatus> found = trigger::list(impl_->shards, failed);
+  if (down != nullptr) {
+    down->merge(failed);
+  } else if (!failed.empty()) {
+    throw failed.begin()->second;
+  }
+  return found;
+}
+
+void Datastore::reset_trigger(const std::string& name, const std::string& after, bool force) {
+  using trigger::WhileRunning;
+  trigger::reset(impl_->shards, name, after, force ? WhileRunning::change : WhileRunning::refuse);
+}
+
+void Datastore::drop_trigger(const std::string& name, bool force) {
+  using trigger::WhileRunning;
+  trigger::drop(impl_->shards, name, force ? WhileRunning::change : WhileRunning::refuse);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

@@ -29,6 +29,12 @@ std::string to_string(ShardState state) {
 namespace cluster {
 namespace {
 
+// Returns true for rows that are not about a job that ends: a trigger, a process that runs one, and how far the
+// tombstones were purged.
+bool is_no_job(const job::JobRow& row) {
+  return row.job == "trigger" || row.job == "lease" || row.job == "purged";
+}
+
 // Fills in what the shard says and returns the id of its cluster.
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
   const shard::Lease lease = shards.sessions().connect_once(status.shard);
@@ -40,6 +46,9 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
         {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});
   }
   for (const job::JobRow& job : job::read_jobs(*lease)) {
+    if (is_no_job(job)) {
+      continue;
+    }
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});
   }
   return head.cluster_id;
@@ -71,9 +80,8 @@ void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>&
 // Removes cleaners that are not running, which have no unfinished work. Their rows in looseleaf_progress stay only to
 // remember how far the purge came.
 void remove_idle_cleaners(ShardStatus& status) {
-  std::erase_if(status.jobs, [](const JobStatus& job) {
-    return job.holder.empty() && (job.job == "clean" || job.job == "purge" || job.job == "purged");
-  });
+  std::erase_if(status.jobs,
+                [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
 }
 
 void clear_ended_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {

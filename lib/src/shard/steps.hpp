@@ -70,7 +70,10 @@ inline constexpr std::string_view
     query_find_changed = "query.find_changed",
     feed_scan = "feed.scan",
     feed_read = "feed.read",
-    feed_conclude = "feed.conclude";
+    feed_conclude = "feed.conclude",
+    trigger_claim = "trigger.claim",
+    trigger_deliver = "trigger.deliver",
+    trigger_store = "trigger.store";
 }  // namespace steps
 // clang-format on
 

@@ -1,0 +1,85 @@
+// Divides the shards among the processes that run a trigger: claims this process's shards, and gives others back.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <looseleaf/error.hpp>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "shard/shards.hpp"
+#include "trigger/holdings.hpp"
+#include "trigger/leases.hpp"
+
+namespace looseleaf::trigger {
+
+// Every process looks every two seconds, on each server by a thread of its own, which processes are alive. Shard k
+// belongs to number k modulo n of these n, in the order of their tokens, so that all see the same division without
+// asking each other. A shard that moves is given back first, or its process is dead.
+class Division {
+ public:
+  struct Events {
+    std::function<void()> changed;                                        // the shards of this process have changed
+    std::function<void(std::uint32_t shard, const Error* failure)> tell;  // see TriggerOptions::on_failure
+  };
+
+  // Looks for the first time, and starts the threads. Throws if no server answers, or if check() would throw.
+  Division(shard::Shards& shards, Holdings& holdings, std::string trigger, Events events);
+  // Ends the threads, and gives all shards back where the servers answer.
+  ~Division();
+  Division(const Division&) = delete;
+  Division& operator=(const Division&) = delete;
+
+  // Returns true once the division has failed for good: the trigger was dropped, or a shard is an older copy.
+  [[nodiscard]] bool failed() const { return failed_; }
+  // Rethrows that failure.
+  void check();
+
+ private:
+  // What a shard's row says.
+  struct Seen {
+    std::uint64_t token = 0;
+    Known known;
+  };
+  struct View {
+    Processes alive;
+    std::map<std::uint32_t, Seen> rows;  // by shard
+  };
+
+  void keep(const std::stop_token& stop, const std::vector<std::uint32_t>& here);
+  // Returns true if the server answered.
+  bool look(const std::vector<std::uint32_t>& here) noexcept;
+  [[nodiscard]] View read(std::span<const std::uint32_t> here);
+  void decide(std::uint32_t shard, const View& view, const Known& before);
+  void claim(std::uint32_t shard, std::uint64_t from);
+  void adopt(std::uint32_t shard, const sql::Database& database);
+  void give_back(std::uint32_t shard);
+  void tell(const std::vector<std::uint32_t>& here, const Error* failure);
+  void keep_failure() noexcept;
+  void fail() noexcept;
+  void release(const std::vector<std::uint32_t>& here) noexcept;
+
+  shard::Shards& shards_;
+  Holdings& holdings_;
+  const std::string trigger_;
+  const Events events_;
+  const std::uint64_t token_;
+  const std::vector<std::vector<std::uint32_t>> servers_;
+  bool started_ = false;  // the first look is over, and the threads are started after it
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable_any wake_;
+  std::exception_ptr failure_;
+  std::map<std::uint32_t, bool> told_;  // by first shard of a server: its failure was told
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace looseleaf::trigger

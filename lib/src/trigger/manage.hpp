@@ -1,0 +1,25 @@
+// Creates, resets and drops triggers.
+#pragma once
+
+#include <string>
+
+#include "shard/shards.hpp"
+
+namespace looseleaf::trigger {
+
+// Throws Error(usage) for a name that no trigger can have.
+void check_name(const std::string& name);
+
+// Creates the rows that the trigger lacks. `after` is where it begins if it has none at all. A shard that alone lacks
+// its row begins with all entities, because nobody knows how far it had come.
+void create(shard::Shards& shards, const std::string& name, const std::string& after);
+
+// Whether a trigger may be changed while a process runs it.
+enum class WhileRunning { refuse, change };
+
+// Lets the trigger begin again at `after`. Throws Error(usage) if there is none of this name, and Error(busy) if a
+// process runs it. So does drop().
+void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running);
+void drop(shard::Shards& shards, const std::string& name, WhileRunning running);
+
+}  // namespace looseleaf::trigger

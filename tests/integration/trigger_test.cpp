@@ -1,0 +1,324 @@
+// Triggers: every change reaches the command at least once, whatever dies, and processes divide the shards.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto takeover = std::chrono::seconds(12);
+
+// The ids in a file of change lines, in order.
+std::vector<std::string> ids_in(const std::string& file) {
+  std::vector<std::string> ids;
+  const std::string text = read_text(file);
+  for (const std::string& line : lines_of(text.substr(0, text.rfind('\n') + 1))) {  // the last one may be incomplete
+    ids.push_back(Json::parse(line)["id"]);
+  }
+  return ids;
+}
+
+bool has_all(const std::string& file, std::uint64_t from, std::uint64_t until) {
+  const std::vector<std::string> ids = ids_in(file);
+  for (std::uint64_t number = from; number < until; ++number) {
+    if (std::find(ids.begin(), ids.end(), id_of(number)) == ids.end()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Starts `trigger run t` with a command for the shell, in which $0 is `file`.
+std::vector<std::string> run_with(const std::string& script, const std::string& file,
+                                  const std::vector<std::string>& options = {}) {
+  std::vector<std::string> arguments = {"trigger", "run", "t"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.insert(arguments.end(), {"--", "sh", "-c", script, file});
+  return arguments;
+}
+
+std::vector<std::string> append_to(const std::string& file) {
+  return run_with("cat >> $0", file);
+}
+
+void stop(cli::Process& process) {
+  process.signal(SIGTERM);
+  check_status(process.wait(), 143, {"looseleaf: delivered "});
+}
+
+Json trigger_of(const TestCluster& cluster) {
+  const cli::ProcessResult listed = cluster.looseleaf({"trigger", "list", "--output", "json"});
+  CHECK_MESSAGE(listed.status == 0, listed.err);
+  return Json::parse(lines_of(listed.out).front());
+}
+
+TEST_CASE("a trigger delivers all entities and then every change, in batches, and goes on where it was stopped") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(10));
+  cli::Process first = cluster.start(run_with("tee -a $0 | wc -l >> $0.sizes", file, {"--batch", "3"}));
+  wait_until("all are delivered", [&] { return has_all(file, 0, 10); });
+  put_all(cluster, entity(3, R"("n":1)"));
+  check_status(cluster.looseleaf({"delete", id_of(4)}), 0);
+  wait_until("the changes are delivered", [&] { return ids_in(file).size() == 12; });
+  stop(first);
+  for (const std::string& size : lines_of(read_text(file + ".sizes"))) {
+    CHECK(std::stoi(size) <= 3);
+  }
+  put_all(cluster, entity(20));
+  cli::Process second = cluster.start(append_to(file));
+  wait_until("the new entity is delivered", [&] { return has_all(file, 20, 21); });
+  stop(second);
+  CHECK(ids_in(file).size() == 13);
+  const Json trigger = trigger_of(cluster);
+  CHECK(trigger["delivered"] == 13);
+  CHECK(trigger["lag_changes"] == 0);
+  CHECK(trigger["shards"][0]["holder"].is_null());
+}
+
+TEST_CASE("a new trigger begins now if it is told so, and a filter says which entities do not match") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(3, R"("kind":"cat")"));
+  cli::Process process = cluster.start(run_with("cat >> $0", file, {"--after", "now", "--where", "kind=cat"}));
+  wait_until("it has begun", [&] { return contains(process.err(), "reading 2 shards: 0, 1"); });
+  put_all(cluster, entity(1, R"("kind":"dog")") + "\n" + entity(7, R"("kind":"cat")"));
+  wait_until("the changes are delivered", [&] { return ids_in(file).size() == 2; });
+  stop(process);
+  CHECK(contains(read_text(file), R"("matches":false)"));
+}
+
+TEST_CASE("two processes divide the shards, and another one takes over within 12 s from one that was killed") {
+  const TestCluster cluster = initialised();
+  const std::string files[] = {cluster.directory().path() + "/a", cluster.directory().path() + "/b"};
+  cli::Process first = cluster.start(append_to(files[0])), second = cluster.start(append_to(files[1]));
+  for (const cli::Process* process : {&first, &second}) {
+    wait_until("it reads one shard", [&] { return contains(process->err(), "reading 1 shard: "); });
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // until each has only its own
+  put_all(cluster, entity_lines(100));
+  wait_until("each has a part", [&] { return ids_in(files[0]).size() + ids_in(files[1]).size() == 100; });
+  CHECK(!ids_in(files[0]).empty());
+  CHECK(!ids_in(files[1]).empty());
+  second.signal(SIGKILL);
+  put_all(cluster, entity_lines(110));
+  wait_until(
+      "the first one has what the second one would have got",
+      [&] {
+        const std::vector<std::string> ids = ids_in(files[0]);
+        return std::set(ids.begin(), ids.end()).size() == 110;
+      },
+      takeover);
+  stop(first);
+}
+
+// The ids that a run delivers that is killed, or told to skip something, and the run after it.
+std::set<std::string> delivered_over(const std::string& failpoint) {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(5));
+  cli::Process first = cluster.start(append_to(file), {}, failpoint);
+  wait_until("it was killed, or has stored its position", [&] {
+    return failpoint.ends_with("kill") ? ids_in(file).size() == 5 : trigger_of(cluster)["lag_changes"] == 0;
+  });
+  first.signal(SIGKILL);
+  static_cast<void>(first.wait());
+  put_all(cluster, entity(7));
+  cli::Process second = cluster.start(append_to(file));
+  wait_until("the last entity is delivered", [&] { return has_all(file, 7, 8); });
+  stop(second);
+  const std::vector<std::string> ids = ids_in(file);
+  if (failpoint.ends_with("kill")) {
+    CHECK(ids.size() == 11);
+  }
+  return {ids.begin(), ids.end()};
+}
+
+TEST_CASE("a kill before the position is stored repeats the batch, and a position stored too early would skip it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  CHECK(delivered_over("trigger.store:before#2=kill").size() == 6);
+  CHECK(delivered_over("trigger.deliver:before=skip").size() == 1);
+}
+
+TEST_CASE("a process that was asleep while another one took its shard over cannot store its position" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(5));
+  cli::Process asleep = cluster.stop_at("trigger.store:before#2", append_to(file + ".asleep"));
+  cli::Process awake = cluster.start(append_to(file));
+  wait_until(
+      "the other one takes over", [&] { return has_all(file, 0, 5); }, takeover);
+  put_all(cluster, entity(5) + "\n" + entity(6));
+  wait_until("it delivers more", [&] { return has_all(file, 5, 7); });
+  wait_until("it has stored that", [&] { return trigger_of(cluster)["delivered"] == 7; });
+  asleep.signal(SIGCONT);
+  for (int i = 0; i < 30; ++i) {
+    CHECK(trigger_of(cluster)["delivered"] == 7);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  put_all(cluster, entity(7));
+  wait_until("one of them goes on", [&] { return has_all(file, 7, 8) || has_all(file + ".asleep", 7, 8); });
+  stop(awake);
+  stop(asleep);
+}
+
+struct Fault {
+  std::string script;  // runs while the file $0.ok does not exist
+  std::vector<std::string> options, messages;
+};
+
+TEST_CASE("a batch is repeated until the command takes it, and the failure is told once and kept in the list") {
+  const std::vector<Fault> faults = {
+      {"exit 3", {}, {"looseleaf: warning: the command failed\n", "  status: 3\n", "hint: the batch is repeated"}},
+      {"kill -9 $$", {}, {"looseleaf: warning: the command was ended by a signal\n", "  signal: 9\n", "hint: "}},
+      {"sleep 60",
+       {"--command-timeout", "1"},
+       {"looseleaf: warning: the command took too long and was killed\n", "  seconds: 1\n", "hint: "}},
+  };
+  for (const Fault& fault : faults) {
+    CAPTURE(fault.script);
+    const TestCluster cluster = initialised(1);
+    const std::string file = cluster.directory().path() + "/out";
+    put_all(cluster, entity_lines(3));
+    cli::Process process =
+        cluster.start(run_with("if [ -e $0.ok ]; then cat >> $0; else " + fault.script + "; fi", file, fault.options));
+    wait_until("it is told", [&] { return holds_in_order(process.err(), fault.messages); });
+    wait_until("it is listed", [&] { return !trigger_of(cluster)["shards"][0]["error"].is_null(); });
+    CHECK(trigger_of(cluster)["lag_changes"] == 3);
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    CHECK(times("looseleaf: warning: ", process.err()) == 1);
+    static_cast<void>(cluster.directory().write("out.ok", ""));
+    wait_until("it is delivered", [&] { return has_all(file, 0, 3); });
+    wait_until("it works again", [&] { return contains(process.err(), "looseleaf: the command works again after "); });
+    wait_until("the list forgets it", [&] { return trigger_of(cluster)["shards"][0]["error"].is_null(); });
+    stop(process);
+  }
+}
+
+TEST_CASE("a command that does not exist is told, and one that reads nothing and exits with 0 has taken the batch") {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity(1, fmt::format(R"("large":"{}")", std::string(300'000, 'x'))));
+  cli::Process process = cluster.start({"trigger", "run", "t", "--", "/nonexistent/command"});
+  wait_until("it is told", [&] {
+    return holds_in_order(process.err(), {"looseleaf: warning: the command cannot be started\n",
+                                          "  command: /nonexistent/command\n", "  reason: No such file"});
+  });
+  stop(process);
+  cli::Process taker = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "exec 0<&-"});
+  wait_until("the batch was taken", [&] { return trigger_of(cluster)["delivered"] == 1; });
+  stop(taker);
+}
+
+TEST_CASE("the first signal lets the command finish, and stores its position") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(3));
+  cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
+  wait_until("the command runs", [&] { return ::access((file + ".begun").c_str(), F_OK) == 0; });
+  stop(process);
+  CHECK(has_all(file, 0, 3));
+  CHECK(trigger_of(cluster)["delivered"] == 3);
+}
+
+TEST_CASE("purging spares deletes that a trigger has not delivered, and one that is too late is told") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(3));
+  cli::Process before = cluster.start(append_to(file));
+  wait_until("all are delivered", [&] { return trigger_of(cluster)["delivered"] == 3; });
+  stop(before);
+  check_status(cluster.looseleaf({"delete", id_of(0)}), 0);
+  cluster.sql(0,
+              "UPDATE entities SET updated = updated - INTERVAL 3 DAY;"
+              "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 3 DAY, detail = '{}' WHERE job = 'trigger'");
+  check_status(cluster.looseleaf({"clean"}), 0, {"purged 0 tombstones"});
+  check_status(cluster.looseleaf({"clean", "--keep-tombstones", "86400"}), 0, {"purged 1 tombstone"});
+  check_status(cluster.looseleaf(append_to(file)), 2,
+               {"error: deletes that were not delivered have been purged\n", "  shard: 0\n",
+                "hint: run `looseleaf trigger reset t`"});
+  CHECK(contains(trigger_of(cluster)["shards"][0]["error"].get<std::string>(), "have been purged"));
+  check_status(cluster.looseleaf({"trigger", "reset", "t"}), 0, {"looseleaf: t begins again\n"});
+  cli::Process after = cluster.start(append_to(file));
+  wait_until("it begins again", [&] { return ids_in(file).size() == 5; });
+  stop(after);
+}
+
+TEST_CASE("a shard that is restored from an older copy while a process reads it ends this process") {
+  const TestCluster cluster = initialised(1);
+  cli::Process process = cluster.start(append_to(cluster.directory().path() + "/out"));
+  put_all(cluster, entity(1));
+  wait_until("it is delivered", [&] { return trigger_of(cluster)["delivered"] == 1; });
+  cluster.sql(0, "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 1 HOUR WHERE job = 'trigger'");
+  check_status(process.wait(), 2,
+               {"error: the shard has lost changes that were delivered\n", "  shard: 0\n",
+                "hint: run `looseleaf trigger reset t`"});
+}
+
+TEST_CASE("a trigger that a process runs is reset and dropped only by force, and the process is told of the drop") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(3));
+  cli::Process process = cluster.start(append_to(file));
+  wait_until("all are delivered", [&] { return trigger_of(cluster)["delivered"] == 3; });
+  for (const char* action : {"reset", "drop"}) {
+    check_status(cluster.looseleaf({"trigger", action, "t"}), 3,
+                 {"error: a process runs this trigger\n", "  holder: ", "hint: stop it first, or give --force"});
+  }
+  check_status(cluster.looseleaf({"trigger", "reset", "t", "--force"}), 0, {"looseleaf: t begins again\n"});
+  wait_until("all are delivered again", [&] { return ids_in(file).size() == 6; });
+  check_status(cluster.looseleaf({"trigger", "drop", "t", "--force"}), 0, {"looseleaf: dropped t\n"});
+  check_status(process.wait(), 2, {"error: the trigger was dropped while it ran\n", "  trigger: t\n"});
+  check_run(cluster.looseleaf({"trigger", "list"}), 0, "", {"looseleaf: there is no trigger\n"});
+  CHECK(rows_of(cluster, "looseleaf_progress WHERE job IN ('trigger', 'lease')") == 0);
+}
+
+TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has a trigger that nobody runs") {
+  const TestCluster cluster = initialised(1);
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases = {
+      {{"run"},
+       {"error: the name of the trigger is missing\n", "hint: run `looseleaf trigger run NAME -- COMMAND...`"}},
+      {{"run", "t"}, {"error: the command is missing\n", "hint: run `looseleaf trigger run NAME"}},
+      {{"run", "a b", "--", "cat"}, {"error: invalid name of a trigger\n", "  trigger: a b\n", "hint: use 1 to 64"}},
+      {{"list", "t"}, {"error: `trigger list` takes no name\n", "hint: "}},
+      {{"drop", "t", "--", "cat"}, {"error: a command is for `trigger run` only\n", "hint: "}},
+      {{"drop", "t", "--after", "now"}, {"error: --after is for `trigger run` and `trigger reset` only\n", "hint: "}},
+      {{"reset", "t", "--batch", "1"},
+       {"error: --where, --batch, --command-timeout and --metrics-file are for", "hint: "}},
+      {{"run", "t", "--force", "--", "cat"}, {"error: --force is for", "hint: "}},
+      {{"drop", "t"}, {"error: there is no such trigger\n", "  trigger: t\n", "hint: there is no trigger at all"}},
+      {{"run", "t", "--after", "x", "--", "cat"}, {"error: not a position\n", "hint: "}},
+  };
+  for (const auto& [arguments, messages] : cases) {
+    std::vector<std::string> all = {"trigger"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    check_status(cluster.looseleaf(all), 2, messages);
+  }
+  cli::Process process = cluster.start({"trigger", "run", "mirror", "--", "cat"});
+  wait_until("it has begun", [&] { return contains(process.err(), "reading 1 shard: 0"); });
+  stop(process);
+  check_status(cluster.looseleaf({"trigger", "reset", "miror"}), 2,
+               {"error: there is no such trigger\n", "hint: did you mean `mirror`?"});
+  CHECK(!contains(cluster.looseleaf({"status"}).out, "mirror"));
+  const cli::ProcessResult listed = cluster.looseleaf({"trigger", "list", "--verbose"});
+  CHECK(holds_in_order(listed.out, {"trigger", "shards", "holder", "delivered", "lag", "behind", "error", "mirror",
+                                    "nobody", "position (UTC)", "mirror"}));
+}
+
+}  // namespace
+}  // namespace looseleaf::test
