@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/feed_options.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -27,12 +28,12 @@ bool print_position(const std::string& position, std::string& last) {
 }
 
 // False once standard output was closed.
-bool print(const ChangeBatch& batch, std::string& last_position) {
+bool print(const ChangeBatch& batch, std::string& last_position, FailureDigest& unreadables) {
   bool wanted = true;
   for (const Change& change : batch.changes) {
     wanted = wanted && print_line(line_of(change));
     if (change.kind == Change::Kind::unreadable) {
-      print_unreadable(change);
+      unreadables.add(unreadable(change));
     }
   }
   wanted = wanted && print_position(batch.position(), last_position);
@@ -60,9 +61,10 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Drain drain;
   bool wanted = true;
   std::string last_position;
+  FailureDigest unreadables("entities", printed_of_a_kind(globals));
   FeedReport report;
   const auto on_batch = [&](const ChangeBatch& batch) {
-    wanted = print(batch, last_position);
+    wanted = print(batch, last_position, unreadables);
     return wanted;
   };
   try {
@@ -73,10 +75,15 @@ ExitStatus run(const Options& options, const Globals& globals) {
     }
     throw;
   }
-  if (wanted) {  // otherwise standard output was closed
-    print_end(report, globals, last_position);
+  if (!wanted) {  // standard output was closed
+    return ExitStatus::done;
   }
-  return stop_requested() ? exit_status_of_signal(stop_signal()) : ExitStatus::done;
+  unreadables.finish(hint_for_others);
+  print_end(report, globals, last_position);
+  if (stop_requested()) {
+    return exit_status_of_signal(stop_signal());
+  }
+  return report.unreadable == 0 ? ExitStatus::done : ExitStatus::failed;
 }
 
 }  // namespace
@@ -101,7 +108,8 @@ Command changes_command() {
       "with the reason. After the changes of a batch, `{\"position\": POSITION}` says where another run can continue. "
       "Store the changes of a batch before its position.",
       "Only the latest version of each entity is printed, at least once. The stamps of an entity increase, so whoever "
-      "sees a change twice keeps the one with the greater stamp.",
+      "sees a change twice keeps the one with the greater stamp. If an entity cannot be read, an error names it, too, "
+      "and the exit status is 3.",
       "If a shard has lost changes that were printed (it was restored from an older copy), or if deletes were purged "
       "that were not printed (after a day), the command fails with exit status 2 and says what to do."};
   command.examples = {{"Print everything, and follow", "looseleaf changes --follow"},

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/feed_options.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -21,9 +22,9 @@ struct Options {
 };
 
 // False once standard output was closed.
-bool print(const Change& change, const Options& options, const Globals& globals) {
+bool print(const Change& change, const Options& options, const Globals& globals, FailureDigest& unreadables) {
   if (change.kind == Change::Kind::unreadable) {
-    print_unreadable(change);
+    unreadables.add(unreadable(change));
     return true;
   }
   if (!options.ids) {
@@ -50,24 +51,29 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   const Drain drain;
   bool wanted = true;
+  FailureDigest unreadables("entities", printed_of_a_kind(globals));
   FeedReport report;
   const auto on_batch = [&](const ChangeBatch& batch) {
     for (const Change& change : batch.changes) {
-      wanted = wanted && print(change, options, globals);
+      wanted = wanted && print(change, options, globals, unreadables);
     }
     return wanted;
   };
   try {
     store.export_entities(feed, on_batch, report);
-  } catch (const Error&) {
-    if (!report.position.empty()) {
-      print_end(report, globals);
+  } catch (const Error& error) {
+    if (report.position.empty()) {
+      throw;
     }
-    throw;
+    const ExitStatus status = exit_status_of(error.code(), stop_signal());
+    print_error(error, status);
+    print_end(report, globals);  // the last line has the position
+    return status;
   }
   if (!wanted) {  // standard output was closed, and nobody knows how much was read
     return ExitStatus::done;
   }
+  unreadables.finish(hint_for_others);
   print_end(report, globals);
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());

@@ -102,10 +102,11 @@ void tell_of_failure(std::uint32_t shard, const Error* failure) {
   print_error(error.with("shard", std::to_string(shard)));
 }
 
-void print_unreadable(const Change& change) {
-  print_error(Error(ErrorCode::corrupt, change.text,
-                    {{"id", to_string(change.id)}, {"shard", std::to_string(change.shard)}},
-                    "put the entity again, from a backup, or delete it; `looseleaf verify` lists all such entities"));
+Error unreadable(const Change& change) {
+  return {ErrorCode::corrupt,
+          change.text,
+          {{"id", to_string(change.id)}, {"shard", std::to_string(change.shard)}},
+          "delete it, and put it again from a backup; `looseleaf verify --all` lists all such entities"};
 }
 
 }  // namespace looseleaf::cli

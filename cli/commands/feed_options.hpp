@@ -36,7 +36,7 @@ void set_feed_options(FeedOptions& options, const FeedArguments& arguments);
 // Prints a message for a shard that fails for the time being, or without a failure, that works again.
 void tell_of_failure(std::uint32_t shard, const Error* failure);
 
-// Prints a message for an entity that cannot be read.
-void print_unreadable(const Change& change);
+// Returns the error for an entity that cannot be read.
+[[nodiscard]] Error unreadable(const Change& change);
 
 }  // namespace looseleaf::cli

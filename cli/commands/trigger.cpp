@@ -13,6 +13,7 @@
 #include "cli/commands/connect.hpp"
 #include "cli/commands/consumer.hpp"
 #include "cli/commands/feed_options.hpp"
+#include "cli/report/failure_digest.hpp"
 #include "cli/report/trigger_metrics.hpp"
 #include "cli/report/trigger_report.hpp"
 #include "cli/terminal/json.hpp"
@@ -65,10 +66,11 @@ void check(const Options& options) {
 // Gives the command its batches, and tells when it begins and ends to fail.
 class Delivery {
  public:
-  explicit Delivery(const Options& options)
+  Delivery(const Options& options, const Globals& globals)
       : consumer_(options.command, options.command_timeout
                                        ? std::optional(std::chrono::seconds(*options.command_timeout))
-                                       : std::nullopt) {}
+                                       : std::nullopt),
+        unreadables_("entities", printed_of_a_kind(globals)) {}
 
   // Throws Error if the command has not taken the changes.
   void operator()(std::span<const Change> changes) {
@@ -90,7 +92,7 @@ class Delivery {
     told_.reset();
     for (const Change& change : changes) {
       if (change.kind == Change::Kind::unreadable) {
-        print_unreadable(change);
+        unreadables_.add(unreadable(change));
       }
     }
   }
@@ -107,6 +109,7 @@ class Delivery {
   }
 
   const Consumer consumer_;
+  FailureDigest unreadables_;
   std::uint64_t failures_ = 0;  // since the command worked last
   std::optional<std::pair<std::string, Error::Context>> told_;
 };
@@ -136,7 +139,7 @@ ExitStatus run_trigger(const Options& options, const Globals& globals) {
       metrics->update(report);
     }
   };
-  Delivery delivery(options);
+  Delivery delivery(options, globals);
   const TriggerReport report = store.run_trigger(trigger, [&](std::span<const Change> changes) {
     delivery(changes);
     return true;

@@ -255,9 +255,14 @@ TEST_CASE("a damaged entity is named, and the others are printed") {
   const cli::ProcessResult exported = cluster.looseleaf({"export", "--ids"});
   check_status(exported, 3, message);
   CHECK(sorted(lines_of(exported.out)) == ids_of({0, 1, 3}));
-  const cli::ProcessResult changed = cluster.looseleaf({"changes"});
-  check_status(changed, 0, message);
+  cli::ProcessResult changed = cluster.looseleaf({"changes"});
+  check_status(changed, 3, message);
+  changed.status = 0;
   CHECK(Changes(changed).unreadable == ids_of({2}));
+  cluster.sql(0, fmt::format("UPDATE entities SET body = COMPRESS('not json') WHERE id = x'{}'", id_of(2)));
+  CHECK(cluster.looseleaf({"export"}).status == 3);
+  cluster.sql(0, fmt::format("UPDATE entities SET body = COMPRESS('{}') WHERE id = x'{}'", entity(4), id_of(2)));
+  check_status(cluster.looseleaf({"export"}), 3, {"error: a stored body has another entity's id\n"});
 }
 
 TEST_CASE("a follower prints changes within two seconds, and a server that fails does not hold up the others") {

@@ -18,8 +18,11 @@ std::optional<Change> to_change(std::uint32_t shard, const shard::EntityRow& row
   }
   try {
     change.text = codec::decode_body(*row.body, model::max_body_size);
-    const bool matches = filter.empty() || filter.matches(model::ParsedEntity(change.text));
-    change.kind = matches ? Change::Kind::stored : Change::Kind::no_match;
+    const model::ParsedEntity entity(change.text);
+    if (entity.id() != row.id) {
+      throw Error(ErrorCode::corrupt, "a stored body has another entity's id");
+    }
+    change.kind = filter.matches(entity) ? Change::Kind::stored : Change::Kind::no_match;
   } catch (const Error& error) {
     change.kind = Change::Kind::unreadable;
     change.text = error.what();
