@@ -95,7 +95,7 @@ std::string line_of(const Change& change) {
 
 void tell_of_failure(std::uint32_t shard, const Error* failure) {
   if (failure == nullptr) {
-    print_note(fmt::format("shard {} works again", shard));
+    print_always(fmt::format("shard {} works again", shard));
     return;
   }
   Error error = *failure;

@@ -86,7 +86,7 @@ class Delivery {
       throw;
     }
     if (failures_ > 0) {
-      print_note(fmt::format("the command works again after {}", counted(failures_, "failure", "failures")));
+      print_always(fmt::format("the command works again after {}", counted(failures_, "failure", "failures")));
     }
     failures_ = 0;
     told_.reset();
@@ -129,7 +129,7 @@ ExitStatus run_trigger(const Options& options, const Globals& globals) {
   }
   std::optional<std::vector<std::uint32_t>> shards;
   trigger.on_progress = [&](const TriggerReport& report) {
-    if (shards != report.shards && !globals.quiet && !stop_requested()) {
+    if (shards != report.shards && !stop_requested()) {
       print_note(report.shards.empty() ? "reading no shard; other processes read them"
                                        : "reading " + counted(report.shards.size(), "shard", "shards") + ": " +
                                              comma_separated(report.shards));
@@ -147,9 +147,7 @@ ExitStatus run_trigger(const Options& options, const Globals& globals) {
   if (globals.json()) {
     print_summary({{"delivered", report.delivered}, {"failures", report.failures}});
   }
-  if (!globals.quiet) {
-    print_note(fmt::format("delivered {}", counted(report.delivered, "change", "changes")));
-  }
+  print_note(fmt::format("delivered {}", counted(report.delivered, "change", "changes")));
   return stop_requested() ? exit_status_of_signal(stop_signal()) : ExitStatus::done;
 }
 
@@ -158,7 +156,7 @@ ExitStatus list_triggers(const Globals& globals) {
   std::map<std::uint32_t, Error> down;
   const std::vector<TriggerStatus> triggers = store.triggers(&down);
   print_triggers(triggers, globals);
-  if (triggers.empty() && down.empty() && !globals.quiet) {
+  if (triggers.empty() && down.empty()) {
     print_note("there is no trigger");
   }
   ExitStatus status = ExitStatus::done;
@@ -181,9 +179,7 @@ ExitStatus change_trigger(const Options& options, const Globals& globals) {
   if (globals.json()) {
     print_summary({{"trigger", options.name}, {"dropped", !resets}});
   }
-  if (!globals.quiet) {
-    print_note(resets ? options.name + " begins again" : "dropped " + options.name);
-  }
+  print_note(resets ? options.name + " begins again" : "dropped " + options.name);
   return ExitStatus::done;
 }
 

@@ -271,7 +271,22 @@ std::vector<Scenario> job_scenarios() {
   Scenario empty_query = query;  // asks for the index's state in a statement of its own
   empty_query.name = "query without a match";
   empty_query.command = [](Bench&) { return std::vector<std::string>{"query", "by_n", "n>1000"}; };
-  return {clean, repair, full, query, empty_query};
+  Scenario changes = query;
+  changes.name = "changes";
+  changes.prepare = [](Bench& bench) {
+    fill(bench);
+    const cli::ProcessResult now = bench.cluster().looseleaf({"changes", "--after", "now"});
+    const std::size_t begin = now.out.rfind(':') + 2;
+    bench.cluster().directory().write("position", now.out.substr(begin, now.out.rfind('"') - begin));
+    bench.put({before(0), before(1)});
+  };
+  changes.command = [](Bench& bench) {
+    return std::vector<std::string>{"changes", "--after", "@" + bench.cluster().directory().path() + "/position"};
+  };
+  Scenario all = query;
+  all.name = "export";
+  all.command = [](Bench&) { return std::vector<std::string>{"export"}; };
+  return {clean, repair, full, query, empty_query, changes, all};
 }
 
 }  // namespace
