@@ -251,7 +251,7 @@ TEST_CASE("a damaged entity is named, and the others are printed") {
   put_all(cluster, entity_lines(4));
   cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(2)));
   const std::vector<std::string> message = {"looseleaf: error: ", fmt::format("  id: {}\n", id_of(2)), "  shard: 0\n",
-                                            "hint: put the entity again"};
+                                            "hint: delete it, and put it again"};
   const cli::ProcessResult exported = cluster.looseleaf({"export", "--ids"});
   check_status(exported, 3, message);
   CHECK(sorted(lines_of(exported.out)) == ids_of({0, 1, 3}));
