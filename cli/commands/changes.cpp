@@ -107,8 +107,9 @@ Command changes_command() {
       "`entity`, or `\"deleted\": true`, or with `--where` `\"matches\": false`, or for a damaged entity `unreadable` "
       "with the reason. After the changes of a batch, `{\"position\": POSITION}` says where another run can continue. "
       "Store the changes of a batch before its position.",
-      "Only the latest version of each entity is printed, at least once. The stamps of an entity increase, so whoever "
-      "sees a change twice keeps the one with the greater stamp. If an entity cannot be read, an error names it, too, "
+      "Only the latest version of each entity is printed, at least once. The stamps of an entity increase, so a reader "
+      "that sees a change twice keeps the one with the greater stamp. If an entity cannot be read, an error names it, "
+      "too, "
       "and the exit status is 3.",
       "If a shard has lost changes that were printed (it was restored from an older copy), or if deletes were purged "
       "that were not printed (after a day), the command fails with exit status 2 and says what to do."};

@@ -53,13 +53,13 @@ pid_t start(std::vector<std::string> command, int input) {
   return pid;
 }
 
-// Returns true if the process has ended within the time; without a time, waits for its end.
-bool has_ended(const Descriptor& process, std::optional<Clock::duration> time) {
-  const auto until = Clock::now() + time.value_or(Clock::duration());
+// Returns true if the process has ended within the time.
+bool has_ended(const Descriptor& process, Clock::duration time) {
+  const auto until = Clock::now() + time;
   pollfd waiting{process.get(), POLLIN, 0};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    const int ready = ::poll(&waiting, 1, time ? static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)) : -1);
+    const int ready = ::poll(&waiting, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
     if (ready > 0 || (ready == 0 && left <= 0)) {
       return ready > 0;
     }
@@ -75,7 +75,7 @@ void Consumer::run(std::string_view input) const {
   const Descriptor file = memory_file("batch", input);
   const pid_t pid = start(command_, file.get());
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  const bool in_time = has_ended(process, timeout_);
+  const bool in_time = !timeout_ || has_ended(process, *timeout_);  // waitpid() waits without one
   if (!in_time) {
     ::kill(-pid, SIGTERM);
     static_cast<void>(has_ended(process, time_to_end));

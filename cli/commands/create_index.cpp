@@ -71,7 +71,7 @@ Command create_index_command() {
        .target = &options->dry_run,
        .details =
            "This lists each statement that changes or locks something, in order and for each shard. Generations, "
-           "tokens and epochs are random numbers, which every run draws anew."},
+           "tokens and epochs are random numbers, and differ in every run."},
       {"--backfill", "", "fill the indexes at once", &options->backfill},
   };
   add_throttle_parameters(command, options->throttle);

@@ -256,16 +256,12 @@ Command trigger_command() {
   add_parameters(command, *options);
   command.details = {
       "COMMAND gets a batch of changes on its standard input, a JSON object per line as `looseleaf changes` prints "
-      "them, "
-      "and no positions. If it exits with status 0, the store keeps how far the trigger has come. Otherwise it gets "
-      "the "
-      "same batch again after 1, 2, 4, and at last every 60 seconds.",
+      "them, and no positions. If it exits with status 0, the store keeps how far the trigger has come. Otherwise it "
+      "gets the same batch again after 1, 2, 4, and at last every 60 seconds.",
       "Every change is delivered at least once. The stamps of an entity increase, so a command that stores the stamp "
-      "and "
-      "ignores a change whose stamp is not greater sees each change once, and in order.",
+      "and ignores a change whose stamp is not greater sees each change once, and in order.",
       "Any number of processes can run a trigger, on any hosts. They divide the shards, and if one dies, the others "
-      "take "
-      "over its shards within about ten seconds.",
+      "take over its shards within about ten seconds.",
       "The first SIGINT or SIGTERM lets COMMAND finish and stores its position; the second ends `trigger run` at once. "
       "If a shard has lost changes that were delivered (it was restored from an older copy), or deletes were purged "
       "that were not delivered, `trigger run` ends with exit status 2 and says what to do."};

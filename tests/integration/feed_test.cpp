@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -299,6 +300,31 @@ TEST_CASE("a page of a server that became read-only meanwhile does not count" *
   CHECK(result.status == 3);
   CHECK(!contains(result.out, id_of(0)));
   cluster.server_sql(0, "SET GLOBAL read_only = 0");
+}
+
+TEST_CASE("a batch that the caller did not take, because it threw, comes again after the position in the report") {
+  const StoreFixture store(1);
+  put_all(store.cluster, entity_lines(1200));
+  int batches = 0;
+  std::vector<std::string> taken;
+  FeedReport report;
+  CHECK_THROWS_WITH(store.datastore.export_entities(
+                        {},
+                        [&](const ChangeBatch& batch) {
+                          if (++batches == 2) {
+                            throw std::runtime_error("full");
+                          }
+                          for (const Change& change : batch.changes) {
+                            taken.push_back(to_string(change.id));
+                          }
+                          return true;
+                        },
+                        report),
+                    "full");
+  CHECK(report.stored == taken.size());
+  const Changes rest = changes_after(store.cluster, report.position);
+  taken.insert(taken.end(), rest.stored.begin(), rest.stored.end());
+  CHECK(sorted(taken) == sorted(lines_of(id_lines(1200))));
 }
 
 TEST_CASE("a position that is not one of this cluster is refused") {

@@ -70,7 +70,8 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Reads all entities, in no order. Every entity that exists throughout is given at least once, and exactly once if it
   // is not purged meanwhile. `report.position` is then, or after an error, where changes() and another call continue.
-  // Calls `on_batch` from any thread, one call at a time, until it returns false. See feed.hpp.
+  // Calls `on_batch` from any thread, one call at a time, until it returns false. If it throws, the batch does not
+  // count as delivered. See feed.hpp.
   void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                        FeedReport& report) const;
   // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the

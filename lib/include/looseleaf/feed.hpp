@@ -35,7 +35,8 @@ struct Change {
 // Changes of one shard, in the order of the feed.
 struct ChangeBatch {
   std::span<const Change> changes;
-  // Returns the position after this batch. It is longer the more shards there are: about 100 bytes for each.
+  // Returns the position after this batch. It is longer the more shards there are: about 55 bytes for each, and 76
+  // while all entities are read.
   std::function<std::string()> position;
 };
 

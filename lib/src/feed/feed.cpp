@@ -77,8 +77,7 @@ class BatchReader : public Reader {
       page.end = after[changes.size() - 1];
       ended_ = true;
     }
-    position_.shards[shard] = page.end;
-    deliver(changes);
+    deliver(shard, changes, page.end);
     return ended_ ? std::nullopt : std::optional(page.end);
   }
 
@@ -102,13 +101,21 @@ class BatchReader : public Reader {
     return options_.shard ? std::vector{*options_.shard} : shard::all_shards(shards_);
   }
 
-  void deliver(const std::vector<Change>& changes) {
+  // A batch that the caller's function did not take, because it threw, does not count.
+  void deliver(std::uint32_t shard, const std::vector<Change>& changes, const ShardPosition& end) {
+    const std::optional<ShardPosition> before = std::exchange(position_.shards[shard], end);
+    try {
+      if (!changes.empty() && !on_batch_({changes, [this] { return to_text(position_); }})) {
+        ended_ = true;
+      }
+    } catch (...) {
+      position_.shards[shard] = before;
+      ended_ = true;
+      throw;
+    }
     delivered_ += changes.size();
     for (const Change& change : changes) {
       ++count_of(change.kind);
-    }
-    if (!changes.empty() && !on_batch_({changes, [this] { return to_text(position_); }})) {
-      ended_ = true;
     }
   }
 

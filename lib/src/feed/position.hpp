@@ -45,7 +45,7 @@ struct Position {
   std::vector<std::optional<ShardPosition>> shards;
 };
 
-// An opaque text. It grows with the number of shards: about 100 bytes for each.
+// An opaque text. It grows with the number of shards: about 55 bytes for each, and 76 during a scan.
 [[nodiscard]] std::string to_text(const Position& position);
 // Throws Error(bad_position) if to_text() did not return it, or if it is one of another cluster or number of shards.
 [[nodiscard]] Position parse_position(const std::string& text, const Uuid& cluster_id, std::uint32_t shards);
