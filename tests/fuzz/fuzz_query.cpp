@@ -49,10 +49,16 @@ const std::map<Operator, std::string> operators = {{Operator::equal, "="},      
 std::optional<Condition> read_condition(const std::string& text) {
   try {
     Condition condition = Condition::parse(text);
-    require(condition.property + operators.at(condition.op) + condition.value == text,
-            "a condition is its property, its operator and its value");
-    require(!condition.property.empty() && condition.property.find_first_of("<>=") == std::string::npos,
-            "a condition is split at its first operator");
+    const std::string rest = operators.at(condition.op) + condition.value;
+    require(text.ends_with(rest), "a condition ends with its operator and its value");
+    const std::string_view name = std::string_view(text).substr(0, text.size() - rest.size());
+    if (name.starts_with('"')) {
+      require(nlohmann::json::parse(name) == condition.property, "a name in quotes is a JSON string");
+    } else {
+      require(name == condition.property, "a condition begins with its property");
+      require(name.find_first_of("<>=") == std::string::npos, "a condition is split at its first operator");
+    }
+    require(!condition.property.empty(), "a condition has a property");
     return condition;
   } catch (const Error& error) {
     require(error.code() == ErrorCode::usage, "a condition is refused as wrong usage");

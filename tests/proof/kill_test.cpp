@@ -191,8 +191,8 @@ class Kills {
     }
   }
 
-  // How often a step is passed varies: a batch may be tried again, or be two. Nothing if the last passage of the
-  // undisturbed run never came again.
+  // Which steps are passed, and how often, varies a little: a batch may be tried again, or be two. Nothing if the
+  // passage of the undisturbed run never came again. The test limits how many these are.
   std::optional<cli::ProcessResult> be_killed(const Point& point) {
     constexpr int tries = 5;
     for (int i = 0; i < tries; ++i) {
@@ -206,10 +206,7 @@ class Kills {
         return result;
       }
     }
-    if (point.passage > 1) {
-      return std::nullopt;
-    }
-    throw std::runtime_error("the process was not killed");
+    return std::nullopt;
   }
 
   cli::ProcessResult run_victim(const std::string& failpoint, const std::string& cut_at) {
