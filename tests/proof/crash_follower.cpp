@@ -20,10 +20,7 @@ constexpr int terminated = 128 + SIGTERM;
 
 CrashFollower::CrashFollower(const TestCluster& cluster, const std::map<std::string, std::string>& bodies,
                              bool position_first)
-    : cluster_(cluster), position_first_(position_first) {
-  for (const auto& [id, text] : bodies) {
-    entities_[id] = {"", text};
-  }
+    : cluster_(cluster), position_first_(position_first), consumer_(bodies) {
   take(cluster_.looseleaf({"changes", "--after", "now"}).out, false);
   start();
 }
@@ -58,60 +55,22 @@ void CrashFollower::end() {
 
 // A line that a kill has cut off is left out.
 void CrashFollower::take(const std::string& out, bool killed) {
-  std::map<std::string, Version> batch;
+  std::vector<std::string_view> batch;
   std::size_t begin = 0;
   for (std::size_t end = out.find('\n'); end != std::string::npos; end = out.find('\n', begin)) {
     const std::string_view line = std::string_view(out).substr(begin, end - begin);
     begin = end + 1;
-    const auto change = nlohmann::json::parse(line);
-    if (change.contains("position")) {
-      position_ = change["position"];
-      const bool forgets = position_first_ && killed && out.find('\n', begin) == std::string::npos;
-      for (auto& [id, version] : batch) {
-        if (!forgets) {
-          entities_[id] = std::move(version);
-        }
-      }
-      batch.clear();
+    if (!line.starts_with(R"({"position":)")) {
+      batch.push_back(line);
       continue;
     }
-    ++versions_;
-    const std::string id = change["id"], stamp = change["stamp"];
-    const auto known = entities_.find(id);
-    if (known != entities_.end() && stamp <= known->second.stamp) {
-      continue;
+    position_ = nlohmann::json::parse(line)["position"];
+    const bool forgets = position_first_ && killed && out.find('\n', begin) == std::string::npos;
+    for (const std::string_view change : forgets ? std::vector<std::string_view>() : batch) {
+      consumer_.take(change);
     }
-    constexpr std::string_view member = "\"entity\":";
-    const std::size_t at = line.find(member);
-    batch[id] = {
-        stamp, at == std::string_view::npos
-                   ? std::nullopt
-                   : std::optional(std::string(line.substr(at + member.size(), line.size() - at - member.size() - 1)))};
+    batch.clear();
   }
-}
-
-std::vector<std::string> CrashFollower::differences(const ObservedStore& store) const {
-  std::map<std::string, std::string> had;
-  for (const auto& [id, version] : entities_) {
-    if (version.text) {
-      had[id] = *version.text;
-    }
-  }
-  std::vector<std::string> found;
-  const auto wanted = bodies(store);
-  for (const auto& [id, text] : wanted) {
-    const auto have = had.find(id);
-    if (have == had.end() || have->second != text) {
-      found.push_back(
-          fmt::format("{}: stored {}, delivered {}", id, text, have == had.end() ? "nothing" : have->second));
-    }
-  }
-  for (const auto& [id, text] : had) {
-    if (!wanted.contains(id)) {
-      found.push_back(fmt::format("{}: deleted, delivered {}", id, text));
-    }
-  }
-  return found;
 }
 
 }  // namespace looseleaf::test

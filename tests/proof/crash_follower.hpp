@@ -3,11 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/support/observed_store.hpp"
+#include "tests/proof/crash_consumer.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
@@ -23,30 +22,21 @@ class CrashFollower {
   // Ends it, and reads what is left, with the servers running.
   void end();
 
-  // After end(): the entities of which the consumer, which keeps the greatest stamp of each, does not have the last
-  // version.
-  [[nodiscard]] std::vector<std::string> differences(const ObservedStore& store) const;
+  // After end():
+  [[nodiscard]] const CrashConsumer& consumer() const { return consumer_; }
   // What should not have happened.
   [[nodiscard]] const std::vector<std::string>& troubles() const { return troubles_; }
-  // The number of versions it got.
-  [[nodiscard]] std::uint64_t versions() const { return versions_; }
 
  private:
-  struct Version {
-    std::string stamp;
-    std::optional<std::string> text;  // absent: deleted
-  };
-
   void start();
   void take(const std::string& out, bool killed);
 
   const TestCluster& cluster_;
   const bool position_first_;
+  CrashConsumer consumer_;
   std::unique_ptr<cli::Process> process_;
   std::string position_;
-  std::map<std::string, Version> entities_;
   std::vector<std::string> troubles_;
-  std::uint64_t versions_ = 0;
 };
 
 }  // namespace looseleaf::test

@@ -16,7 +16,7 @@
 
 namespace looseleaf::test {
 
-enum class Victim { recorder, putter, job, cleaner, server };
+enum class Victim { recorder, putter, job, cleaner, trigger, server };
 
 // Entities that the recorders share: the numbers from 0 on.
 constexpr int crash_recorded = 400;
@@ -25,7 +25,7 @@ constexpr std::uint32_t crash_servers = 2;
 
 struct CrashLoadOptions {
   std::string name;       // the writes' names begin with it
-  bool server_dies;       // then commands may give up with status 3
+  Victim victim;          // if it is the server, commands may give up with status 3
   std::string failpoint;  // of those who write; may be empty
 };
 
@@ -40,9 +40,9 @@ class CrashLoad {
   void get_going();
   // For some time; put, job and cleaner are followed by others when they end.
   void go_on(std::chrono::steady_clock::duration time);
-  // Waits a little for the victim, which is not the server, to be in a transaction, and kills it. False if it was in
-  // none when it died, or, of a recorder, if no write was under way.
-  bool kill(Victim victim);
+  // Waits a little for the victim, which must be one of the load, to be in a transaction, and kills it. False if it was
+  // in none when it died, or, of a recorder, if no write was under way.
+  bool kill();
   // Everybody ends what they are at.
   void end();
 

@@ -61,6 +61,8 @@ CrashWorld::CrashWorld(const CrashOptions& options)
     }
   }
   bodies_ = bodies(observer_.observe());
+  trigger_ = std::make_unique<CrashTrigger>(cluster_, options.trigger_failpoint);
+  trigger_->catch_up();
 }
 
 CrashRound CrashWorld::run_round() {
@@ -69,30 +71,46 @@ CrashRound CrashWorld::run_round() {
   let_days_pass();
   CrashFollower follower(cluster_, bodies_, options_.position_first);
   CrashLoad load(cluster_, random_,
-                 {.name = fmt::format("r{}", ++rounds_),
-                  .server_dies = round.victim == Victim::server,
-                  .failpoint = options_.failpoint});
+                 {.name = fmt::format("r{}", ++rounds_), .victim = round.victim, .failpoint = options_.failpoint});
   load.get_going();
   load.go_on(shortest_round + std::chrono::milliseconds(below(longest_round)));
   follower.kill();
-  round.counts = round.victim == Victim::server ? kill_server() : load.kill(round.victim);
+  round.counts = kill(load, round.victim);
   load.go_on(after_kill);
   load.end();
   follower.end();
+  trigger_->catch_up();
   round.troubles = load.troubles();
-  round.troubles.insert(round.troubles.end(), follower.troubles().begin(), follower.troubles().end());
+  for (const auto& troubles : {follower.troubles(), trigger_->take_troubles()}) {
+    round.troubles.insert(round.troubles.end(), troubles.begin(), troubles.end());
+  }
   round.purged = load.purged();
   wait_until_alone();
   judge(load.writes(), load.answers(), follower, round);
   return round;
 }
 
-// Nobody is at work. So what was deleted is old enough to be purged, and what jobs that died have looked at stays
-// before or behind it.
+// Nobody is at work, and the trigger has delivered everything. So what was deleted is old enough to be purged, and what
+// jobs that died have looked at stays before or behind it. The newest rows stay: a position names one of them.
 void CrashWorld::let_days_pass() {
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    observer_.connection(shard).execute("UPDATE entities SET updated = updated - INTERVAL 2 DAY");
-    observer_.connection(shard).execute("UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY");
+    sql::Connection& connection = observer_.connection(shard);
+    const std::string newest = connection.query("SELECT MAX(updated) FROM entities").text(0, 0);
+    connection.execute(fmt::format(
+        "UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL AND updated < '{}'", newest));
+    connection.execute(
+        "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY WHERE job NOT IN ('trigger', 'lease')");
+  }
+}
+
+bool CrashWorld::kill(CrashLoad& load, Victim victim) {
+  switch (victim) {
+    case Victim::server:
+      return kill_server();
+    case Victim::trigger:
+      return trigger_->kill(random_());
+    default:
+      return load.kill();
   }
 }
 
@@ -145,8 +163,11 @@ void CrashWorld::judge(const CrashWrites& writes, const std::vector<CrashQuery>&
   round.acknowledged = history.acknowledged();
   round.lost = history.lost_or_reverted(after);
   round.missing = missing_rows(store);
-  round.not_delivered = follower.differences(store);
-  round.delivered = follower.versions();
+  round.not_delivered = follower.consumer().differences(store);
+  const auto lacking = trigger_->consumer().differences(store);
+  round.not_delivered.insert(round.not_delivered.end(), lacking.begin(), lacking.end());
+  round.delivered = follower.consumer().versions() + trigger_->consumer().versions() - trigger_versions_;
+  trigger_versions_ = trigger_->consumer().versions();
   for (const CrashQuery& query : queries) {
     const auto wrong = history.wrong_answers(query, round.answers_checked);
     round.wrong_answers.insert(round.wrong_answers.end(), wrong.begin(), wrong.end());

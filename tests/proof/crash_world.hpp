@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "tests/proof/crash_follower.hpp"
 #include "tests/proof/crash_load.hpp"
+#include "tests/proof/crash_trigger.hpp"
 #include "tests/support/observed_store.hpp"
 
 namespace looseleaf::test {
@@ -16,11 +18,12 @@ namespace looseleaf::test {
 struct CrashOptions {
   std::uint64_t seed = 0;
   // In turns.
-  std::vector<Victim> victims = {Victim::recorder, Victim::server, Victim::putter,
-                                 Victim::job,      Victim::server, Victim::cleaner};
+  std::vector<Victim> victims = {Victim::recorder, Victim::server,  Victim::putter, Victim::job,
+                                 Victim::server,   Victim::cleaner, Victim::trigger};
   std::vector<std::string> server_args;
-  std::string failpoint;        // of those who write
-  bool position_first = false;  // of the consumer of the feed
+  std::string failpoint;          // of those who write
+  std::string trigger_failpoint;  // of the processes of the trigger
+  bool position_first = false;    // of the consumer of the feed
 };
 
 // What one round showed.
@@ -30,9 +33,9 @@ struct CrashRound {
   std::uint64_t acknowledged = 0;
   std::uint64_t queries = 0, answers_checked = 0;
   std::uint64_t purged = 0;     // tombstones, at least
-  std::uint64_t delivered = 0;  // versions, to the consumer of the feed
+  std::uint64_t delivered = 0;  // versions, to the consumers of the feed
   std::vector<std::string> lost, missing, wrong_answers;
-  std::vector<std::string> not_delivered;  // entities of which the consumer of the feed lacks the last version
+  std::vector<std::string> not_delivered;  // entities of which a consumer of the feed lacks the last version
   std::vector<std::string> troubles;       // anything else that should not have happened
 };
 
@@ -49,6 +52,7 @@ class CrashWorld {
  private:
   [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
   void let_days_pass();
+  [[nodiscard]] bool kill(CrashLoad& load, Victim victim);
   [[nodiscard]] bool kill_server();
   [[nodiscard]] bool has_open_write(std::uint32_t server);
   void wait_until_alone();
@@ -60,7 +64,9 @@ class CrashWorld {
   std::mt19937_64 random_;
   TestCluster cluster_;
   Observer observer_;
+  std::unique_ptr<CrashTrigger> trigger_;
   std::map<std::string, std::string> bodies_;  // when the round began
+  std::uint64_t trigger_versions_ = 0;         // delivered until the round began
   int rounds_ = 0;
 };
 

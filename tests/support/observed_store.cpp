@@ -150,11 +150,12 @@ std::vector<std::uint64_t> Observer::youngest_sessions() {
 }
 
 std::vector<std::uint64_t> Observer::sessions_since(std::uint32_t shard, std::uint64_t youngest) {
-  constexpr std::size_t id = 0, database = 3;
+  constexpr std::size_t id = 0, user = 1, database = 3;
   std::vector<std::uint64_t> sessions;
   const sql::Result list = with_second_try(*this, [&] { return connection(shard).query("SHOW PROCESSLIST"); });
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list.unsigned_integer(i, id) > youngest && list.cell(i, database) == cluster_.database(shard)) {
+    if (list.unsigned_integer(i, id) > youngest && list.cell(i, user) == "root" &&
+        list.cell(i, database) == cluster_.database(shard)) {
       sessions.push_back(list.unsigned_integer(i, id));
     }
   }

@@ -46,7 +46,7 @@ class Observer {
 
   // The youngest session there is on each shard's server.
   [[nodiscard]] std::vector<std::uint64_t> youngest_sessions();
-  // The sessions in the shard's database that are younger.
+  // The sessions of root in the shard's database that are younger.
   [[nodiscard]] std::vector<std::uint64_t> sessions_since(std::uint32_t shard, std::uint64_t youngest);
   // Kills those and waits until they are gone.
   void cut_sessions(std::uint32_t shard, std::uint64_t youngest);
