@@ -34,12 +34,14 @@ enum class ExitStatus : int {
     case ErrorCode::bad_definition:
     case ErrorCode::bad_index:
     case ErrorCode::bad_position:
+    case ErrorCode::moved:
       return ExitStatus::usage;
     case ErrorCode::bad_entity:
     case ErrorCode::refused:
       return ExitStatus::negative;
     case ErrorCode::interrupted:
       return signal == 0 ? ExitStatus::failed : exit_status_of_signal(signal);
+    case ErrorCode::frozen:
     case ErrorCode::busy:
     case ErrorCode::unavailable:
     case ErrorCode::outcome_unknown:

@@ -186,19 +186,11 @@ TEST_CASE("a text is cut between characters, by the columns that they take") {
 
 TEST_CASE("every kind of error has the exit status that scripts rely on") {
   const std::vector<std::pair<ErrorCode, int>> cases{
-      {ErrorCode::usage, 2},
-      {ErrorCode::bad_cluster, 2},
-      {ErrorCode::wrong_cluster, 2},
-      {ErrorCode::bad_definition, 2},
-      {ErrorCode::bad_index, 2},
-      {ErrorCode::bad_entity, 1},
-      {ErrorCode::refused, 1},
-      {ErrorCode::busy, 3},
-      {ErrorCode::unavailable, 3},
-      {ErrorCode::outcome_unknown, 3},
-      {ErrorCode::server, 3},
-      {ErrorCode::corrupt, 3},
-      {ErrorCode::io, 3},
+      {ErrorCode::usage, 2},          {ErrorCode::bad_cluster, 2}, {ErrorCode::wrong_cluster, 2},
+      {ErrorCode::bad_definition, 2}, {ErrorCode::bad_index, 2},   {ErrorCode::bad_entity, 1},
+      {ErrorCode::refused, 1},        {ErrorCode::moved, 2},       {ErrorCode::frozen, 3},
+      {ErrorCode::busy, 3},           {ErrorCode::unavailable, 3}, {ErrorCode::outcome_unknown, 3},
+      {ErrorCode::server, 3},         {ErrorCode::corrupt, 3},     {ErrorCode::io, 3},
       {ErrorCode::interrupted, 3},
   };
   for (const auto& [code, status] : cases) {

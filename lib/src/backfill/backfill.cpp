@@ -19,6 +19,7 @@
 #include "job/jobs.hpp"
 #include "reconcile/reconcile.hpp"
 #include "scan/changes.hpp"
+#include "shard/access.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
@@ -339,7 +340,8 @@ class Backfill {
     const Step step(steps::backfill_publish, shard);
     const std::string& table = target.definition.table;
     shard::with_fence_exclusive(
-        shards_, shard, shards_.deadline(), [&](const sql::Database& database, const shard::Fence&) {
+        shards_, shard, shards_.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
+          shard::require_write_access(shards_, database, fence);
           const auto job = job::read_job(database, "backfill", table);
           if (!job || job->token != target.token ||
               !shard::set_index_state(database, table, target.generation, {IndexState::building}, IndexState::ready)) {

@@ -94,10 +94,11 @@ Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const
   for (const std::string& table : shard::tool_tables()) {
     connection->execute(table);
   }
-  connection->execute(
-      fmt::format("INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor) "
-                  "VALUES (1, {}, {}, {}, {}, {}, NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
-                  shard::id_literal(id), shard, shards.count(), shard::format_version, base::random_u64()));
+  connection->execute(fmt::format(
+      "INSERT INTO looseleaf_shard (only_row, cluster_id, shard, shard_count, format, epoch, clock_floor, "
+      "access, access_token, access_reason, access_holder, access_since) "
+      "VALUES (1, {}, {}, {}, {}, {}, NOW(6), 'open', 0, '', '', NOW(6)) ON DUPLICATE KEY UPDATE only_row = only_row",
+      shard::id_literal(id), shard, shards.count(), shard::format_version, base::random_u64()));
   return shard::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "shard/access.hpp"
 #include "shard/catalog.hpp"
 #include "shard/fence.hpp"
 #include "shard/steps.hpp"
@@ -78,7 +79,8 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
 }
 
 void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
-  shard::with_fence_exclusive(shards_, shard, deadline_, [&](const sql::Database& database, const shard::Fence&) {
+  shard::with_fence_exclusive(shards_, shard, deadline_, [&](const sql::Database& database, const shard::Fence& fence) {
+    shard::require_write_access(shards_, database, fence);
     if (!is_ours(database)) {
       throw taken_over(table_);
     }

@@ -21,13 +21,14 @@ namespace {
 constexpr int polite_tries = 5;
 constexpr int max_jitter_ms = 20;
 
-constexpr std::string_view fence_columns = "epoch, NOW(6), clock_floor, @@global.read_only";
+constexpr std::string_view fence_columns = "epoch, NOW(6), clock_floor, @@global.read_only, access, access_token";
 
 // Converts these columns of a row, of which the first is the one at `column`.
 Fence to_fence(const sql::Database& database, const sql::Result& rows, std::size_t row, std::size_t column) {
   require_writable(database, rows.text(row, column + 3));
   return {rows.unsigned_integer(row, column), base::parse_stamp(rows.text(row, column + 1)),
-          base::parse_stamp(rows.text(row, column + 2))};
+          base::parse_stamp(rows.text(row, column + 2)), parse_access_state(rows.text(row, column + 4)),
+          rows.unsigned_integer(row, column + 5)};
 }
 
 Fence read_fence(const sql::Database& database, const std::string& lock) {
@@ -148,8 +149,8 @@ std::map<std::uint32_t, Fence> lock_fences_shared(Lease& lease, std::span<const 
 // hold for the whole statement.
 FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock, std::uint64_t max_body) {
   const sql::Result rows = database->query(
-      fmt::format("(SELECT 0, {}, NULL, NULL FROM {} WHERE only_row = 1 {}) UNION ALL "
-                  "(SELECT 1, added_id, updated, SYSDATE(6), 0, LENGTH(body), IF(LENGTH(body) <= {}, body, NULL) "
+      fmt::format("(SELECT 0, {} FROM {} WHERE only_row = 1 {}) UNION ALL "
+                  "(SELECT 1, added_id, updated, SYSDATE(6), 0, IF(LENGTH(body) <= {}, body, NULL), LENGTH(body) "
                   "FROM {} WHERE id = {} {})",
                   fence_columns, database.table("looseleaf_shard"), lock_shared(database, Busy::wait), max_body,
                   database.table("entities"), id_literal(id),
@@ -159,13 +160,13 @@ FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& 
   }
   FenceAndEntity locked{to_fence(database, rows, 0, 1), {}};
   if (rows.size() > 1) {
-    const auto& size = rows.cell(1, 5);
+    const auto& size = rows.cell(1, 6);
     locked.entity = EntityRow{.id = id,
                               .added_id = rows.unsigned_integer(1, 1),
                               .updated = base::parse_stamp(rows.text(1, 2)),
                               .locked = base::parse_stamp(rows.text(1, 3)),
-                              .body_size = size ? std::optional(rows.unsigned_integer(1, 5)) : std::nullopt,
-                              .body = rows.cell(1, 6)};
+                              .body_size = size ? std::optional(rows.unsigned_integer(1, 6)) : std::nullopt,
+                              .body = rows.cell(1, 5)};
   }
   return locked;
 }

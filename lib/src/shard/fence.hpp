@@ -12,6 +12,7 @@
 
 #include "base/deadline.hpp"
 #include "base/stamp.hpp"
+#include "shard/access_state.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/shards.hpp"
 #include "sql/database.hpp"
@@ -22,6 +23,8 @@ struct Fence {
   std::uint64_t epoch = 0;
   base::Stamp now;          // the server's clock when the lock was requested
   base::Stamp clock_floor;  // no stamp may be smaller
+  AccessState access = AccessState::open;
+  std::uint64_t access_token = 0;  // see access.hpp
 
   // Returns a stamp that no write under this fence may fall short of.
   [[nodiscard]] base::Stamp earliest() const { return std::max(now, clock_floor); }

@@ -11,7 +11,7 @@
 
 namespace looseleaf::shard {
 
-inline constexpr unsigned format_version = 2;
+inline constexpr unsigned format_version = 3;
 
 // Looseleaf's own tables, or the rows that `init` writes there, are missing on the shard.
 class NotInitialised : public Error {

@@ -1,6 +1,7 @@
 // The shards of one cluster: connections whose identity was checked, and the cached catalogs.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -49,6 +50,10 @@ class Shards {
   [[nodiscard]] CatalogCache& catalogs() { return catalogs_; }
   [[nodiscard]] base::Warnings& warnings() { return warnings_; }
 
+  // Lets this process write to shards that are frozen with this token. See access.hpp.
+  void use_access_token(std::uint64_t token) { access_token_ = token; }
+  [[nodiscard]] std::uint64_t access_token() const { return access_token_; }
+
   // See server::Sessions.
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general) {
     return sessions_.connect(shard, deadline, purpose);
@@ -85,6 +90,7 @@ class Shards {
   Identity identity_;
   CatalogCache catalogs_;
   server::Sessions sessions_;
+  std::atomic<std::uint64_t> access_token_ = 0;
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

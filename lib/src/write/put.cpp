@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "shard/access.hpp"
 #include "shard/cleanup_records.hpp"
 #include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
@@ -353,6 +354,9 @@ class BatchWriter {
     sql::Transaction transaction(*lease);
     Locked locked = lock_first(lease, *batch.catalog, items);
     for (const auto& [shard, fence] : locked.fences) {
+      shard::on_shard(shards_, shard, [&, shard = shard, &fence = fence] {
+        shard::require_write_access(shards_, lease.on(shard), fence);
+      });
       if (fence.epoch != batch.epochs.at(shard)) {
         done.new_catalog.insert(shard);
       }

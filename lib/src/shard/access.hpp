@@ -1,0 +1,33 @@
+// Who may write to a shard: everybody, or, while it is frozen or once it has moved, only a process that has the shard's
+// token. The state is in the fence row, so that every writer reads it together with the fence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/deadline.hpp"
+#include "shard/fence.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::shard {
+
+struct Access {
+  AccessState state = AccessState::open;
+  std::uint64_t token = 0;  // a process that has it may write; 0 if the shard is open
+  std::string reason;       // why it is frozen or moves, or where it has moved to
+  std::string holder;       // the process that has changed the state
+  std::string since;        // in UTC, formatted like DATETIME(6)
+};
+
+[[nodiscard]] Access read_access(const sql::Database& database);
+
+// Changes the state if it still has the token `from`. Sets `since` to the server's time. Returns false if it has not.
+// If it already has the token of `to`, an earlier attempt has changed it, and the result is true.
+[[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
+                                 const base::Deadline& deadline);
+
+// Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), or, while the
+// store is about to move, a retryable ServerError.
+void require_write_access(const Shards& shards, const sql::Database& database, const Fence& fence);
+
+}  // namespace looseleaf::shard
