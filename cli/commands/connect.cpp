@@ -55,6 +55,12 @@ looseleaf::Options store_options(const Globals& globals) {
   return options;
 }
 
+looseleaf::Options with_messages(looseleaf::Options options) {
+  options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
+  options.ask_password = ask_password;
+  return options;
+}
+
 }  // namespace
 
 Cluster load_cluster(const Globals& globals) {
@@ -66,10 +72,13 @@ Cluster load_cluster(const Globals& globals) {
 }
 
 Datastore open_store(const Globals& globals) {
+  return Datastore::open(load_cluster(globals), with_messages(store_options(globals)));
+}
+
+Datastore open_other_store(const std::string& cluster_file, const Globals& globals) {
   looseleaf::Options options = store_options(globals);
-  options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
-  options.ask_password = ask_password;
-  return Datastore::open(load_cluster(globals), std::move(options));
+  options.defaults_file.clear();
+  return Datastore::open(Cluster::load(cluster_file), with_messages(std::move(options)));
 }
 
 Datastore open_store_silently(const Globals& globals) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <looseleaf/datastore.hpp>
+#include <string>
 
 #include "cli/registry/registry.hpp"
 
@@ -12,6 +13,8 @@ namespace looseleaf::cli {
 
 // Opens the store. Warnings go to standard error, and a missing password is asked for on the terminal.
 [[nodiscard]] Datastore open_store(const Globals& globals);
+// Opens another cluster, by the user and option file that its own cluster file names.
+[[nodiscard]] Datastore open_other_store(const std::string& cluster_file, const Globals& globals);
 // Opens the store without warnings, and without asking for a password.
 [[nodiscard]] Datastore open_store_silently(const Globals& globals);
 

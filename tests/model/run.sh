@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks the models of the protocol, looseleaf.pml, moving.pml and feed.pml: each configuration must hold, and each control, which leaves a safeguard
+# Checks the models of the protocol, looseleaf.pml and those beside it: each configuration must hold, and each control, which leaves a safeguard
 # out, must be found to break a claim. Two searches at a time; each is exhaustive, one that was cut short is a failure.
 # usage: run.sh                                  all of it
 #        run.sh --full                           with larger bounds of the former; writes build/proof/model.md. So does
@@ -53,6 +53,7 @@ feed_purge    | -DMODEL=feed -DPURGES=1                                         
 feed_two      | -DMODEL=feed -DWRITERS=2 -DPUTS=1                                                                                | -DTICKS=2
 feed_scan     | -DMODEL=feed -DSCAN -DCRASHES=1                                                                                  | -DTICKS=2
 feed_trigger  | -DMODEL=feed -DPROTECTED -DPURGES=1 -DDEATHS=1                                                                   | -DTICKS=2
+copy          | -DMODEL=copy                                                                                                      | -DPUTS=3 -DCOPIERS=3
 feed_restore  | -DMODEL=feed -DRESTORES=1                                                                                        | -DPURGES=1
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
@@ -127,6 +128,8 @@ PURGE_UNREAD                  | feed_trigger
 NO_NOTE                       | feed_purge
 CHECK_FIRST                   | feed_purge
 NO_WITNESS                    | feed_restore
+WRITE_WITHOUT_TOKEN           | copy
+STORE_FIRST                   | copy
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
@@ -171,7 +174,9 @@ parameters_of() {  # NAME FULL, which may be empty
 }
 
 model_of() {  # DEFINITION...: the file, without its ending
-  case " $* " in *' -DMODEL=moving '*) echo moving ;; *' -DMODEL=feed '*) echo feed ;; *) echo looseleaf ;; esac
+  local model
+  model=$(printf '%s\n' "$@" | sed -n 's/^-DMODEL=//p')
+  echo "${model:-looseleaf}"
 }
 
 # -D options of which the last of each name counts: spin's preprocessor warns about a second one.

@@ -234,6 +234,17 @@ def feed(box):
     box.run("changes", "--after", "x", status=2)
 
 
+def copies(box):
+    with Box(PROGRAM) as other:
+        started = other.run("sandbox", "start", "--shards", "1", "--dir", other.box, lines=["started"])
+        other.cluster = started[0]["cluster_file"]
+        other.run("init", lines=["summary"])
+        copied = box.run("copy", "--to", other.cluster, lines=["summary"])[0]
+        assert copied["written"] > 0 and copied["unreadable"] == 0, copied
+        box.run("copy", "--to", other.cluster, "--detach")
+        box.run("copy", "--to", other.cluster, status=2)
+
+
 def triggers(box):
     """COMMAND ends the process that runs it, which takes the batch first."""
     ran = box.run("trigger", "run", "t", "--output", "json", "--", "sh", "-c", "kill $PPID", status=143, lines=["ran"])
@@ -372,8 +383,8 @@ def main():
     check_documentation()
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
-        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, verification,
-                     cleaning, jobs, watching, shard_down, the_end):
+        for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, copies,
+                     verification, cleaning, jobs, watching, shard_down, the_end):
             part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")

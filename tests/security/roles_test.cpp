@@ -101,6 +101,7 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   const std::string definition = directory.write("by_m.json", by_m);
   const TemporaryDirectory folder;
   folder.write("by_m.json", by_m);
+  const TestCluster other = initialised(3);
   const std::vector<std::string> run_trigger = {"trigger", "run", "t", "--", "sh", "-c", "kill $PPID"};
   CHECK(setup.cluster.looseleaf(run_trigger).status == 143);
   const std::vector<Smoke> cases = {
@@ -115,6 +116,7 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
       {{"changes"}, "", 0, 2},
       {run_trigger, "", 143, 2},
       {{"trigger", "list"}, "", 0, 0},
+      {{"copy", "--to", other.file()}, "", 0, 2},
       {{"trigger", "reset", "t"}, "", 0, 2},
       {{"put"}, entity(4, "\"n\":4"), 0, 3},
       {{"put"}, entity(1, "\"n\":5"), 0, 3},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <looseleaf/cluster.hpp>
+#include <looseleaf/copy.hpp>
 #include <looseleaf/entity.hpp>
 #include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
@@ -93,6 +94,14 @@ class LOOSELEAF_EXPORT Datastore {
   // process runs it, unless `force` is true. So does drop_trigger().
   void reset_trigger(const std::string& name, const std::string& after = "beginning", bool force = false);
   void drop_trigger(const std::string& name, bool force = false);
+
+  // Makes another cluster hold the same indexes and entities, however many shards it has. It must be initialised and
+  // empty, or a copy that an earlier call has begun. Nobody else can write to it until the copy is detached. Returns
+  // when everything that was committed when it was called is there; with `follow`, when it is stopped. A call that was
+  // interrupted is continued by the next one. Throws Error(usage) if the other cluster is something else.
+  CopyReport copy_to(Datastore& other, const CopyOptions& options, JobControl& control) const;
+  // Opens a copy, which is a store of its own then.
+  void detach_copy(Datastore& other) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

@@ -6,6 +6,7 @@
 #include "clean/clean.hpp"
 #include "cluster/init.hpp"
 #include "cluster/status.hpp"
+#include "copy/copy.hpp"
 #include "feed/feed.hpp"
 #include "index/create_index.hpp"
 #include "index/create_plan.hpp"
@@ -147,6 +148,14 @@ void Datastore::reset_trigger(const std::string& name, const std::string& after,
 void Datastore::drop_trigger(const std::string& name, bool force) {
   using trigger::WhileRunning;
   trigger::drop(impl_->shards, name, force ? WhileRunning::change : WhileRunning::refuse);
+}
+
+CopyReport Datastore::copy_to(Datastore& other, const CopyOptions& options, JobControl& control) const {
+  return copy::copy(impl_->shards, other.impl_->shards, options, control);
+}
+
+void Datastore::detach_copy(Datastore& other) const {
+  copy::detach(impl_->shards, other.impl_->shards);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

@@ -193,15 +193,15 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
   });
 }
 
-// Returns the earliest of these times: one day ago, the barriers of running backfills, and the positions of triggers,
-// unless a trigger is late for too long.
+// Returns the earliest of these times: one day ago, the barriers of running backfills, the positions of copies, and
+// those of triggers, unless a trigger is late for too long.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   return shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     base::Stamp before = base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
     const base::Stamp longest_kept = {before.micros - std::chrono::microseconds(options_.keep_tombstones).count()};
     before.micros -= day;
     for (const job::JobRow& job : job::read_jobs(database)) {
-      if (job.barrier && job.job == "backfill") {
+      if (job.barrier && (job.job == "backfill" || job.job == job::copied_to_job)) {
         before = std::min(before, *job.barrier);
       } else if (job.barrier && job.job == "trigger") {
         before = std::min(before, std::max(*job.barrier, longest_kept));

@@ -29,10 +29,11 @@ std::string to_string(ShardState state) {
 namespace cluster {
 namespace {
 
-// Returns true for rows that are not about a job that ends: a trigger, a process that runs one, and how far the
-// tombstones were purged.
+// Returns true for rows that are not about a job that ends: a trigger, a process that runs one, how far the tombstones
+// were purged, and how far a copy is.
 bool is_no_job(const job::JobRow& row) {
-  return row.job == "trigger" || row.job == "lease" || row.job == "purged";
+  return row.job == "trigger" || row.job == "lease" || row.job == "purged" || row.job == job::copied_to_job ||
+         (row.job == "copy" && !row.table.empty());
 }
 
 // Fills in what the shard says and returns the id of its cluster.

@@ -28,6 +28,9 @@ struct JobRow {
   std::uint64_t done = 0, estimate = 0;
 };
 
+// The job of a row that says how far a copy of this store is. `table` is the copy's cluster id.
+inline constexpr const char* copied_to_job = "copied_to";
+
 [[nodiscard]] std::optional<JobRow> read_job(const sql::Database& database, const std::string& job,
                                              const std::string& table);
 [[nodiscard]] std::vector<JobRow> read_jobs(const sql::Database& database);

@@ -73,7 +73,9 @@ inline constexpr std::string_view
     feed_conclude = "feed.conclude",
     trigger_claim = "trigger.claim",
     trigger_deliver = "trigger.deliver",
-    trigger_store = "trigger.store";
+    trigger_store = "trigger.store",
+    copy_claim = "copy.claim",
+    copy_store = "copy.store";
 }  // namespace steps
 // clang-format on
 

@@ -1,6 +1,9 @@
 // Turns an entity's text into its body and its expected rows.
 #include "write/encode.hpp"
 
+#include <functional>
+#include <utility>
+
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "shard/placed_rows.hpp"
@@ -8,19 +11,23 @@
 
 namespace looseleaf::write {
 
-std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
+namespace {
+
+// Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns out to
+// be outdated, the writer must parse the body again.
+Write to_write(shard::Shards& shards, const model::ParsedEntity& entity, std::string body, WriteResult& result) {
+  const Uuid& id = *result.id;
+  Write write{id, std::move(body), std::nullopt, &result};
+  const std::uint32_t shard = shard::shard_of(id, shards.count());
+  if (const auto catalog = shards.catalogs().cached(shard)) {
+    write.expected = ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, id, &entity, shard, shards.count())};
+  }
+  return write;
+}
+
+std::optional<Write> encode(WriteResult& result, const std::function<Write()>& make) {
   try {
-    const model::AcceptedEntity entity = model::accept_entity(result.text, result.position);
-    result.id = entity.id;
-    Write write{entity.id, codec::encode_body(entity.text), std::nullopt, &result};
-    // Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns
-    // out to be outdated, the writer must parse the body again.
-    const std::uint32_t shard = shard::shard_of(entity.id, shards.count());
-    if (const auto catalog = shards.catalogs().cached(shard)) {
-      write.expected =
-          ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, entity.id, &entity.parsed, shard, shards.count())};
-    }
-    return write;
+    return make();
   } catch (const Error& error) {
     result.status = WriteStatus::rejected;
     result.error = error;
@@ -29,6 +36,27 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
     result.error = resource_exhausted(error);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
+  return encode(result, [&] {
+    const model::AcceptedEntity entity = model::accept_entity(result.text, result.position);
+    result.id = entity.id;
+    return to_write(shards, entity.parsed, codec::encode_body(entity.text), result);
+  });
+}
+
+std::optional<Write> encode_stored(shard::Shards& shards, std::string body, WriteResult& result) {
+  return encode(result, [&] {
+    const std::string text = codec::decode_body(body, model::max_body_size);
+    const model::ParsedEntity entity(text);
+    if (entity.id() != *result.id) {
+      throw Error(ErrorCode::corrupt, "a stored body has another entity's id");
+    }
+    return to_write(shards, entity, std::move(body), result);
+  });
 }
 
 void settle_text(WriteResult& result) {

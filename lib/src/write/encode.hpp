@@ -13,6 +13,10 @@ namespace looseleaf::write {
 // result is final: the text is not an entity, or it could not be encoded.
 [[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result);
 
+// Prepares an entity that is stored in another cluster, with its body, for `result.id`. Returns nothing if the result
+// is final, with Error(corrupt) if the body cannot be read, or is another entity's.
+[[nodiscard]] std::optional<Write> encode_stored(shard::Shards& shards, std::string body, WriteResult& result);
+
 // Makes WriteResult::text what it is to be for the caller, once the outcome of a put is final.
 void settle_text(WriteResult& result);
 

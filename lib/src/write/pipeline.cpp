@@ -44,7 +44,8 @@ std::size_t worthwhile_batch(std::size_t servers) {
 struct Pipeline::Slot {
   WriteResult result;
   std::size_t cost = 0;  // bytes that count towards the window
-  bool is_put = false;
+  enum class Kind { put, put_stored, remove };
+  Kind kind = Kind::remove;
   bool encoded = false;                    // the encoder has finished: `write` is complete, or the result is final
   bool final_already = false;              // the encoder found the text malformed, or could not encode it
   bool done = false;                       // the result is final; set only after every stage has finished with the slot
@@ -76,9 +77,19 @@ Pipeline::~Pipeline() {
 
 void Pipeline::put(std::string text, Position position) {
   auto slot = std::make_unique<Slot>();
-  slot->is_put = true;
+  slot->kind = Slot::Kind::put;
   slot->cost = text.size();
   slot->result.text = std::move(text);
+  slot->result.position = position;
+  enter(std::move(slot));
+}
+
+void Pipeline::put_stored(Uuid id, std::string body, Position position) {
+  auto slot = std::make_unique<Slot>();
+  slot->kind = Slot::Kind::put_stored;
+  slot->cost = body.size();
+  slot->write.body = std::move(body);
+  slot->result.id = id;
   slot->result.position = position;
   enter(std::move(slot));
 }
@@ -204,8 +215,9 @@ void Pipeline::encode() {
     }
     lock.unlock();
     for (Slot* slot : taken) {
-      if (slot->is_put) {
-        auto write = encode_put(shards_, slot->result);
+      if (slot->kind != Slot::Kind::remove) {
+        auto write = slot->kind == Slot::Kind::put ? encode_put(shards_, slot->result)
+                                                   : encode_stored(shards_, *std::move(slot->write.body), slot->result);
         slot->final_already = !write;
         slot->write = std::move(write).value_or(Write());
       }

@@ -28,6 +28,8 @@ class Pipeline {
 
   // See looseleaf::WriteStream.
   void put(std::string text, Position position);
+  // Like put(), for an entity with its body as another cluster has stored it.
+  void put_stored(Uuid id, std::string body, Position position);
   void remove(Uuid id, Position position);
   void flush();
   void finish();

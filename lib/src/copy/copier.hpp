@@ -1,0 +1,83 @@
+// Writes everything that the feed of one cluster delivers into another one.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <looseleaf/copy.hpp>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "copy/target.hpp"
+#include "feed/rounds.hpp"
+#include "job/job.hpp"
+#include "write/pipeline.hpp"
+#include "write/put.hpp"
+
+namespace looseleaf::copy {
+
+// One run from the positions that the target has stored. A position is stored once everything before it is durable in
+// the other cluster. So a run that is interrupted anywhere is continued by another one, which writes some entities
+// again: each in the version that the original has then.
+class Copier : public feed::Reader {
+ public:
+  // All of them outlive the object.
+  Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report);
+  ~Copier() override;
+
+  // Reads until everything that was committed when this was called is in the other cluster, or, to follow, until the
+  // job is stopped. Then stores the positions.
+  void run(feed::Extent extent);
+
+  bool ended() override { return ended_ || job_.stopping(); }
+  void end() override { ended_ = true; }
+  std::vector<std::uint32_t> choose(std::span<const std::uint32_t> shards) override;
+  std::optional<feed::ShardPosition> position(std::uint32_t shard) override;
+  std::optional<feed::ShardPosition> take(std::uint32_t shard, const std::optional<feed::ShardPosition>& from,
+                                          feed::Page page, feed::Source source) override;
+  void end_round() override;
+  void tell(std::uint32_t shard, const Error* failure) override;
+
+ private:
+  // A page whose writes are under way.
+  struct PageInFlight {
+    std::uint64_t writes_left = 0;
+    feed::ShardPosition end;
+  };
+  struct Progress {
+    std::optional<feed::ShardPosition> reading;  // up to where it was read
+    std::deque<PageInFlight> pages;              // in order
+    std::uint64_t first_page = 0;                // the number of the front one
+    bool advanced = false;                       // `applied` is not stored yet
+    feed::ShardPosition applied;                 // up to where it is durable in the other cluster
+  };
+
+  void on_result(const WriteResult& result);
+  void settle(const WriteResult& result);
+  void replace(const Uuid& id);
+  void fail(const std::exception_ptr& failure);
+  void store_positions_in_time();
+  void store_positions();
+
+  shard::Shards& original_;
+  Target& target_;
+  const CopyOptions& options_;
+  job::Job& job_;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;  // guards the members below, and calls of the caller's functions
+  CopyReport& report_;
+  std::vector<Progress> progress_;  // by shard of the original
+  std::exception_ptr failure_;
+  std::mutex storing_;
+  std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_
+  write::Writer writer_;
+  std::optional<write::Pipeline> pipeline_;  // last, because its threads use the other members
+};
+
+}  // namespace looseleaf::copy

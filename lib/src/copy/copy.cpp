@@ -1,0 +1,133 @@
+// Indexes first, then all entities, then what has changed. Every failure that passes is answered by another run from
+// the stored positions.
+#include "copy/copy.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "copy/copier.hpp"
+#include "copy/indexes.hpp"
+#include "copy/source_marks.hpp"
+#include "copy/target.hpp"
+#include "job/job.hpp"
+#include "shard/access.hpp"
+#include "shard/statements.hpp"
+
+namespace looseleaf::copy {
+namespace {
+
+constexpr auto between_runs = std::chrono::seconds(1);
+constexpr auto nap = std::chrono::milliseconds(20);
+
+void require_not_moved(shard::Shards& shards) {
+  const shard::Access access = shard::read_shard(
+      shards, 0, shards.deadline(), [](const sql::Database& database) { return shard::read_access(database); });
+  if (access.state == shard::AccessState::moved) {
+    throw Error(ErrorCode::moved, "the store has moved", {{"to", access.reason}},
+                "use the cluster file of the new store");
+  }
+}
+
+void expect(shard::Shards& shards, job::Job& job) {
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    const std::uint64_t rows = shard::read_shard(shards, shard, shards.deadline(), [](const sql::Database& database) {
+      return shard::estimate_rows(database, "entities");
+    });
+    job.progress().expect(shard, rows, 0);
+  });
+}
+
+void sleep(const job::Job& job) {
+  for (const auto until = std::chrono::steady_clock::now() + between_runs;
+       std::chrono::steady_clock::now() < until && !job.stopping();) {
+    std::this_thread::sleep_for(nap);
+  }
+}
+
+void run_once(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
+              feed::Extent extent) {
+  try {
+    Copier(original, target, options, job, report).run(extent);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::bad_position) {
+      throw;
+    }
+    throw Error(error.code(), error.what(), error.context(),
+                "this copy cannot go on; `looseleaf init` a new cluster, and copy to that one");
+  }
+}
+
+void follow(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
+  const auto tell = [&](const Error* failure) {
+    if (options.on_failure) {
+      options.on_failure(std::nullopt, failure);
+    }
+  };
+  for (bool failing = false; !job.stopping(); sleep(job)) {
+    try {
+      if (std::exchange(failing, false)) {
+        target.keep_alive();
+        tell(nullptr);
+      }
+      run_once(original, target, options, job, report, feed::Extent::follow);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::interrupted) {
+        return;
+      }
+      if (!feed::passes(error)) {
+        throw;
+      }
+      if (!std::exchange(failing, true)) {
+        tell(&error);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions& options, JobControl& control) {
+  CopyReport report;
+  require_not_moved(original);
+  if (const auto origin = origin_of(original)) {
+    throw Error(ErrorCode::usage, "this cluster is itself a copy that is not complete", {{"original", *origin}},
+                "copy the original, or complete this copy first");
+  }
+  job::Job job(original, control, options.throttle, "copy",
+               Error(ErrorCode::interrupted, "the copy was stopped; what was copied is kept", {},
+                     "run the command again to go on"));
+  Target target(other, original.cluster_id(), original.count());
+  try {
+    copy_indexes(original, target, control, report);
+  } catch (const Error&) {
+    if (target.fresh()) {  // so that its owner can drop what is wrong there
+      target.detach();
+    }
+    throw;
+  }
+  expect(original, job);
+  if (options.follow) {
+    follow(original, target, options, job, report);
+    return report;
+  }
+  run_once(original, target, options, job, report, feed::Extent::entities_and_changes);
+  job.checkpoint();
+  return report;
+}
+
+// The marks last: a run that died before is repeated.
+void detach(shard::Shards& original, shard::Shards& other) {
+  if (!origin_of(other)) {
+    if (!remove_marks(original, other.cluster_id())) {
+      throw Error(ErrorCode::usage, "the other cluster is not a copy that is in progress", {},
+                  "check --cluster and --to; nothing was changed");
+    }
+    return;
+  }
+  Target target(other, original.cluster_id(), original.count());
+  target.detach();
+  static_cast<void>(remove_marks(original, other.cluster_id()));
+}
+
+}  // namespace looseleaf::copy

@@ -1,0 +1,14 @@
+// Makes another cluster hold the same indexes and entities.
+#pragma once
+
+#include <looseleaf/copy.hpp>
+
+#include "shard/shards.hpp"
+
+namespace looseleaf::copy {
+
+// See Datastore::copy_to and Datastore::detach_copy.
+CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions& options, JobControl& control);
+void detach(shard::Shards& original, shard::Shards& other);
+
+}  // namespace looseleaf::copy

@@ -1,0 +1,87 @@
+// The catalogs of both clusters, by name.
+#include "copy/indexes.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backfill/backfill.hpp"
+#include "index/create_index.hpp"
+#include "index/drop_index.hpp"
+#include "shard/index_everywhere.hpp"
+
+namespace looseleaf::copy {
+namespace {
+
+struct Indexes {
+  std::map<std::string, IndexDefinition> definitions;
+  bool building = false;
+};
+
+// Throws unless all shards agree about each index.
+Indexes read_indexes(shard::Shards& shards, const char* whose) {
+  const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, shards.deadline());
+  Indexes indexes;
+  for (const shard::Catalog& catalog : catalogs) {
+    for (const shard::CatalogIndex& index : catalog.indexes) {
+      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, index.definition.table);
+      for (const auto& on_shard : everywhere.on_shard) {
+        if (!on_shard || on_shard->generation != index.generation || everywhere.is_being_dropped()) {
+          throw Error(ErrorCode::busy, "an index is being created or dropped",
+                      {{"index", index.definition.table}, {"cluster", whose}},
+                      "let that end, or run that command again to complete it, and then this one");
+        }
+      }
+      indexes.building = indexes.building || index.state == IndexState::building;
+      indexes.definitions.emplace(index.definition.table, index.definition);
+    }
+  }
+  return indexes;
+}
+
+bool same(const IndexDefinition& a, const IndexDefinition& b) {
+  return a.canonical_json() == b.canonical_json();
+}
+
+}  // namespace
+
+// Uses sessions of its own, because the sessions that jobs hold are few, and the copy holds one.
+void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
+  Options options = target.shards().options();
+  options.on_warning = nullptr;
+  shard::Shards other(target.shards().cluster(), options);
+  other.use_access_token(target.shards().access_token());
+  const Indexes wanted = read_indexes(original, "the original");
+  Indexes there = read_indexes(other, "the other one");
+  for (const auto& [table, definition] : there.definitions) {
+    const auto found = wanted.definitions.find(table);
+    if (found != wanted.definitions.end() && same(found->second, definition)) {
+      continue;
+    }
+    if (target.fresh()) {
+      throw Error(ErrorCode::usage, "the other cluster has an index that this store does not have", {{"index", table}},
+                  "copy to a cluster that `looseleaf init` has just made; nothing was copied");
+    }
+    index::drop_index(other, table, {});
+    report.dropped.push_back(table);
+  }
+  for (const std::string& table : report.dropped) {
+    there.definitions.erase(table);
+  }
+  std::vector<IndexDefinition> missing;
+  for (const auto& [table, definition] : wanted.definitions) {
+    if (!there.definitions.contains(table)) {
+      missing.push_back(definition);
+    }
+  }
+  for (const CreateReport& created : index::create_indexes(other, missing)) {
+    report.created.push_back(created.table);
+    there.building = there.building || created.state == IndexState::building;
+  }
+  if (there.building) {
+    backfill::backfill(other, {}, control);
+  }
+}
+
+}  // namespace looseleaf::copy

@@ -1,0 +1,16 @@
+// Gives the other cluster the indexes of the original.
+#pragma once
+
+#include <looseleaf/copy.hpp>
+
+#include "copy/target.hpp"
+#include "job/job.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::copy {
+
+// Creates, fills and drops indexes in the other cluster until both have the same. Throws Error(busy) if the indexes of
+// one of them are being changed, and Error(usage) if the other one has an index that the copier did not create there.
+void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report);
+
+}  // namespace looseleaf::copy

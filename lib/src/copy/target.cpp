@@ -1,0 +1,233 @@
+// The row of job `copy` without a table names the original, and whether the copy has begun: "ORIGIN empty" means that
+// the other cluster was not seen empty yet while it was frozen. A row for each shard of the original has the position.
+#include "copy/target.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "shard/access.hpp"
+#include "shard/steps.hpp"
+#include "sql/literals.hpp"
+#include "sql/transaction.hpp"
+
+namespace looseleaf::copy {
+namespace {
+
+using shard::Access;
+using shard::AccessState;
+using shard::Step;
+namespace steps = shard::steps;
+
+constexpr const char* not_begun = "not begun";
+constexpr const char* begun = "begun";
+
+std::string detail_of(const Uuid& origin, const char* state) {
+  return fmt::format("{} {}", to_string(origin), state);
+}
+
+Access frozen(std::uint64_t token, const Uuid& origin) {
+  return {AccessState::frozen,
+          token,
+          fmt::format("a copy of cluster {} is being made here", to_string(origin)),
+          job::this_process(),
+          {}};
+}
+
+Error not_empty(const std::string& what) {
+  return {ErrorCode::usage,
+          "the other cluster is not empty",
+          {{"found", what}},
+          "copy to a cluster that `looseleaf init` has just made; nothing was copied"};
+}
+
+Error taken_over() {
+  return {
+      ErrorCode::busy, "another process has taken over the copy", {}, "let that one go on, or run the command again"};
+}
+
+// Returns the row of one shard of the original.
+job::JobRow position_row(const Uuid& origin, std::uint32_t shard, std::uint64_t token) {
+  job::JobRow row;
+  row.job = copy_job;
+  row.table = std::to_string(shard);
+  row.token = token;
+  row.detail = detail_of(origin, not_begun);
+  row.holder = job::this_process();
+  return row;
+}
+
+// The position is stored like one of a cluster with one shard.
+std::string to_detail(const Uuid& origin, const feed::ShardPosition& position) {
+  return feed::to_text({origin, {position}});
+}
+
+}  // namespace
+
+Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count)
+    : other_(other), origin_(origin), count_(count), lock_(other, copy_job, {""}) {
+  if (const auto found = origin_of(other_); found && *found != to_string(origin_)) {
+    throw Error(ErrorCode::usage, "the other cluster is a copy of another store",
+                {{"original", *found}, {"this store", to_string(origin_)}},
+                "check --cluster and --to, or copy to an empty cluster");
+  }
+  if (other_.cluster_id() == origin_) {
+    throw Error(ErrorCode::usage, "this cluster cannot be copied to itself", {{"cluster", to_string(origin_)}},
+                "check --cluster and --to");
+  }
+  other_.use_access_token(lock_.token());
+  begin();
+  claim_shards();
+  if (fresh_ && !is_empty()) {
+    detach();
+    throw not_empty("entities");
+  }
+  take_over();
+}
+
+// Writes the row before anything is frozen, so that whatever is frozen has a row that says why.
+void Target::begin() {
+  const base::Deadline deadline = other_.deadline();
+  const auto row = shard::read_shard(
+      other_, 0, deadline, [&](const sql::Database& database) { return job::read_job(database, copy_job, ""); });
+  fresh_ = !row || row->detail == detail_of(origin_, not_begun);
+  if (!fresh_) {
+    return;
+  }
+  if (!row) {
+    check_before();
+  }
+  shard::with_shard(other_, 0, deadline, [&](const sql::Database& database) {
+    job::JobRow first;
+    first.job = copy_job;
+    first.token = lock_.token();
+    first.detail = detail_of(origin_, not_begun);
+    first.holder = job::this_process();
+    job::write_job(database, first);
+  });
+}
+
+// Refuses what can be refused before anything is changed.
+void Target::check_before() {
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    const Access access = shard::read_shard(other_, shard, other_.deadline(),
+                                            [](const sql::Database& database) { return shard::read_access(database); });
+    if (access.state != AccessState::open) {
+      Error::Context context = other_.where(shard);
+      context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
+      throw Error(ErrorCode::usage, "the other cluster does not take writes", context,
+                  "copy to a cluster that is open and empty");
+    }
+  }
+  if (!is_empty()) {
+    throw not_empty("entities");
+  }
+}
+
+// A shard that is open after the copy has begun may have other writes.
+void Target::claim_shards() {
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    const base::Deadline deadline = other_.deadline();
+    const Step step(steps::copy_claim, shard);
+    const Access access = shard::read_shard(other_, shard, deadline,
+                                            [](const sql::Database& database) { return shard::read_access(database); });
+    if (access.state != AccessState::frozen && !(fresh_ && access.state == AccessState::open)) {
+      Error::Context context = other_.where(shard);
+      context.insert(context.begin(), {"state", to_string(access.state)});
+      throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
+                  "others may have written to it; copy to an empty cluster instead");
+    }
+    if (!shard::change_access(other_, shard, access.token, frozen(lock_.token(), origin_), deadline)) {
+      throw taken_over();
+    }
+  }
+}
+
+bool Target::is_empty() {
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    const bool has_rows = shard::read_shard(other_, shard, other_.deadline(), [](const sql::Database& database) {
+      return !database->query(fmt::format("SELECT 1 FROM {} LIMIT 1", database.table("entities"))).empty();
+    });
+    if (has_rows) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Now every shard has this token, so no other process can write, and what it stored before is what it had written.
+void Target::take_over() {
+  shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    database->execute(fmt::format(
+        "UPDATE {} SET token = {}, holder = {}, since = NOW(6), heartbeat = NOW(6) "
+        "WHERE job = '{}'",
+        database.table("looseleaf_progress"), lock_.token(), sql::text_literal(job::this_process()), copy_job));
+    positions_.clear();
+    for (std::uint32_t shard = 0; shard < count_; ++shard) {
+      const auto row = job::read_job(database, copy_job, std::to_string(shard));
+      if (!row) {
+        job::write_job(database, position_row(origin_, shard, lock_.token()));
+      } else if (row->barrier) {
+        positions_.emplace(shard, *feed::parse_position(row->detail, origin_, 1).shards.front());
+      }
+    }
+    auto main = job::read_job(database, copy_job, "");
+    if (!main) {
+      throw taken_over();
+    }
+    main->detail = detail_of(origin_, begun);
+    static_cast<void>(job::advance_job(database, *main));
+    transaction.commit();
+  });
+}
+
+void Target::store(const Positions& positions) {
+  shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    for (const auto& [shard, position] : positions) {
+      const Step step(steps::copy_store, shard);
+      job::JobRow row = position_row(origin_, shard, lock_.token());
+      row.barrier = position.place.updated;
+      row.detail = to_detail(origin_, position);
+      if (!job::advance_job(database, row)) {
+        throw taken_over();
+      }
+    }
+    transaction.commit();
+  });
+  for (const auto& [shard, position] : positions) {
+    positions_.insert_or_assign(shard, position);
+  }
+}
+
+// The rows last: as long as a shard is frozen, they say why.
+void Target::detach() {
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    const base::Deadline deadline = other_.deadline();
+    const Access access = shard::read_shard(other_, shard, deadline,
+                                            [](const sql::Database& database) { return shard::read_access(database); });
+    if (access.state == AccessState::frozen &&
+        !shard::change_access(other_, shard, lock_.token(), Access(), deadline)) {
+      throw taken_over();
+    }
+  }
+  remove_rows();
+}
+
+void Target::remove_rows() {
+  shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+    database->execute(fmt::format("DELETE FROM {} WHERE job = '{}' AND token = {}",
+                                  database.table("looseleaf_progress"), copy_job, lock_.token()));
+  });
+}
+
+std::optional<std::string> origin_of(shard::Shards& shards) {
+  const auto row = shard::read_shard(shards, 0, shards.deadline(), [](const sql::Database& database) {
+    return job::read_job(database, copy_job, "");
+  });
+  return row ? std::optional(row->detail.substr(0, row->detail.find(' '))) : std::nullopt;
+}
+
+}  // namespace looseleaf::copy

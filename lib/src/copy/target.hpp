@@ -1,0 +1,65 @@
+// The cluster that a copy writes to. It is frozen for everybody but the copier, and remembers whose copy it is and how
+// far the copy has come, on its shard 0.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feed/position.hpp"
+#include "job/jobs.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::copy {
+
+inline constexpr const char* copy_job = "copy";
+
+using Positions = std::map<std::uint32_t, feed::ShardPosition>;  // by shard of the original
+
+// The right to write to the other cluster. A process that was only asleep while another one made an object of this
+// class can neither write there nor store a position any more: every shard then has another token.
+class Target {
+ public:
+  // Claims `other` for a copy of the cluster `origin`, which has `count` shards. Throws Error(busy) if a copy is
+  // running, and Error(usage) if `other` is neither empty nor this cluster's copy. `other` must outlive the object.
+  Target(shard::Shards& other, const Uuid& origin, std::uint32_t count);
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  [[nodiscard]] shard::Shards& shards() { return other_; }
+  // Call this at least every 30 s; see JobLock.
+  void keep_alive() { lock_.keep_alive(); }
+
+  // Nothing was copied before this run.
+  [[nodiscard]] bool fresh() const { return fresh_; }
+  // Returns how far this run and earlier ones have come.
+  [[nodiscard]] const Positions& positions() const { return positions_; }
+  // Stores how far this run has come. Everything before must be durable. Throws Error(busy) if another process has
+  // taken the copy over.
+  void store(const Positions& positions);
+
+  // Ends the copy: opens the shards, and forgets the original.
+  void detach();
+
+ private:
+  void begin();
+  void check_before();
+  void claim_shards();
+  void take_over();
+  [[nodiscard]] bool is_empty();
+  void remove_rows();
+
+  shard::Shards& other_;
+  const Uuid origin_;
+  const std::uint32_t count_;
+  job::JobLock lock_;
+  bool fresh_ = false;  // nothing was copied yet
+  Positions positions_;
+};
+
+// Returns of which cluster this one is a copy that is in progress.
+[[nodiscard]] std::optional<std::string> origin_of(shard::Shards& shards);
+
+}  // namespace looseleaf::copy

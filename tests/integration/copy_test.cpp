@@ -1,0 +1,227 @@
+// Copies to another cluster: complete whatever happens meanwhile and whoever dies, and refused where they must be.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* by_owner =
+    R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})";
+
+// A store of two shards, and a cluster of three to copy it to.
+struct Pair {
+  TestCluster original = initialised(2), other = initialised(3);
+
+  [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> arguments = {"copy", "--to", other.file()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  }
+  [[nodiscard]] cli::ProcessResult copy(const std::vector<std::string>& options = {}) const {
+    return original.looseleaf(copy_command(options));
+  }
+};
+
+// Every entity as it is stored, in the order of ids.
+std::vector<std::string> entities_of(const TestCluster& cluster) {
+  const cli::ProcessResult exported = cluster.looseleaf({"export"});
+  CHECK_MESSAGE(exported.status == 0, exported.err);
+  std::vector<std::string> lines = lines_of(exported.out);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+void check_same(const Pair& pair) {
+  CHECK(entities_of(pair.original) == entities_of(pair.other));
+  const char* const catalog = "SELECT table_name, state, definition FROM looseleaf_index ORDER BY table_name";
+  for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
+    CHECK(pair.original.sql(0, catalog) == pair.other.sql(shard, catalog));
+  }
+  const cli::ProcessResult verified = pair.other.looseleaf({"verify", "--grace", "0"});
+  CHECK_MESSAGE(verified.status == 0, verified.out, verified.err);
+}
+
+void fill(const TestCluster& store) {
+  create_index(store, by_n_sharded);
+  create_index(store, by_owner);
+  put_all(store, entity_lines(60, R"("n":{0},"owner":{0})"));
+  check_status(store.looseleaf({"delete", id_of(7), id_of(8)}), 0);
+}
+
+// Changes values, deletes, and adds entities.
+void change(const TestCluster& store) {
+  put_all(store, entity_lines(6, R"("n":100,"owner":{0})"));
+  check_status(store.looseleaf({"delete", id_of(20)}), 0);
+  put_all(store, entity(70, R"("n":5,"owner":70)"));
+}
+
+TEST_CASE(
+    "a copy has the same entities and indexes, follows what changes, and is a store of its own once it is detached") {
+  const Pair pair;
+  fill(pair.original);
+  check_run(pair.copy(), 0, "", {"looseleaf: created 2 indexes, dropped 0 indexes, wrote 58 versions\n"});
+  check_same(pair);
+  change(pair.original);
+  check_run(pair.copy(), 0, "", {"looseleaf: created 0 indexes, dropped 0 indexes, wrote 8 versions\n"});
+  check_same(pair);
+  check_status(pair.other.looseleaf({"put"}, "{}"), 3,
+               {"looseleaf: error: the store is frozen, and takes no writes\n", "  reason: a copy of cluster "});
+  check_status(pair.copy({"--detach"}), 0, {"looseleaf: the other cluster is a store of its own now, and open\n"});
+  put_all(pair.other, "{}");
+}
+
+TEST_CASE("indexes that are created and dropped in the original follow with the next run") {
+  const Pair pair;
+  fill(pair.original);
+  check_status(pair.copy(), 0, {"created 2 indexes"});
+  check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
+  create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}]})");
+  check_status(pair.original.looseleaf({"backfill"}), 0, {"by_m"});
+  check_status(pair.copy(), 0, {"created 1 index, dropped 1 index, wrote 0 versions\n"});
+  check_same(pair);
+}
+
+TEST_CASE("an entity that was deleted and put again with another immutable value replaces the one in the copy") {
+  const Pair pair;
+  fill(pair.original);
+  check_status(pair.copy(), 0, {"wrote 58 versions"});
+  check_status(pair.original.looseleaf({"delete", id_of(3)}), 0);
+  put_all(pair.original, entity(3, R"("n":3,"owner":300)"));
+  check_status(pair.copy(), 0, {"wrote 1 version\n"});
+  check_same(pair);
+}
+
+TEST_CASE("a copy that follows has every change within seconds, and what it has at its end is complete") {
+  const Pair pair;
+  fill(pair.original);
+  cli::Process follower = pair.original.start(pair.copy_command({"--follow"}));
+  wait_until("the entities are there", [&] { return rows_of(pair.other, "entities") == 58; });
+  change(pair.original);
+  wait_until("the changes are there", [&] { return pair.other.looseleaf({"get", id_of(70)}).status == 0; });
+  follower.signal(SIGTERM);
+  check_status(follower.wait(), 143, {"wrote "});
+  check_status(pair.copy(), 0, {"wrote "});
+  check_same(pair);
+}
+
+TEST_CASE("whatever step the copier dies at, the next run completes the copy" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* const step : {"copy.claim", "copy.store"}) {
+    for (const char* const phase : {"before", "after"}) {
+      for (const int shard : {0, 1}) {
+        const Pair pair;
+        fill(pair.original);
+        const std::string place = fmt::format("{}:{}@{}", step, phase, shard);
+        INFO(place);
+        pair.original.die_at(place, pair.copy_command());
+        change(pair.original);
+        check_status(pair.copy(), 0, {"wrote "});
+        check_same(pair);
+      }
+    }
+  }
+}
+
+// Stops a copier there, lets another one take the copy over and complete it, with a later version, and wakes the first.
+void take_over_from(const std::string& place) {
+  INFO(place);
+  const Pair pair;
+  fill(pair.original);
+  cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
+  for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
+    for (std::uint32_t shard = 0; shard < cluster->shards(); ++shard) {
+      cluster->kill_sessions(shard);  // as a server does with those of a process that does not answer
+    }
+  }
+  change(pair.original);
+  check_status(pair.copy(), 0, {"wrote "});
+  const std::string position =
+      pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'");
+  asleep.signal(SIGCONT);
+  const cli::ProcessResult result = asleep.wait();
+  CHECK_MESSAGE(result.status == 3, result.err);
+  CHECK(pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'") == position);
+  check_same(pair);
+}
+
+TEST_CASE("a copier that was asleep while another one took the copy over writes nothing" *
+          doctest::skip(!base::failpoints_enabled)) {
+  take_over_from("copy.claim:after@2#1");
+  take_over_from("put.fence:before@0#1");
+  take_over_from("put.commit:before@0#1");
+  take_over_from("copy.store:before#1");
+}
+
+TEST_CASE("an entity that cannot be read is named and not copied, and the next run copies it once it is repaired") {
+  const Pair pair;
+  fill(pair.original);
+  pair.original.sql(0, "UPDATE entities SET body = 'x' WHERE id = x'" + id_of(4) + "'");
+  check_status(pair.copy(), 1,
+               {"looseleaf: error: an entity was not copied, because it cannot be read\n", "  id: " + id_of(4) + "\n",
+                "hint: put or delete this entity", "wrote 57 versions\n"});
+  put_all(pair.original, entity(4, R"("n":4,"owner":4)"));
+  check_status(pair.copy(), 0, {"wrote 1 version\n"});
+  check_same(pair);
+}
+
+TEST_CASE("deletes that a copy needs are not purged until it has them") {
+  const Pair pair;
+  fill(pair.original);
+  check_status(pair.copy(), 0, {"wrote "});
+  check_status(pair.original.looseleaf({"delete", id_of(11)}), 0);
+  // Ten days later.
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    pair.original.sql(shard,
+                      "UPDATE entities SET updated = updated - INTERVAL 10 DAY;"
+                      "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 10 DAY WHERE job = 'copied_to'");
+  }
+  const auto is_there = [&] {
+    return pair.original.sql(1, "SELECT COUNT(*) FROM entities WHERE id = x'" + id_of(11) + "'") == "1\n";
+  };
+  check_status(pair.original.looseleaf({"clean"}), 0, {"purged 2 "});
+  CHECK(is_there());
+  check_status(pair.copy({"--detach"}), 0, {"store of its own"});
+  check_status(pair.original.looseleaf({"clean"}), 0, {"purged 1 "});
+  CHECK(!is_there());
+}
+
+TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays as it was") {
+  const Pair pair;
+  fill(pair.original);
+  const auto refused = [&](const TestCluster& from, const TestCluster& to, const std::vector<std::string>& err) {
+    check_run(from.looseleaf({"copy", "--to", to.file()}), 2, "", err);
+  };
+  check_status(pair.original.looseleaf({"copy"}), 2,
+               {"which cluster to copy to?", "hint: give its cluster file: --to FILE"});
+  refused(pair.original, TestCluster::shared(2),
+          {"error: shard is not initialised", "hint: run `looseleaf init` first"});
+  refused(pair.original, pair.original,
+          {"error: this cluster cannot be copied to itself", "hint: check --cluster and --to"});
+  const TestCluster full = initialised(2);
+  put_all(full, "{}");
+  refused(pair.original, full, {"error: the other cluster is not empty", "nothing was copied"});
+  put_all(full, "{}");
+  const TestCluster with_index = initialised(2);
+  create_index(with_index, R"({"table": "by_x", "properties": [{"name": "x", "type": "int"}]})");
+  refused(pair.original, with_index,
+          {"error: the other cluster has an index that this store does not have", "  index: by_x\n"});
+  put_all(with_index, "{}");
+  check_status(pair.copy(), 0, {"wrote "});
+  refused(full, pair.other, {"error: the other cluster is a copy of another store"});
+  refused(pair.other, initialised(2), {"error: this cluster is itself a copy that is not complete"});
+  check_status(pair.copy({"--detach"}), 0, {"store of its own"});
+  refused(pair.original, pair.other, {"error: the other cluster is not empty"});
+  check_status(pair.copy({"--detach"}), 2, {"error: the other cluster is not a copy that is in progress"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
