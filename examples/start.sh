@@ -9,7 +9,7 @@ program=${LOOSELEAF_BIN:-$(type -P looseleaf || ls -t "$project"/build/*/cli/loo
 program=$(realpath "${program%%$'\n'*}")
 cd "$(dirname "$0")"
 
-looseleaf() { "$program" "$@"; }
+PATH=$(dirname "$program"):$PATH
 step() { printf '\n# %s\n' "$*"; }
 run() {  # COMMAND: as one would type it
   printf '$ %s\n' "$1"
@@ -17,10 +17,17 @@ run() {  # COMMAND: as one would type it
 }
 member() { sed -nE 's/.*"'"$1"'": ?("([^"]*)"|([0-9]+)).*/\2\3/p'; }  # NAME: of entities, one a line
 
+temporary=
 if [ $# -eq 0 ]; then
-  sandbox=$(mktemp -d)/sandbox
-  trap 'looseleaf sandbox delete --quiet --dir "$sandbox"; rmdir "$(dirname "$sandbox")"' EXIT
+  temporary=$(mktemp -d)
+  sandbox=$temporary/sandbox
 fi
+end() {
+  jobs -p | xargs -r kill 2> /dev/null || true
+  wait
+  [ -z "$temporary" ] || { looseleaf sandbox delete --quiet --dir "$sandbox" && rm -r "$temporary"; }
+}
+trap end EXIT
 LOOSELEAF_CLUSTER=$(looseleaf sandbox start --quiet --shards 3 --dir "$sandbox")
 export LOOSELEAF_CLUSTER
 looseleaf init --quiet > /dev/null
