@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/failpoint.hpp"
+#include "cli/sandbox/processes.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -43,10 +45,10 @@ bool has_all(const std::string& file, std::uint64_t from, std::uint64_t until) {
   return true;
 }
 
-// Starts `trigger run t` with a command for the shell, in which $0 is `file`.
+// `trigger run t` with a command for the shell, in which $0 is `file`.
 std::vector<std::string> run_with(const std::string& script, const std::string& file,
-                                  const std::vector<std::string>& options = {}) {
-  std::vector<std::string> arguments = {"trigger", "run", "t"};
+                                  const std::vector<std::string>& options = {}, const std::string& trigger = "t") {
+  std::vector<std::string> arguments = {"trigger", "run", trigger};
   arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(), {"--", "sh", "-c", script, file});
   return arguments;
@@ -61,10 +63,20 @@ void stop(cli::Process& process) {
   check_status(process.wait(), 143, {"looseleaf: delivered "});
 }
 
-Json trigger_of(const TestCluster& cluster) {
+// Null if it does not exist yet.
+Json trigger_of(const TestCluster& cluster, const std::string& trigger = "t") {
   const cli::ProcessResult listed = cluster.looseleaf({"trigger", "list", "--output", "json"});
   CHECK_MESSAGE(listed.status == 0, listed.err);
-  return Json::parse(lines_of(listed.out).front());
+  for (const std::string& line : lines_of(listed.out)) {
+    if (Json found = Json::parse(line); found.value("trigger", "") == trigger) {
+      return found;
+    }
+  }
+  return {};
+}
+
+bool exists(const std::string& file) {
+  return ::access(file.c_str(), F_OK) == 0;
 }
 
 TEST_CASE("a trigger delivers all entities and then every change, in batches, and goes on where it was stopped") {
@@ -179,50 +191,128 @@ TEST_CASE("a process that was asleep while another one took its shard over canno
 }
 
 struct Fault {
+  std::string name;    // of its trigger
   std::string script;  // runs while the file $0.ok does not exist
   std::vector<std::string> options, messages;
 };
 
-TEST_CASE("a batch is repeated until the command takes it, and the failure is told once and kept in the list") {
-  const std::vector<Fault> faults = {
-      {"exit 3", {}, {"looseleaf: warning: the command failed\n", "  status: 3\n", "hint: the batch is repeated"}},
-      {"kill -9 $$", {}, {"looseleaf: warning: the command was ended by a signal\n", "  signal: 9\n", "hint: "}},
-      {"sleep 60",
-       {"--command-timeout", "1"},
-       {"looseleaf: warning: the command took too long and was killed\n", "  seconds: 1\n", "hint: "}},
+const std::vector<Fault>& faults() {
+  static const std::vector<std::string> too_long = {"looseleaf: warning: the command took too long and was killed\n",
+                                                    "  seconds: 1\n", "hint: the batch is repeated"};
+  static const std::vector<Fault> all = {
+      {"fails", "exit 3", {}, {"looseleaf: warning: the command failed\n", "  status: 3\n", "hint: "}},
+      {"babbles",
+       "head -c 300000 /dev/urandom; head -c 300000 /dev/urandom >&2; echo >&2; exit 3",
+       {},
+       {"looseleaf: warning: the command failed\n", "  status: 3\n", "hint: "}},
+      {"reads-half", "head -c 50; exit 3", {}, {"looseleaf: warning: the command failed\n", "  status: 3\n", "hint: "}},
+      {"dies",
+       "kill -9 $$",
+       {},
+       {"looseleaf: warning: the command was ended by a signal\n", "  signal: 9\n", "hint: "}},
+      {"hangs", "trap 'touch $0.term; exit 0' TERM; sleep 60", {"--command-timeout", "1"}, too_long},
+      {"ignores", "trap '' TERM; sleep 60 & echo $! > $0.child; sleep 60", {"--command-timeout", "1"}, too_long},
   };
-  for (const Fault& fault : faults) {
-    CAPTURE(fault.script);
-    const TestCluster cluster = initialised(1);
-    const std::string file = cluster.directory().path() + "/out";
-    put_all(cluster, entity_lines(3));
-    cli::Process process =
-        cluster.start(run_with("if [ -e $0.ok ]; then cat >> $0; else " + fault.script + "; fi", file, fault.options));
-    wait_until("it is told", [&] { return holds_in_order(process.err(), fault.messages); });
-    wait_until("it is listed", [&] { return !trigger_of(cluster)["shards"][0]["error"].is_null(); });
-    CHECK(trigger_of(cluster)["lag_changes"] == 3);
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    CHECK(times("looseleaf: warning: ", process.err()) == 1);
-    static_cast<void>(cluster.directory().write("out.ok", ""));
-    wait_until("it is delivered", [&] { return has_all(file, 0, 3); });
-    wait_until("it works again", [&] { return contains(process.err(), "looseleaf: the command works again after "); });
-    wait_until("the list forgets it", [&] { return trigger_of(cluster)["shards"][0]["error"].is_null(); });
-    stop(process);
+  return all;
+}
+
+TEST_CASE("a batch is repeated until the command takes it, and the failure is told once and kept in the list") {
+  const TestCluster cluster = initialised(1);
+  const std::string directory = cluster.directory().path() + "/";
+  put_all(cluster, entity_lines(3));
+  std::vector<cli::Process> processes;
+  for (const Fault& fault : faults()) {
+    const std::string script = "echo >> $0.tries; if [ -e $0.ok ]; then cat >> $0; else " + fault.script + "; fi";
+    processes.push_back(cluster.start(run_with(script, directory + fault.name, fault.options, fault.name)));
+  }
+  for (std::size_t i = 0; i < faults().size(); ++i) {
+    const auto& [name, script, options, messages] = faults()[i];
+    CAPTURE(name);
+    wait_until("it is told", [&] { return holds_in_order(processes[i].err(), messages); });
+    wait_until("it is listed", [&] { return !trigger_of(cluster, name)["shards"][0]["error"].is_null(); });
+    CHECK(trigger_of(cluster, name)["lag_changes"] == 3);
+    if (name != "ignores") {  // that would take too long
+      wait_until("it is repeated", [&] { return read_text(directory + name + ".tries").size() == 2; });
+    }
+    static_cast<void>(cluster.directory().write(name + ".ok", ""));
+  }
+  CHECK(exists(directory + "hangs.term"));
+  CHECK(cli::is_gone(std::stoi(read_text(directory + "ignores.child"))));
+  for (std::size_t i = 0; i < faults().size(); ++i) {
+    const std::string& name = faults()[i].name;
+    CAPTURE(name);
+    wait_until("it is delivered", [&] { return has_all(directory + name, 0, 3); });
+    wait_until("it works again",
+               [&] { return contains(processes[i].err(), "looseleaf: the command works again after"); });
+    CHECK(times("looseleaf: warning: ", processes[i].err()) == 1);
+    wait_until("the list forgets it", [&] { return trigger_of(cluster, name)["shards"][0]["error"].is_null(); });
+    stop(processes[i]);
   }
 }
 
-TEST_CASE("a command that does not exist is told, and one that reads nothing and exits with 0 has taken the batch") {
+TEST_CASE("why a command cannot be started is told") {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity(1));
+  const TemporaryDirectory& directory = cluster.directory();
+  const std::string text = directory.write("text", "#!/bin/sh\n"), binary = directory.write("binary", "\x01\x02"),
+                    orphan = directory.write("orphan", "#!/nonexistent/sh\n");
+  for (const std::string& file : {binary, orphan}) {
+    REQUIRE(::chmod(file.c_str(), 0700) == 0);
+  }
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"/nonexistent/command", "No such file or directory"},
+      {"nonexistent-command", "No such file or directory"},
+      {text, "Permission denied"},
+      {directory.path(), "Permission denied"},
+      {binary, "Exec format error"},
+      {orphan, "No such file or directory"},
+  };
+  for (const auto& [command, reason] : cases) {
+    CAPTURE(command);
+    cli::Process process = cluster.start({"trigger", "run", "t", "--", command});
+    wait_until("it is told", [&, &command = command, &reason = reason] {
+      return holds_in_order(process.err(), {"looseleaf: warning: the command cannot be started\n",
+                                            "  command: " + command + "\n", "  reason: " + reason + "\n",
+                                            "hint: the batch is repeated until the command exits with status 0\n"});
+    });
+    stop(process);
+    CHECK(trigger_of(cluster)["delivered"] == 0);
+  }
+}
+
+TEST_CASE("a command that exits with 0 has taken the batch, whatever it reads, prints and leaves behind") {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity(1, fmt::format(R"("large":"{}")", std::string(300'000, 'x'))));
-  cli::Process process = cluster.start({"trigger", "run", "t", "--", "/nonexistent/command"});
-  wait_until("it is told", [&] {
-    return holds_in_order(process.err(), {"looseleaf: warning: the command cannot be started\n",
-                                          "  command: /nonexistent/command\n", "  reason: No such file"});
-  });
-  stop(process);
-  cli::Process taker = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "exec 0<&-"});
-  wait_until("the batch was taken", [&] { return trigger_of(cluster)["delivered"] == 1; });
-  stop(taker);
+  const std::vector<std::pair<std::string, std::size_t>> cases = {
+      // and how much it prints
+      {"true", 0},
+      {"exec 0<&-; sleep 0.1", 0},
+      {"head -c 10", 10},
+      {"sleep 30 & true", 0},
+      {"head -c 5000000 /dev/urandom; head -c 5000000 /dev/urandom >&2; echo >&2", 5'000'000},
+  };
+  for (const auto& [script, printed] : cases) {
+    CAPTURE(script);
+    cli::Process process = cluster.start({"trigger", "run", "t", "--", "sh", "-c", script});
+    wait_until("the batch was taken", [&] { return trigger_of(cluster)["delivered"] == 1; });
+    CHECK(process.out().size() == printed);
+    stop(process);
+    check_status(cluster.looseleaf({"trigger", "drop", "t"}), 0, {"looseleaf: dropped t\n"});
+  }
+}
+
+TEST_CASE("a second signal ends a run at once, and leaves alone the command, whose batch comes again") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(3));
+  cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
+  wait_until("the command runs", [&] { return exists(file + ".begun"); });
+  process.signal(SIGINT);
+  process.signal(SIGTERM);
+  CHECK(process.wait().status == 143);
+  CHECK(ids_in(file).empty());
+  wait_until("the command goes on", [&] { return has_all(file, 0, 3); });
+  CHECK(trigger_of(cluster)["lag_changes"] == 3);
 }
 
 TEST_CASE("the first signal lets the command finish, and stores its position") {
@@ -230,7 +320,7 @@ TEST_CASE("the first signal lets the command finish, and stores its position") {
   const std::string file = cluster.directory().path() + "/out";
   put_all(cluster, entity_lines(3));
   cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
-  wait_until("the command runs", [&] { return ::access((file + ".begun").c_str(), F_OK) == 0; });
+  wait_until("the command runs", [&] { return exists(file + ".begun"); });
   stop(process);
   CHECK(has_all(file, 0, 3));
   CHECK(trigger_of(cluster)["delivered"] == 3);
