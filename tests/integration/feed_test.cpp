@@ -135,7 +135,7 @@ TEST_CASE("an export and the changes after it are complete, and either continues
   CHECK(sorted(changed) == sorted(lines_of(id_lines(20))));
 }
 
-TEST_CASE("many rows with one stamp are printed once each, over several pages") {
+TEST_CASE("many rows with one stamp are printed once each, over several pages, and from a position among them on") {
   const TestCluster cluster = initialised(1);
   const std::string start = changes_after(cluster, "now").position;
   put_all(cluster, entity_lines(1700));
@@ -144,6 +144,12 @@ TEST_CASE("many rows with one stamp are printed once each, over several pages") 
   CHECK(sorted(all.stored) == sorted(lines_of(id_lines(1700))));
   CHECK(std::ranges::adjacent_find(all.stamps, [](auto& a, auto& b) { return a.second != b.second; }) ==
         all.stamps.end());
+  const Changes some = changes_after(cluster, start, {"--limit", "700"});
+  const Changes others = changes_after(cluster, some.position);
+  CHECK(others.size() == 1000);
+  std::vector<std::string> ids = some.stored;
+  ids.insert(ids.end(), others.stored.begin(), others.stored.end());
+  CHECK(sorted(ids) == sorted(lines_of(id_lines(1700))));
 }
 
 TEST_CASE("a row that changes between two pages is printed by the next round" *

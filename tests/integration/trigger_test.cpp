@@ -103,6 +103,26 @@ TEST_CASE("a trigger delivers all entities and then every change, in batches, an
   CHECK(trigger["shards"][0]["holder"].is_null());
 }
 
+TEST_CASE("a trigger that is stopped among many rows with one stamp goes on among them") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity(0));
+  cli::Process beginning = cluster.start(append_to(file));
+  wait_until("it is delivered", [&] { return trigger_of(cluster)["delivered"] == 1; });
+  stop(beginning);
+  put_all(cluster, entity_lines(1700));
+  cluster.sql(0, "UPDATE entities SET updated = (SELECT s FROM (SELECT MAX(updated) AS s FROM entities) AS m)");
+  cli::Process first = cluster.start(run_with("cat >> $0; sleep 0.5", file, {"--batch", "300"}));
+  wait_until("some are delivered", [&] { return ids_in(file).size() >= 301; });
+  stop(first);
+  CHECK(trigger_of(cluster)["lag_changes"] > 0);
+  cli::Process second = cluster.start(append_to(file));
+  wait_until("the others are delivered", [&] { return trigger_of(cluster)["lag_changes"] == 0; });
+  stop(second);
+  CHECK(ids_in(file).size() == 1701);
+  CHECK(has_all(file, 0, 1700));
+}
+
 TEST_CASE("a new trigger begins now if it is told so, and a filter says which entities do not match") {
   const TestCluster cluster = initialised();
   const std::string file = cluster.directory().path() + "/out";
