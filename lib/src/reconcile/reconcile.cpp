@@ -62,6 +62,13 @@ Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, s
   return expectation;
 }
 
+shard::Catalog selected(shard::Catalog catalog, const Selection& only) {
+  std::erase_if(catalog.indexes, [&](const shard::CatalogIndex& index) {
+    return only && !only->contains({index.definition.table, index.generation});
+  });
+  return catalog;
+}
+
 Difference difference(FindingKind kind, const shard::Catalog& catalog, const shard::PlacedRow& row) {
   const shard::CatalogIndex& index = catalog.indexes[row.catalog_position];
   return {kind, index.definition.table, index.generation, row.shard, row.entry};
@@ -71,8 +78,8 @@ Difference difference(FindingKind kind, const shard::Catalog& catalog, const sha
 class Reconciliation {
  public:
   Reconciliation(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids, ReconcileMode mode,
-                 const base::Deadline& deadline)
-      : shards_(shards), entity_shard_(entity_shard), ids_(ids), mode_(mode), deadline_(deadline) {}
+                 const base::Deadline& deadline, const Selection& only)
+      : shards_(shards), entity_shard_(entity_shard), ids_(ids), mode_(mode), deadline_(deadline), only_(only) {}
 
   ReconcileReport run() {
     sql::Backoff backoff;
@@ -93,21 +100,21 @@ class Reconciliation {
   // Does one round. Returns false if another round is needed: the catalog changed, a row blocked an insert, or there
   // were too many changes for one round.
   bool attempt() {
-    const auto catalog = shards_.catalog(entity_shard_, deadline_);
+    const shard::Catalog catalog = selected(*shards_.catalog(entity_shard_, deadline_), only_);
     const shard::ServerLeases leases = shard::connect_all(shards_, deadline_);
     const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
     return shard::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
-      if (lock_fence(*entity_lease) != catalog->epoch) {
+      if (lock_fence(*entity_lease) != catalog.epoch) {
         transaction.roll_back();
         shards_.catalogs().reload(entity_shard_, *entity_lease);
         return false;
       }
       const auto entities = lock_entities(*entity_lease);
-      const Expectation expected = expect(shards_, *catalog, entity_shard_, entities);
-      const std::vector<shard::PlacedRow> actual = read_index_rows(leases, *catalog);
+      const Expectation expected = expect(shards_, catalog, entity_shard_, entities);
+      const std::vector<shard::PlacedRow> actual = read_index_rows(leases, catalog);
       Changes changes;
-      ReconcileReport report = compare(*catalog, expected, actual, changes);
+      ReconcileReport report = compare(catalog, expected, actual, changes);
       note_absent(entities, report);
       note_stamps(entities, report);
       if (!repaired_some_) {
@@ -117,7 +124,7 @@ class Reconciliation {
         shard::require_still_writable(*entity_lease);
         return true;
       }
-      if (!repair(*catalog, leases, *entity_lease, transaction, changes)) {
+      if (!repair(catalog, leases, *entity_lease, transaction, changes)) {
         return false;
       }
       repaired_some_ = true;
@@ -244,6 +251,7 @@ class Reconciliation {
   const std::span<const Uuid> ids_;
   const ReconcileMode mode_;
   const base::Deadline& deadline_;
+  const Selection& only_;
   ReconcileReport report_;
   bool repaired_some_ = false;
 };
@@ -276,14 +284,15 @@ void require_still_absent(std::uint32_t entity_shard, const sql::Database& entit
 // One round of a sweep: at most max_orphans rows.
 class SweepRound {
  public:
-  SweepRound(shard::Shards& shards, const shard::ServerLeases& leases, std::uint32_t entity_shard, ReconcileMode mode)
-      : shards_(shards), leases_(leases), entity_shard_(entity_shard), mode_(mode) {}
+  SweepRound(shard::Shards& shards, const shard::ServerLeases& leases, std::uint32_t entity_shard, ReconcileMode mode,
+             const Selection& only)
+      : shards_(shards), leases_(leases), entity_shard_(entity_shard), mode_(mode), only_(only) {}
 
   // Finds the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair, deletes
   // them, and commits nothing.
   void run(const sql::Database& entity_database, std::span<const Uuid> ids) {
     const std::vector<Uuid> absent = absent_entities(entity_shard_, entity_database, ids);
-    catalog_ = shard::load_catalog(entity_database);
+    catalog_ = selected(shard::load_catalog(entity_database), only_);
     const bool repairs = mode_ == ReconcileMode::repair;
     const std::vector<shard::PlacedRow> rows =
         shard::read_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
@@ -318,6 +327,7 @@ class SweepRound {
   const shard::ServerLeases& leases_;
   const std::uint32_t entity_shard_;
   const ReconcileMode mode_;
+  const Selection& only_;
   shard::Catalog catalog_;
   std::vector<Difference> orphans_;
   std::optional<IndexTransactions> deletes_;
@@ -327,13 +337,14 @@ class SweepRound {
 // Calls `between` when it has deleted some, and goes on to delete others.
 template <typename Between>
 std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                              ReconcileMode mode, const base::Deadline& deadline, const Between& between) {
+                              ReconcileMode mode, const base::Deadline& deadline, const Selection& only,
+                              const Between& between) {
   std::vector<Difference> orphans;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
     shard::ServerLeases leases = shard::connect_all(shards, deadline);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     while (true) {
-      SweepRound round(shards, leases, entity_shard, mode);
+      SweepRound round(shards, leases, entity_shard, mode, only);
       const auto start_over = [&] {
         round.roll_back();
         leases.replace_broken(round_deadline, shard::Purpose::index_writes);
@@ -358,10 +369,10 @@ std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard,
 }  // namespace
 
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                          ReconcileMode mode, const base::Deadline& deadline) {
+                          ReconcileMode mode, const base::Deadline& deadline, const Selection& only) {
   ReconcileReport report;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline).run();
+    ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline, only).run();
     std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
   });
@@ -369,7 +380,7 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
 }
 
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
-                                    std::span<const Uuid> ids, ReconcileMode mode) {
+                                    std::span<const Uuid> ids, ReconcileMode mode, const Selection& only) {
   const auto checkpoint = [&] { job.checkpoint(entity_shard); };
   ReconcileReport report;
   shard::in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
@@ -377,7 +388,7 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;
     try {
-      found = reconcile(shards, entity_shard, part, mode, deadline);
+      found = reconcile(shards, entity_shard, part, mode, deadline, only);
     } catch (const Error& error) {
       const auto* server = dynamic_cast<const sql::ServerError*>(&error);
       const bool too_slow = server ? server->retryable() : error.code() == ErrorCode::unavailable;
@@ -387,7 +398,7 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
       throw shard::TooManyRows();  // too many rows for one timeout; changes so far are kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
-    for (Difference& orphan : sweep(shards, entity_shard, found.absent, mode, deadline, checkpoint)) {
+    for (Difference& orphan : sweep(shards, entity_shard, found.absent, mode, deadline, only, checkpoint)) {
       report.differences.push_back(std::move(orphan));
     }
   });
@@ -395,8 +406,8 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
 }
 
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline) {
-  return sweep(shards, entity_shard, ids, mode, deadline, [] {});
+                                      ReconcileMode mode, const base::Deadline& deadline, const Selection& only) {
+  return sweep(shards, entity_shard, ids, mode, deadline, only, [] {});
 }
 
 }  // namespace looseleaf::reconcile

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/uuid.hpp>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -35,6 +38,10 @@ struct Difference {
 
 enum class ReconcileMode { examine, repair };
 
+// The tables and generations of the indexes to reconcile; without a value, all of the catalog. The tables of other
+// indexes are not touched, so they may be damaged.
+using Selection = std::optional<std::set<std::pair<std::string, std::uint64_t>>>;
+
 struct ReconcileReport {
   std::vector<Difference> differences;  // the differences found; mode repair repairs all but unreadable ones
   std::vector<Uuid> absent;  // ids that have no row in `entities`, so nothing was locked; see sweep_orphans()
@@ -44,18 +51,18 @@ struct ReconcileReport {
 // transient errors until the deadline, then throws. If an entity's body cannot be read, it reports the entity and does
 // not touch its rows.
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                          ReconcileMode mode, const base::Deadline& deadline);
+                          ReconcileMode mode, const base::Deadline& deadline, const Selection& only = {});
 
 // Checks ids that seem to have no entity. With the exclusive fence of their shard it reads them again. In mode repair
 // it deletes the index rows of those that have none, a thousand at a time. Returns the orphans found.
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline);
+                                      ReconcileMode mode, const base::Deadline& deadline, const Selection& only = {});
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 
 // Runs reconcile() and sweep_orphans() for long jobs: a few ids at a time, each slice after a checkpoint of the job and
 // with a new timeout. The report's `absent` is empty, because orphans are among the differences.
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
-                                    std::span<const Uuid> ids, ReconcileMode mode);
+                                    std::span<const Uuid> ids, ReconcileMode mode, const Selection& only = {});
 
 }  // namespace looseleaf::reconcile

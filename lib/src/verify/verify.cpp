@@ -45,7 +45,7 @@ class Verification {
     }
     indexes_ = verifiable_indexes(shards_, options_, job_, as_part_, findings_);
     for (const shard::CatalogIndex& index : indexes_) {
-      generations_.emplace(index.definition.table, index.generation);
+      verified_->emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
     }
     if (options_.definitions_only) {
@@ -192,13 +192,7 @@ class Verification {
 
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
-    std::vector<reconcile::Difference> found =
-        reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode).differences;
-    std::erase_if(found, [&](const reconcile::Difference& difference) {
-      return difference.kind != FindingKind::unreadable &&
-             !generations_.contains({difference.table, difference.generation});
-    });
-    return found;
+    return reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode, verified_).differences;
   }
 
   static const reconcile::Difference& difference_of(const reconcile::Difference& difference) { return difference; }
@@ -269,11 +263,11 @@ class Verification {
   job::Job& job_;
   const AsPart& as_part_;
   std::vector<shard::CatalogIndex> indexes_;
-  std::set<std::pair<std::string, std::uint64_t>> generations_;  // tables and generations of `indexes_`
-  std::set<Uuid> suspects_;                                      // wait for a look under their locks
-  std::map<reconcile::Difference, Standing> standing_;           // may be there only for a moment
-  std::set<reconcile::Difference> confirmed_;                    // not reported yet
-  Clock::time_point first_check_;  // time of the latest first check of a standing difference
+  reconcile::Selection verified_{std::in_place};        // tables and generations of `indexes_`
+  std::set<Uuid> suspects_;                             // wait for a look under their locks
+  std::map<reconcile::Difference, Standing> standing_;  // may be there only for a moment
+  std::set<reconcile::Difference> confirmed_;           // not reported yet
+  Clock::time_point first_check_;                       // time of the latest first check of a standing difference
   bool said_that_it_waits_ = false;
   VerifyReport report_;
   Findings findings_{options_, report_};
