@@ -36,7 +36,7 @@ class ExplainSession {
         absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
         ++missing_;
       } else {
-        print(to_string(result.id), store_.explain(result.entity->json));
+        explain_stored(*result.entity);
       }
       return !stop_requested();
     });
@@ -80,6 +80,15 @@ class ExplainSession {
   }
 
  private:
+  void explain_stored(const Entity& entity) {
+    try {
+      print(to_string(entity.id), store_.explain(entity.json));
+    } catch (Error& error) {  // another program stored what put rejects
+      error.with("id", to_string(entity.id));
+      throw;
+    }
+  }
+
   void reject(const Error& error) {
     rejections_.add(error);
     ++rejected_;

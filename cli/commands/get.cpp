@@ -165,6 +165,8 @@ Command get_command() {
   command.details = {
       "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
       "and the exit status is 1.",
+      "If a stored body is damaged, is no JSON object, or has another entity's id, an error names the id, and the exit "
+      "status is 3.",
       "If a shard is down, the entities of the other shards are printed, an error says how many ids could not be "
       "looked up and why, and the exit status is 3."};
   command.examples = {{"Print one entity", "looseleaf get 71f0c4d2291844cca2df6f486e96e37c"},

@@ -46,6 +46,23 @@ TEST_CASE("an id that is not there is reported, and the others are printed") {
             {"warning: no such entity\n", "id: " + id_of(98) + "\n"});
 }
 
+TEST_CASE("get and explain name an entity whose body is no JSON object or has another entity's id, and print no body") {
+  const TestCluster cluster = with_entities(5);
+  const auto store_body = [&](std::uint64_t number, const std::string& text) {
+    cluster.sql(static_cast<std::uint32_t>(number % 2),
+                fmt::format("UPDATE entities SET body = COMPRESS('{}') WHERE id = UNHEX('{}')", text, id_of(number)));
+  };
+  store_body(0, entity(1, "\"a\":1"));
+  store_body(2, "{\"a\":");
+  store_body(3, entity(3, "\"a\":1, \"a\":2"));  // JSON, but put would reject it
+  check_run(cluster.looseleaf({"get", id_of(0), id_of(1), id_of(2)}), 3, line_of(1),
+            {"error: a stored body has another entity's id\n", "shard: 0\n", "id: " + id_of(0) + "\n", "hint: run",
+             "error: a stored body is not a JSON object\n", "id: " + id_of(2) + "\n", "found 1 entity, failed 2\n"});
+  check_run(cluster.looseleaf({"explain", id_of(2)}), 3, "",
+            {"error: a stored body is not a JSON object\n", "id: " + id_of(2) + "\n", "hint: run"});
+  check_run(cluster.looseleaf({"explain", id_of(3)}), 1, "", {"error: ", "id: " + id_of(3) + "\n", "hint: "});
+}
+
 TEST_CASE("a bad id on standard input is reported with its line, and the rest goes on") {
   const std::string input = id_of(1) + "\nnonsense\n\n" + id_of(0) + "\n018f2c4e\n";
   const std::vector<std::string> complaints = {"error: not an id\n", "line: 2\n", "id: nonsense\n",

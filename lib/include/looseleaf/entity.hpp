@@ -19,7 +19,8 @@ struct Entity {
 struct GetResult {
   Uuid id;
   std::optional<Entity> entity;  // absent if no entity has this id, or if `error` is set
-  std::optional<Error> error;    // why the body (corrupt) or the shard (unavailable, server) cannot be read
+  std::optional<Error>
+      error;  // why the body (corrupt; also another entity's) or the shard (unavailable, server) cannot be read
 };
 
 }  // namespace looseleaf

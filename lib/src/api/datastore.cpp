@@ -71,7 +71,8 @@ std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) 
 void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
                          std::map<std::uint32_t, Error>* down) const {
   read::Unavailable unavailable(down != nullptr ? *down : read::Unavailable::Shards());
-  read::get_each(impl_->shards, ids, on_result, unavailable, read::Wanted::all);
+  read::get_each(impl_->shards, ids, on_result, unavailable, read::Wanted::all,
+                 {.text = read::require_entity, .skip = {}});
   if (down != nullptr) {
     *down = unavailable.down();
   }

@@ -18,10 +18,7 @@ std::optional<Change> to_change(std::uint32_t shard, const shard::EntityRow& row
   }
   try {
     change.text = codec::decode_body(*row.body, model::max_body_size);
-    const model::ParsedEntity entity(change.text);
-    if (entity.id() != row.id) {
-      throw Error(ErrorCode::corrupt, "a stored body has another entity's id");
-    }
+    const model::ParsedEntity entity(change.text, row.id);
     change.kind = filter.matches(entity) ? Change::Kind::stored : Change::Kind::no_match;
   } catch (const Error& error) {
     change.kind = Change::Kind::unreadable;

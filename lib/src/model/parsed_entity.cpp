@@ -215,6 +215,13 @@ ParsedEntity::ParsedEntity(std::string_view stored) : tree_(Tree::fast(stored)) 
   tree_ = std::make_unique<Tree>(std::move(json));
 }
 
+ParsedEntity::ParsedEntity(std::string_view stored, const Uuid& id) : ParsedEntity(stored) {
+  if (this->id() != id) {
+    throw Error(ErrorCode::corrupt, "a stored body has another entity's id", {},
+                "run `looseleaf verify` to find every body that cannot be read");
+  }
+}
+
 std::optional<ParsedEntity> ParsedEntity::strict(std::string_view text) {
   std::unique_ptr<Tree> tree = Tree::fast(text);
   if (!tree || !tree->is_strict()) {

@@ -20,6 +20,8 @@ class ParsedEntity {
   // Takes a stored body, which was checked when it was put. Checks only that it is a JSON object; throws Error(corrupt)
   // if it is not. Keeps no reference to the text.
   explicit ParsedEntity(std::string_view stored);
+  // Takes the stored body of this entity. Throws Error(corrupt) also if the body has another id.
+  ParsedEntity(std::string_view stored, const Uuid& id);
   // Takes a text that has not been checked. Throws JsonFault where parse_strict() does. Absent if the text is no
   // object.
   [[nodiscard]] static std::optional<ParsedEntity> strict(std::string_view text);

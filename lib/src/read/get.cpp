@@ -7,6 +7,7 @@
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
+#include "model/parsed_entity.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/placement.hpp"
 
@@ -26,20 +27,25 @@ struct Found {
 using Bodies = std::map<Uuid, Found>;
 using shard::IdsByShard;
 
-// Decodes bodies on the thread that has read them, as many as there is room for. Skips a body that cannot be decoded:
-// Batch::decode reports it.
+std::string decoded(const Uuid& id, const std::string& body, std::size_t max_size, const GetHooks& hooks) {
+  std::string text = codec::decode_body(body, max_size);
+  if (hooks.text) {
+    hooks.text(id, text);
+  }
+  return text;
+}
+
+// Decodes bodies on the thread that has read them, as many as there is room for. Skips a body that cannot be decoded,
+// or that the hook refuses: Batch::decode reports it.
 void decode(Bodies& bodies, std::size_t& room, const GetHooks& hooks) {
   for (auto& [id, found] : bodies) {
     const std::size_t length = found.row.body ? codec::recorded_length(*found.row.body) : room + 1;
     if (length <= room) {
       try {
-        found.text = codec::decode_body(*found.row.body, room);
+        found.text = decoded(id, *found.row.body, room, hooks);
         room -= length;
       } catch (const Error&) {
         continue;
-      }
-      if (hooks.text) {
-        hooks.text(id, *found.text);
       }
     }
   }
@@ -98,9 +104,6 @@ class Batch {
       }
       if (*body) {
         decode(shard, **body, result);
-        if (result.entity && hooks_.text) {
-          hooks_.text(id, result.entity->json);
-        }
         return result;
       }
     }
@@ -125,7 +128,7 @@ class Batch {
   void decode(std::uint32_t shard, const std::string& body, GetResult& result) const {
     try {
       shard::on_shard(shards_, shard, [&] {
-        result.entity = Entity{result.id, codec::decode_body(body, model::max_body_size)};
+        result.entity = Entity{result.id, decoded(result.id, body, model::max_body_size, hooks_)};
       });
     } catch (Error& error) {
       result.error = error.with("id", to_string(result.id));
@@ -183,6 +186,10 @@ Unavailable::Shards Unavailable::missed() const {
 Unavailable::Shards Unavailable::down() const {
   const std::lock_guard lock(mutex_);
   return down_;
+}
+
+void require_entity(const Uuid& id, const std::string& text) {
+  static_cast<void>(model::ParsedEntity(text, id));
 }
 
 void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,

@@ -39,11 +39,14 @@ class Unavailable {
 // are skipped with Wanted::part; with Wanted::all their results hold the error.
 enum class Wanted { all, part };
 struct GetHooks {
-  // Called with each text when it is read, before the first result that holds it, by several threads at once.
+  // Called with each text when it is read, before the first result that holds it, by several threads at once. If it
+  // throws an Error, the result holds that instead; the hook is called a second time then.
   std::function<void(const Uuid& id, const std::string& text)> text;
   // Called for each position in `ids` in order. If it returns true, the id is skipped.
   std::function<bool(std::size_t at)> skip;
 };
+// For GetHooks::text. Throws Error(corrupt) if the text is no JSON object, or has another entity's id.
+void require_entity(const Uuid& id, const std::string& text);
 void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
               Unavailable& unavailable, Wanted wanted, const GetHooks& hooks = {});
 
