@@ -1,4 +1,6 @@
 // looseleaf create-index: create what index definitions declare.
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 
@@ -35,6 +37,10 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (options.dry_run && options.backfill) {
     throw Error(ErrorCode::usage, "--dry-run and --backfill cannot be combined", {},
                 "give --dry-run first, and --backfill once the SQL is what you want");
+  }
+  if (const auto option = given_option(options.throttle); !option.empty() && !options.backfill) {
+    throw Error(ErrorCode::usage, fmt::format("{} needs --backfill", option), {},
+                "give --backfill too; without it nothing is read that could be held back");
   }
   const std::vector<IndexDefinition> definitions = load_definitions(options.files);
   Datastore store = open_store(globals);

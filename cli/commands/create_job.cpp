@@ -49,6 +49,9 @@ void print_plans(const Datastore& store, const std::vector<IndexDefinition>& def
 
 Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& definitions, const Throttle* fill,
                         const Globals& globals) {
+  if (fill != nullptr) {
+    store.check_throttle(*fill);  // before anything is changed
+  }
   BackfillOptions filling;
   for (const auto& report : store.create_indexes(definitions)) {
     print_report(report, fill != nullptr, globals);

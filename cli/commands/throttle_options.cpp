@@ -31,4 +31,12 @@ void add_throttle_parameters(Command& command, Throttle& throttle) {
   command.parameters.insert(command.parameters.end(), parameters.begin(), parameters.end());
 }
 
+std::string_view given_option(const Throttle& throttle) {
+  return throttle.max_rate > 0          ? "--max-rate"
+         : throttle.max_load > 0        ? "--max-load"
+         : throttle.max_lag > 0         ? "--max-lag"
+         : !throttle.pause_file.empty() ? "--pause-file"
+                                        : "";
+}
+
 }  // namespace looseleaf::cli

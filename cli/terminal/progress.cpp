@@ -99,9 +99,10 @@ void ProgressDisplay::update(const Progress& progress) {
   shard.done = progress.done;
   shard.estimate = progress.estimate;
   shard.waiting = progress.waiting;
-  const bool due = terminal_ ? now - shown_ >= terminal_interval : now - shown_ >= plain_interval;
-  if (due) {
+  const bool begins_to_wait = progress.held_back && now - told_to_wait_ >= plain_interval;
+  if (now - shown_ >= (terminal_ ? terminal_interval : plain_interval) || begins_to_wait) {
     shown_ = now;
+    told_to_wait_ = progress.held_back ? now : told_to_wait_;
     show();
   }
 }

@@ -43,7 +43,8 @@ class WorkingTime {
   Clock::duration worked_{0};
 };
 
-// Thread-safe. On a terminal it shows a line for each shard and one for the total until the object is destroyed.
+// Thread-safe. Outside a terminal, a job that a throttle holds back is shown at once. On a terminal it shows a line for
+// each shard and one for the total until the object is destroyed.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(const Globals& globals);
@@ -73,6 +74,7 @@ class ProgressDisplay {
   std::map<std::uint32_t, Shard> shards_;
   WorkingTime working_;
   Clock::time_point shown_ = Clock::now();  // a short job shows nothing
+  Clock::time_point told_to_wait_;          // when it was last shown that a throttle holds the job back
 };
 
 // Thread-safe. At most one event a second for each shard, on standard output; "job" is the phase:

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/bad_files.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/replication.hpp"
@@ -48,6 +49,20 @@ TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile,
     CHECK(event.contains("waiting"));
   }
   CHECK(nlohmann::json::parse(lines.back())["ready"] == nlohmann::json{"by_n"});
+}
+
+TEST_CASE("a job that is held back says so at once, and in a pipe once") {
+  const TestCluster cluster = with_new_index(10);
+  const std::string pause = cluster.directory().write("pause", "");
+  cli::Process job = cluster.start({"backfill", "--pause-file", pause});
+  const std::string told = "; waiting: paused; delete " + pause + " to continue\n";
+  wait_until(
+      "it says why", [&] { return contains(job.err(), told); }, std::chrono::seconds(5));
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks again after this time
+  REQUIRE(std::remove(pause.c_str()) == 0);
+  const cli::ProcessResult result = job.wait();
+  check_status(result, 0, {"by_n: ready\n"});
+  CHECK(times("waiting", result.err) == 1);
 }
 
 TEST_CASE("a signal ends a job that is paused") {
@@ -185,8 +200,24 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
 
 TEST_CASE("a greatest lag without replicas is a mistake") {
   const TestCluster cluster = with_new_index(10);
-  check_run(cluster.looseleaf({"backfill", "--max-lag", "5"}), 2, "",
-            {"error: `--max-lag` needs replicas in the cluster file", "hint: add \"replicas\""});
+  const std::vector<std::string> complaints = {"error: `--max-lag` needs replicas in the cluster file",
+                                               "hint: add \"replicas\""};
+  check_run(cluster.looseleaf({"backfill", "--max-lag", "5"}), 2, "", complaints);
+  const TemporaryDirectory folder;
+  const std::string file = folder.write("by_m.json", with_table("by_m"));
+  check_run(cluster.looseleaf({"create-index", file, "--backfill", "--max-lag", "5"}), 2, "", complaints);
+  check_run(cluster.looseleaf({"apply", folder.path(), "--max-lag", "5"}), 2, "", complaints);
+  CHECK_FALSE(contains(cluster.looseleaf({"status"}).out, "by_m"));  // nothing was created
+}
+
+TEST_CASE("create-index refuses to hold back a backfill that was not asked for") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().write("by_n.json", by_n);
+  for (const auto& [option, value] :
+       {std::pair("--max-rate", "5"), {"--max-load", "5"}, {"--max-lag", "5"}, {"--pause-file", "p"}}) {
+    check_run(cluster.looseleaf({"create-index", file, option, value}), 2, "",
+              {fmt::format("error: {} needs --backfill\n", option), "hint: give --backfill too"});
+  }
 }
 
 }  // namespace

@@ -125,6 +125,8 @@ class LOOSELEAF_EXPORT Datastore {
   [[nodiscard]] std::map<std::string, IndexingCounts> count_sample(
       const std::vector<IndexDefinition>& definitions) const;
 
+  // Throws Error(usage), as a job does, if these limits cannot be applied to this cluster.
+  void check_throttle(const Throttle& throttle) const;
   // Long jobs; see jobs.hpp.
   BackfillReport backfill(const BackfillOptions& options, JobControl& control);
   VerifyReport verify(const VerifyOptions& options, JobControl& control);

@@ -28,6 +28,7 @@ struct Progress {
   std::uint64_t estimate = 0;   // 0: unknown
   std::string waiting = {};     // why the job is waiting; empty while it works
   std::string_view phase = {};  // "backfill" (reads entities and writes their rows), "reconcile", "verify" or "compare"
+  bool held_back = false;       // true if the job waits because of its Throttle
 };
 
 // Limits that slow a long job down or pause it. Zero or empty means no limit.
@@ -126,8 +127,8 @@ struct Finding {
 };
 
 struct VerifyOptions {
-  // Empty: all indexes that are ready. An index that is `building` is verified only if it is named, because it is
-  // incomplete.
+  // Empty: all indexes that are ready. An index that is `building` is incomplete: it is left out with a warning, or, if
+  // it is named, the call throws Error(bad_index).
   std::vector<std::string> tables;
   bool repair = false;
   // A superfluous row is a finding only if it persists this long, because a change in progress can cause it.

@@ -13,6 +13,7 @@
 #include "index/declared_indexes.hpp"
 #include "index/drop_index.hpp"
 #include "index/explain.hpp"
+#include "job/throttling.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "trigger/list.hpp"
@@ -185,6 +186,10 @@ std::vector<IndexedEntity> Datastore::explain(const std::string& json, Position 
 
 std::map<std::string, IndexingCounts> Datastore::count_sample(const std::vector<IndexDefinition>& definitions) const {
   return index::count_sample(impl_->shards, definitions);
+}
+
+void Datastore::check_throttle(const Throttle& throttle) const {
+  job::Throttling::check(impl_->shards.cluster(), throttle);
 }
 
 BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& control) {

@@ -59,7 +59,7 @@ void Job::pace(std::uint32_t shard, std::uint64_t more, const std::function<void
     }
     const std::lock_guard lock(shared_->mutex);
     check();
-    report(shard, reason);
+    report(shard, reason, !reason.empty());
   });
   checkpoint(shard);
 }
@@ -106,10 +106,10 @@ void Job::check() {
   }
 }
 
-void Job::report(std::uint32_t shard, const std::string& waiting) {
+void Job::report(std::uint32_t shard, const std::string& waiting, bool held_back) {
   if (shared_->control.on_progress) {
     const JobProgress::State state = progress_.of(shard);
-    shared_->control.on_progress({name_, shard, state.done, state.estimate, waiting, state.phase});
+    shared_->control.on_progress({name_, shard, state.done, state.estimate, waiting, state.phase, held_back});
   }
 }
 

@@ -94,7 +94,7 @@ class Job {
     std::list<std::function<void()>> keep_alive;
   };
   void check();
-  void report(std::uint32_t shard, const std::string& waiting);
+  void report(std::uint32_t shard, const std::string& waiting, bool held_back = false);
   void fail(const std::exception_ptr& failure);
 
   shard::Shards& shards_;

@@ -22,8 +22,12 @@ constexpr auto most_made_good = std::chrono::milliseconds(500);
 }  // namespace
 
 Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(shards), limits_(limits) {
-  const auto& all = shards.cluster().shards;
-  if (limits_.max_lag > 0 &&
+  check(shards.cluster(), limits);
+}
+
+void Throttling::check(const Cluster& cluster, const Throttle& limits) {
+  const auto& all = cluster.shards;
+  if (limits.max_lag > 0 &&
       std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
     throw Error(ErrorCode::usage, "`--max-lag` needs replicas in the cluster file", {},
                 "add \"replicas\" to its shards, or omit --max-lag");

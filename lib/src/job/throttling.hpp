@@ -23,6 +23,8 @@ class Throttling {
   using WhileWaiting = std::function<void(const std::string& reason)>;
 
   // Throws Error(usage) if max_lag is set and the cluster file names no replica.
+  static void check(const Cluster& cluster, const Throttle& limits);
+  // Throws what check() does.
   Throttling(shard::Shards& shards, const Throttle& limits);
 
   // Returns when the job may process `entities` more. A delay of up to half a second is compensated: the following
