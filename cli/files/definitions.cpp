@@ -16,7 +16,8 @@ std::vector<std::string> definition_files(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.ends_with(".json") && !name.ends_with(".schema.json")) {
+    // Editors leave hidden files behind.
+    if (name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with('.')) {
       files.push_back(entry->path().string());
     }
   }
@@ -26,7 +27,7 @@ std::vector<std::string> definition_files(const std::string& folder) {
   }
   if (files.empty()) {
     throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},
-                "definitions are files whose names end in .json, but not in .schema.json");
+                "definitions are files whose names end in .json, but not in .schema.json, and do not begin with a dot");
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -49,14 +50,19 @@ DefinitionFolder load_definition_folder(const std::string& folder) {
 
 std::vector<IndexDefinition> load_definitions(const std::vector<std::string>& paths) {
   std::vector<IndexDefinition> definitions;
+  const auto add = [&](const IndexDefinition& definition) {
+    if (std::find(definitions.begin(), definitions.end(), definition) == definitions.end()) {
+      definitions.push_back(definition);
+    }
+  };
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
-      definitions.push_back(IndexDefinition::load(path));
+      add(IndexDefinition::load(path));
       continue;
     }
     const DefinitionFolder folder = load_definition_folder(path);
-    definitions.insert(definitions.end(), folder.definitions.begin(), folder.definitions.end());
+    std::for_each(folder.definitions.begin(), folder.definitions.end(), add);
   }
   return definitions;
 }

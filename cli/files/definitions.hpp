@@ -13,11 +13,11 @@ struct DefinitionFolder {
   std::map<std::string, std::string> files;  // the file that declares a table
 };
 
-// Reads the definition files of a folder: `*.json`, but not `*.schema.json`. Throws Error(usage) if there are none, and
-// Error(bad_definition) if one is wrong or two declare the same index.
+// Reads the definition files of a folder: `*.json`, but not `*.schema.json` and not hidden files. Throws Error(usage)
+// if there are none, and Error(bad_definition) if one is wrong or two declare the same index.
 [[nodiscard]] DefinitionFolder load_definition_folder(const std::string& folder);
 
-// Reads definition files. A folder stands for its definition files.
+// Reads definition files. A folder stands for its definition files. A definition that is given twice is returned once.
 [[nodiscard]] std::vector<IndexDefinition> load_definitions(const std::vector<std::string>& paths);
 
 }  // namespace looseleaf::cli

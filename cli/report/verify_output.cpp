@@ -140,17 +140,27 @@ void VerifyOutput::print_notes(const VerifyReport& report) const {
     print_note(fmt::format("{} rechecked, {} {} being written", counted(report.looked_again, "suspect", "suspects"),
                            grouped(report.in_flight), report.in_flight == 1 ? "was" : "were"));
   }
-  const std::string what =
-      options_.definitions_only ? "definitions" : counted_with_deleted(report.entities, report.deleted);
-  std::string note = fmt::format("{} verified: {}", what,
-                                 report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));
-  if (options_.repair) {
-    note += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
-  }
-  print_note(note);
+  print_note(conclusion(report));
   for (const std::string& line : advice_of(report, options_.repair)) {
     print_note(line);
   }
+}
+
+std::string VerifyOutput::conclusion(const VerifyReport& report) const {
+  const std::string what =
+      options_.definitions_only ? "definitions" : counted_with_deleted(report.entities, report.deleted);
+  // Without a finding, an index is left out only if it is building or being dropped.
+  const bool left_out = !options_.definitions_only && report.found == 0 && !report.unverified.empty();
+  const std::string names = fmt::format("{}", fmt::join(report.unverified, ", "));
+  if (left_out && report.verified.empty()) {
+    return fmt::format("{} verified, but no index, because none is ready: {}", what, names);
+  }
+  std::string text = fmt::format("{} verified: {}", what,
+                                 report.found == 0 ? "consistent" : counted(report.found, "finding", "findings"));
+  if (options_.repair) {
+    text += fmt::format(", {} repaired", counted(report.repaired, "entity", "entities"));
+  }
+  return left_out ? fmt::format("{}; not checked, because not ready: {}", text, names) : text;
 }
 
 std::set<VerifyOutput::Place> VerifyOutput::checked_places(const VerifyReport& report, std::uint32_t shards) const {

@@ -53,6 +53,8 @@ class VerifyOutput {
   // Says how many findings of a kind were not printed.
   void print_left_out(const Counts& counts, std::string_view what) const;
   void print_notes(const VerifyReport& report) const;
+  // Returns the result in one line.
+  [[nodiscard]] std::string conclusion(const VerifyReport& report) const;
 
   const Globals& globals_;
   const VerifyOutputOptions options_;

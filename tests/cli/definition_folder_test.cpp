@@ -30,6 +30,9 @@ TEST_CASE("diff is silent on standard output, and ends with 0, if the active ind
   folder.write("a.json", by_n);
   folder.write("b.json", with_table("by_old"));
   folder.write("index.schema.json", "{}");
+  for (const std::string name : {".a.json", ".#a.json", "a.json~", "#a.json#"}) {  // an editor leaves these
+    folder.write(name, "{");
+  }
   check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"looseleaf: 2 indexes: all are as declared\n"});
   check_run(cluster.looseleaf({"diff", folder.path(), "--quiet"}), 0, "");
 }

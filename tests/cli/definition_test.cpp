@@ -67,6 +67,9 @@ TEST_CASE("create-index takes a folder for all its definition files") {
   const std::string other = cluster.directory().write("other.json", with_table("by_o"));
   check_run(cluster.looseleaf({"create-index", folder.path(), other}), 0, "",
             {"created by_m: ready\n", "created by_n: ready\n", "created by_o: ready\n"});
+  const cli::ProcessResult again = cluster.looseleaf({"create-index", folder.path(), folder.path() + "/m.json"});
+  check_status(again, 0, {"by_m is already active", "by_n is already active"});
+  CHECK(times("by_m", again.err) == 1);  // a definition that is given twice counts once
   twice.write("a.json", with_table("by_p"));
   twice.write("b.json", with_table("by_p"));
   check_run(cluster.looseleaf({"create-index", twice.path()}), 2, "",

@@ -133,6 +133,19 @@ TEST_CASE("verify --repair and clean --full repair the other indexes although a 
                 "hint: run `looseleaf verify`", "deleted 0 index rows, inserted 1"});
 }
 
+TEST_CASE("verify does not call a store consistent whose only indexes are building, and names the indexes left out") {
+  const TestCluster cluster = initialised(2);
+  put_all(cluster, entity_lines(10, R"("n":{0},"owner":"o{0}")"));
+  create_index(cluster, by_n);
+  create_index(cluster, by_owner);
+  const cli::ProcessResult none = cluster.looseleaf({"verify"});
+  check_status(none, 0, {"10 entities verified, but no index, because none is ready: by_n, by_owner\n"});
+  CHECK_FALSE(contains(none.err, "consistent"));
+  REQUIRE(cluster.looseleaf({"backfill", "by_n"}).status == 0);
+  check_status(cluster.looseleaf({"verify"}), 0,
+               {"10 entities verified: consistent; not checked, because not ready: by_owner\n"});
+}
+
 TEST_CASE("--repair lists what it repaired, at most twenty of a kind without --all, and as JSON each as an event") {
   TestCluster cluster = with_entities();
   const auto damage = [&] {
