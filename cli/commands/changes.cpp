@@ -57,7 +57,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   set_feed_options(changes, options.feed);
   changes.follow = options.follow;
   changes.on_failure = tell_of_failure;
-  const Datastore store = open_store(globals);
+  const Datastore store = open_store(globals, options.follow ? Waits::told_by_failure : Waits::warned_of);
   const Drain drain;
   bool wanted = true;
   std::string last_position;

@@ -91,7 +91,7 @@ class Passes {
     void tell(const Error* error) {
       const std::string text = error ? error->what() : "";
       if (error && text != told_) {
-        print_error(*error);
+        print_error(repeated(*error));
       } else if (!error && !told_.empty()) {
         print_always(fmt::format("{} works again", work_));
       }
@@ -147,7 +147,7 @@ ExitStatus run(Options options, const Globals& globals) {
   Passes passes(options, globals);
   options.clean.on_pass = [&](const CleanPass& pass) { passes.ended(pass); };
   options.clean.on_wait = [](const Error& error) { print_warning("waiting to clean", as_reason(error)); };
-  Datastore store = open_store(globals);
+  Datastore store = open_store(globals, options.clean.follow ? Waits::told_by_failure : Waits::warned_of);
   CleanReport report;
   try {
     report = run_job(globals, [&](JobControl& control) { return store.clean(options.clean, control); });

@@ -71,14 +71,22 @@ Cluster load_cluster(const Globals& globals) {
   return Cluster::load(file);
 }
 
-Datastore open_store(const Globals& globals) {
-  return Datastore::open(load_cluster(globals), with_messages(store_options(globals)));
+Error repeated(Error error) {
+  const std::string separator = error.hint().empty() ? "" : "; ";
+  error.with_hint(error.hint() + separator + "it is tried again until it works");
+  return error;
+}
+
+Datastore open_store(const Globals& globals, Waits waits) {
+  looseleaf::Options options = with_messages(store_options(globals));
+  options.warn_of_waits = waits == Waits::warned_of;
+  return Datastore::open(load_cluster(globals), std::move(options));
 }
 
 Datastore open_other_store(const std::string& cluster_file, const Globals& globals) {
-  looseleaf::Options options = store_options(globals);
+  looseleaf::Options options = with_messages(store_options(globals));
   options.defaults_file.clear();
-  return Datastore::open(Cluster::load(cluster_file), with_messages(std::move(options)));
+  return Datastore::open(Cluster::load(cluster_file), std::move(options));
 }
 
 Datastore open_store_silently(const Globals& globals) {

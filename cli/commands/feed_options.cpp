@@ -6,6 +6,7 @@
 #include <array>
 #include <looseleaf/cluster.hpp>
 
+#include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -98,7 +99,7 @@ void tell_of_failure(std::uint32_t shard, const Error* failure) {
     print_always(fmt::format("shard {} works again", shard));
     return;
   }
-  Error error = *failure;
+  Error error = repeated(*failure);
   print_error(error.with("shard", std::to_string(shard)));
 }
 

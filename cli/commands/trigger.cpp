@@ -121,7 +121,7 @@ ExitStatus run_trigger(const Options& options, const Globals& globals) {
                          .batch = options.batch.value_or(TriggerOptions().batch),
                          .stop = stop_requested,
                          .on_failure = tell_of_failure};
-  const Datastore store = open_store(globals);
+  const Datastore store = open_store(globals, Waits::told_by_failure);
   const Drain drain;
   std::optional<TriggerMetrics> metrics;
   if (!options.metrics_file.empty()) {

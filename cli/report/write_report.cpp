@@ -271,11 +271,16 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
 void WriteReport::check_output() {
   if (const int error = data_output().take_error(); error != 0) {
     status_ = stronger(status_, ExitStatus::failed);
-    print_error(Error(ErrorCode::io,
-                      fmt::format("{}; entities are still being {}",
-                                  error == EPIPE ? "standard output was closed" : "cannot write to standard output",
-                                  kind_ == WriteKind::put ? "stored" : "deleted"),
-                      {{"reason", std::strerror(error)}}));
+    print_error(
+        Error(ErrorCode::io,
+              fmt::format("{}; entities are still being {}, but their ids are not printed",
+                          error == EPIPE ? "standard output was closed" : "cannot write to standard output",
+                          kind_ == WriteKind::put ? "stored" : "deleted"),
+              {{"reason", std::strerror(error)}},
+              kind_ == WriteKind::put
+                  ? "keep the ids in a file next time; `looseleaf export` prints all entities, also those whose "
+                    "ids were not printed"
+                  : "keep the ids in a file next time; `looseleaf get` says which entities exist"));
   }
 }
 

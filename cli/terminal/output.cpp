@@ -145,7 +145,8 @@ void finish_output() {
   data_output().flush();
   const int error = data_output().take_error();
   if (error != 0 && error != EPIPE) {
-    throw Error(ErrorCode::io, "cannot write to standard output", {{"reason", std::strerror(error)}});
+    throw Error(ErrorCode::io, "cannot write to standard output", {{"reason", std::strerror(error)}},
+                "make space, or write elsewhere, and run the command again: its output is incomplete");
   }
 }
 

@@ -145,7 +145,7 @@ TEST_CASE("get to a full disk is reported") {
   const TestCluster cluster = with_entities(1);
   const cli::ProcessResult result =
       run({"sh", "-c", R"("$LOOSELEAF_BIN" --cluster "$0" get "$1" > /dev/full)", cluster.file(), id_of(0)});
-  check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: "});
+  check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: ", "hint: make space"});
 }
 
 TEST_CASE("a body that cannot be read is reported and never printed") {

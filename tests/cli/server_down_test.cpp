@@ -133,6 +133,26 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
   }
 }
 
+TEST_CASE("a command that follows tells of a shard that is down once, and that it is tried again") {
+  const TestCluster cluster = initialised_alone();
+  cli::Process trigger = cluster.start({"trigger", "run", "t", "--timeout", "3.5", "--", "true"});
+  wait_until("the trigger exists", [&] { return contains(cluster.looseleaf({"trigger", "list"}).out, "t "); });
+  cluster.sandbox().kill_server(1);
+  cli::Process changes = cluster.start({"changes", "--follow", "--timeout", "3.5"});
+  cli::Process cleaner = cluster.start({"clean", "--follow", "--timeout", "3.5"});
+  for (cli::Process* const running : {&trigger, &changes, &cleaner}) {
+    cli::Process& process = *running;
+    wait_until("it tells", [&] { return contains(process.err(), "hint: "); });
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    process.signal(SIGTERM);
+    const cli::ProcessResult result = process.wait();
+    check_status(result, 143,
+                 {"looseleaf: error: cannot connect to the server\n", "shard: 1\n",
+                  "retried until --timeout (3.5 s) expired; it is tried again until it works\n"});
+    CHECK(times("hint: ", result.err) == 1);
+  }
+}
+
 TEST_CASE("a wait that is soon over is not worth a word") {
   const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);

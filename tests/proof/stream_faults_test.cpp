@@ -109,7 +109,8 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
     const auto put = run_with_faults(cluster, fault, {"put"}, input);
     check_status(
         put, 3,
-        {"error: cannot write to standard output; entities are still being stored\n", "reason: Input/output error\n"});
+        {"error: cannot write to standard output; entities are still being stored, but their ids are not printed\n",
+         "reason: Input/output error\n"});
     CHECK(times("error: ", put.err) == 1);
     CHECK(rows_of(cluster, "by_n") == many);
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"get", "-"}, {"query", "by_n"}}) {
@@ -119,7 +120,9 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
       CHECK(times("error: ", result.err) == 1);
     }
     const auto removed = run_with_faults(cluster, fault, {"delete", "-"}, id_lines(many));
-    check_status(removed, 3, {"error: cannot write to standard output; entities are still being deleted\n"});
+    check_status(
+        removed, 3,
+        {"error: cannot write to standard output; entities are still being deleted, but their ids are not printed\n"});
     CHECK(times("error: ", removed.err) == 1);
     CHECK(rows_of(cluster, "by_n") == 0);
   }
@@ -150,14 +153,17 @@ TEST_CASE("put and delete go on when their reader leaves, and say so once") {
     CAPTURE(reader.command);
     const TestCluster cluster = with_index();
     const auto put = read_by(reader, cluster, {"put"}, entity_lines(many, R"("n":1)"));
-    CHECK(holds_in_order(put.err,
-                         {"error: standard output was closed; entities are still being stored\n", "status 3\n"}));
+    CHECK(holds_in_order(
+        put.err, {"error: standard output was closed; entities are still being stored, but their ids are not printed\n",
+                  "status 3\n"}));
     CHECK(times("error: ", put.err) == 1);
     CHECK(put.out == id_lines(reader.lines));
     CHECK(rows_of(cluster, "by_n") == many);
     const auto removed = read_by(reader, cluster, {"delete", "-"}, id_lines(many));
-    CHECK(holds_in_order(removed.err,
-                         {"error: standard output was closed; entities are still being deleted\n", "status 3\n"}));
+    CHECK(holds_in_order(
+        removed.err,
+        {"error: standard output was closed; entities are still being deleted, but their ids are not printed\n",
+         "status 3\n"}));
     CHECK(times("error: ", removed.err) == 1);
     CHECK(removed.out == id_lines(reader.lines));
     CHECK(rows_of(cluster, "by_n") == 0);

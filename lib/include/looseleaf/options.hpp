@@ -25,6 +25,9 @@ struct Options {
   std::optional<SslMode> ssl_mode;               // takes precedence over the cluster file's
   // Called once for each distinct warning, from any thread, one call at a time.
   std::function<void(const Warning&)> on_warning;
+  // If an operation waits for a shard for more than two seconds, this is a warning. A program that repeats what fails,
+  // and tells of the failure, may leave it out.
+  bool warn_of_waits = true;
   // Called once if a server wants a password and none is configured. Without it, connecting fails instead.
   std::function<std::optional<std::string>(const std::string& prompt)> ask_password;
 };

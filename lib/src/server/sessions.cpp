@@ -105,6 +105,7 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
                    Check check, OnNoDatabase on_no_database)
     : cluster_(cluster),
       warnings_(warnings),
+      warns_of_waits_(options.warn_of_waits),
       first_query_(std::move(first_query)),
       check_(std::move(check)),
       on_no_database_(std::move(on_no_database)),
@@ -162,7 +163,7 @@ void Sessions::give_up_if_in_vain(std::uint32_t shard, const sql::ServerError& e
 
 void Sessions::warn_of_wait(std::uint32_t shard) {
   Health& health = health_of(shard);
-  if (!health.failing_for(longest_silent_wait)) {
+  if (!warns_of_waits_ || !health.failing_for(longest_silent_wait)) {
     return;
   }
   const auto failure = health.untold_failure();

@@ -147,6 +147,7 @@ class Sessions {
 
   const Cluster& cluster_;
   base::Warnings& warnings_;
+  const bool warns_of_waits_;
   const FirstQuery first_query_;
   const Check check_;
   const OnNoDatabase on_no_database_;
