@@ -46,7 +46,7 @@ class GetSession {
   }
 
   void bad_line(const IdLine& line) {
-    failures_.add(not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}}));
+    failures_.add(not_an_id(line.line, line.text));
     ++bad_;
   }
 

@@ -139,8 +139,7 @@ ExitStatus run(Options options, const Globals& globals) {
     try {
       check_readable(file);
     } catch (Error& error) {
-      error.with_hint("nothing was stored; " +
-                      (error.hint().empty() ? "name files that exist and may be read" : error.hint()));
+      error.with_hint("nothing was stored; " + error.hint());
       throw;
     }
     if (!options.rejects.empty() && is_same_file(options.rejects, file)) {

@@ -137,7 +137,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     return start(options, globals);
   }
   if (options.shards || options.servers) {
-    throw Error(ErrorCode::usage, "--shards and --servers are for `sandbox start` only");
+    throw Error(ErrorCode::usage, "--shards and --servers are for `sandbox start` only", {}, "leave them out");
   }
   if (options.action == "stop") {
     return stop(options, globals);

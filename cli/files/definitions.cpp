@@ -23,7 +23,7 @@ std::vector<std::string> definition_files(const std::string& folder) {
   }
   if (error) {
     throw Error(ErrorCode::usage, "cannot read the folder of definitions",
-                {{"folder", folder}, {"reason", error.message()}});
+                {{"folder", folder}, {"reason", error.message()}}, "name a folder that exists and may be read");
   }
   if (files.empty()) {
     throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},

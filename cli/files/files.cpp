@@ -14,6 +14,7 @@
 
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -33,7 +34,8 @@ std::optional<struct stat> stat_of_input(const std::string& name) {
 }
 
 Error unreadable(const std::string& name, int error) {
-  return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}});
+  return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}},
+               "name files that exist and may be read");
 }
 
 // Formats, recognised by the first bytes of a file. No JSON text and no id begins with them.
@@ -198,7 +200,14 @@ void IdReader::end_line() {
   ++line_;
 }
 
-Error not_an_id(Error::Context context) {
+Error not_an_id(std::optional<std::uint64_t> line, std::string_view text) {
+  constexpr std::size_t longest = 40;  // columns; an id has at most 36, and another text may be private
+  const std::string_view beginning = beginning_of_width(text, longest);
+  Error::Context context;
+  if (line) {
+    context.emplace_back("line", std::to_string(*line));
+  }
+  context.emplace_back("id", std::string(beginning) + (beginning.size() < text.size() ? "..." : ""));
   return Error(ErrorCode::usage, "not an id", std::move(context), "give 32 hexadecimal digits; dashes are allowed");
 }
 
@@ -207,7 +216,7 @@ std::vector<Uuid> parse_ids(const std::vector<std::string>& texts) {
   for (const auto& text : texts) {
     const auto id = Uuid::parse(text);
     if (!id) {
-      throw not_an_id({{"id", text}});
+      throw not_an_id({}, text);
     }
     ids.push_back(*id);
   }

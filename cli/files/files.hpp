@@ -82,8 +82,8 @@ class IdReader {
   bool ended_ = false;
 };
 
-// The error for a text that is not an id.
-[[nodiscard]] Error not_an_id(Error::Context context);
+// The error for a text that is not an id, on this line of an input. It has the beginning of a long text.
+[[nodiscard]] Error not_an_id(std::optional<std::uint64_t> line, std::string_view text);
 
 // Parses ids that are arguments. Throws Error(usage) for the first text that is not an id.
 [[nodiscard]] std::vector<Uuid> parse_ids(const std::vector<std::string>& texts);

@@ -215,7 +215,7 @@ void WriteReport::reject(const IdLine& line) {
   const Lock lock(mutex_);
   ++counts_[WriteStatus::rejected];
   status_ = stronger(status_, ExitStatus::negative);
-  const Error error = not_an_id({{"line", std::to_string(line.line)}, {"id", line.text}});
+  const Error error = not_an_id(line.line, line.text);
   if (globals_.json() && !globals_.quiet) {
     print_status({}, name_of(WriteStatus::rejected), &error);
   }

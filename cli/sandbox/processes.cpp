@@ -24,7 +24,8 @@ namespace looseleaf::cli {
 namespace {
 
 [[noreturn]] void fail(const std::string& program, int error) {
-  throw Error(ErrorCode::io, "a program cannot be started", {{"program", program}, {"reason", std::strerror(error)}});
+  throw Error(ErrorCode::io, "a program cannot be started", {{"program", program}, {"reason", std::strerror(error)}},
+              "install the program, or give its path");
 }
 
 std::vector<char*> pointers(std::vector<std::string>& command) {

@@ -57,7 +57,8 @@ auto with_file_errors(const Work& work) {
     return work();
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::io, "a file operation failed",
-                {{"path", error.path1().string()}, {"reason", error.code().message()}});
+                {{"path", error.path1().string()}, {"reason", error.code().message()}},
+                "check the folder's permissions and the free space");
   }
 }
 

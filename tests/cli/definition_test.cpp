@@ -49,7 +49,7 @@ TEST_CASE("a definition file that is not there, or one bad file among several, c
   const std::string good = cluster.directory().write("good.json", with_table("by_n"));
   const std::string bad = cluster.directory().write("bad.json", "{}");
   check_run(cluster.looseleaf({"create-index", good, "/nonexistent.json"}), 2, "",
-            {"error: the file cannot be read\n", "file: /nonexistent.json\n"});
+            {"error: the file cannot be read\n", "file: /nonexistent.json\n", "hint: name definition files"});
   check_run(cluster.looseleaf({"create-index", good, bad}), 2, "", {"error: definition has no table\n", bad});
   check_run(cluster.looseleaf({"query", "by_n"}), 2, "", {"error: no such index\n"});
   check_run(cluster.looseleaf({"create-index"}), 2, "", {"error: an argument is missing\n", "argument: FILE\n"});

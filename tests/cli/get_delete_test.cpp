@@ -73,6 +73,19 @@ TEST_CASE("a bad id on standard input is reported with its line, and the rest go
   CHECK(cluster.looseleaf({"get", id_of(0)}).status == 1);
 }
 
+TEST_CASE("a long text in place of an id is shortened, because it may be private") {
+  const TestCluster cluster = with_entities(1);
+  const std::string text = R"({"id":"018f2c4e","name":"Zoë Grün","salary":98765})";
+  const std::vector<std::string> complaint = {R"(id: {"id":"018f2c4e","name":"Zoë Grün","sala...)"
+                                              "\n"};
+  for (const std::string command : {"get", "delete"}) {
+    const cli::ProcessResult read = cluster.looseleaf({command, "-"}, text), given = cluster.looseleaf({command, text});
+    check_run(read, 1, "", complaint);
+    check_run(given, 2, "", complaint);
+    CHECK_FALSE(contains(read.err + given.err, "98765"));
+  }
+}
+
 TEST_CASE("a bad id among the arguments is refused before anything is done") {
   const TestCluster cluster = with_entities(2);
   for (const std::string command : {"get", "delete"}) {

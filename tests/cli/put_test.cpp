@@ -325,7 +325,8 @@ TEST_CASE("storing goes on when nobody takes the ids any more, which is reported
     CAPTURE(command);
     const TestCluster cluster = initialised();
     const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()}, input);
-    CHECK(holds_in_order(result.err, {"error: ", "; entities are still being stored\n", "status 3\n"}));
+    CHECK(holds_in_order(result.err, {"error: ", "; entities are still being stored, but their ids are not printed\n",
+                                      "hint: keep the ids", "stored ", "status 3\n"}));
     CHECK(times("standard output", result.err) == 1);
     CHECK(times("error:", result.err) == 1);
     CHECK(rows_of(cluster, "entities") == 20'000);

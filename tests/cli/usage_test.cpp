@@ -199,7 +199,8 @@ TEST_CASE("with --output json every message is an object on a line, even if the 
        R"({"event":"error","what":"no command was given","context":{},"hint":"see `looseleaf --help`","exit_status":2})"},
       {{"status", "--output", "json", "--cluster", "/nonexistent\x9b"},
        R"({"event":"error","what":"the file cannot be read","context":{"file":"/nonexistent\ufffd",)"
-       R"("reason":"No such file or directory"},"hint":"","exit_status":2})"}};
+       R"("reason":"No such file or directory"},"hint":"name the cluster file with --cluster or LOOSELEAF_CLUSTER",)"
+       R"("exit_status":2})"}};
   for (const Case& test : cases) {
     INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
     std::vector<std::string> command{"looseleaf"};

@@ -324,8 +324,9 @@ TEST_CASE("a folder of definitions that cannot be what was meant is refused") {
   folder(empty, {{"index.schema.json", "{}"}});
   folder(twice, {{"a.json", by_n}, {"b.json", by_n}});
   folder(broken, {{"a.json", "{\"table\": 1}"}});
-  check_run(cluster.looseleaf({"verify", "--definitions", "/nowhere"}), 2, "",
-            {"error: cannot read the folder of definitions\n", "folder: /nowhere\n", "reason: "});
+  check_run(
+      cluster.looseleaf({"verify", "--definitions", "/nowhere"}), 2, "",
+      {"error: cannot read the folder of definitions\n", "folder: /nowhere\n", "reason: ", "hint: name a folder"});
   check_run(cluster.looseleaf({"verify", "--definitions", empty.path()}), 2, "",
             {"error: the folder contains no definitions\n", "folder: " + empty.path(), "hint: "});
   check_run(cluster.looseleaf({"verify", "--definitions", twice.path()}), 2, "",

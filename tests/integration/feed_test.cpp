@@ -344,6 +344,8 @@ TEST_CASE("a position that is not one of this cluster is refused") {
   position[20] = position[20] == 'A' ? 'B' : 'A';
   check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
   const std::string empty = cluster.directory().write("empty", "\n");
+  check_status(cluster.looseleaf({"changes", "--after", "@/nowhere"}), 3,
+               {"error: the file cannot be read\n", "file: /nowhere\n", "hint: name files that exist"});
   check_status(cluster.looseleaf({"changes", "--after", "@" + empty}), 2, {"error: an empty position\n", "  value: @"});
 }
 

@@ -407,7 +407,8 @@ void ShardFill::check_generations(const sql::Database& database, const shard::Fe
     const shard::CatalogIndex* index = catalog->find(target.definition.table);
     if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
         index->state == IndexState::dropped) {
-      throw Error(ErrorCode::bad_index, "index was dropped during the backfill", {{"index", target.definition.table}});
+      throw Error(ErrorCode::bad_index, "index was dropped during the backfill", {{"index", target.definition.table}},
+                  "create it again if it is still wanted");
     }
   }
   epoch_ = fence.epoch;

@@ -264,7 +264,9 @@ std::optional<Uuid> parse_cluster_id(const JsonObject& root) {
 }  // namespace
 
 Cluster Cluster::load(const std::string& path) {
-  return parse(model::read_file(ErrorCode::bad_cluster, path), path);
+  return parse(
+      model::read_file(ErrorCode::bad_cluster, path, "name the cluster file with --cluster or LOOSELEAF_CLUSTER"),
+      path);
 }
 
 Cluster Cluster::parse(std::string_view text, const std::string& path) {

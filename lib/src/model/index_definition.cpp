@@ -275,7 +275,8 @@ IndexDefinition IndexDefinition::parse(std::string_view text, const std::string&
 }
 
 IndexDefinition IndexDefinition::load(const std::string& path) {
-  return parse(model::read_file(ErrorCode::bad_definition, path), path);
+  return parse(model::read_file(ErrorCode::bad_definition, path, "name definition files that exist and may be read"),
+               path);
 }
 
 // Written member by member, because a JSON library has no numbers of any size.

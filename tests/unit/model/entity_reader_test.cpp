@@ -161,7 +161,7 @@ TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
       {"[{\"a\":tru}]", "syntax error; the rest of the array was not read", "invalid literal",
        "quote strings and keys; NaN and Infinity are not JSON"},
       {"[{\"a\":1 \"b\":2}]", "syntax error; the rest of the array was not read",
-       "unexpected string literal; expected '}'", ""},
+       "unexpected string literal; expected '}'", "separate members and elements by commas, and close what is open"},
   };
   for (const Explained& expected : cases) {
     CAPTURE(expected.input);

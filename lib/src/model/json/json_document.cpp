@@ -157,7 +157,7 @@ std::string pointer_to(const std::string& parent, std::size_t index) {
   return (json::json_pointer(parent) / index).to_string();
 }
 
-std::string read_file(ErrorCode code, const std::string& path) {
+std::string read_file(ErrorCode code, const std::string& path, const std::string& hint) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
   try {
@@ -171,7 +171,8 @@ std::string read_file(ErrorCode code, const std::string& path) {
     // Then this process ran out of memory or descriptors, and the file is not the reason.
     const bool exhausted = errno == ENOMEM || errno == EMFILE || errno == ENFILE;
     throw Error(exhausted ? ErrorCode::io : code, "the file cannot be read",
-                {{"file", path}, {"reason", std::generic_category().message(errno)}});
+                {{"file", path}, {"reason", std::generic_category().message(errno)}},
+                exhausted ? "let the process have more memory and open files" : hint);
   }
   if (text.size() > largest_file) {
     throw Error(code, "the file is too large", {{"file", path}}, "shorten it to at most 4 MiB");

@@ -80,6 +80,6 @@ class JsonObject {
 [[nodiscard]] std::string pointer_to(const std::string& parent, std::size_t index);
 
 // Returns the content of a file. Throws Error(code).
-[[nodiscard]] std::string read_file(ErrorCode code, const std::string& path);
+[[nodiscard]] std::string read_file(ErrorCode code, const std::string& path, const std::string& hint);
 
 }  // namespace looseleaf::model

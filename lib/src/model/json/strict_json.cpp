@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -232,6 +233,23 @@ class TreeBuilder {
 
 constexpr std::string_view white_space = " \t\r\n";
 
+// What to do about a detail that begins with, or contains, these words.
+struct DetailHint {
+  std::string_view words, hint;
+};
+constexpr std::array<DetailHint, 10> detail_hints = {{
+    {"a byte order mark", "save the file as UTF-8 without a byte order mark"},
+    {"a NUL byte", "delete the NUL byte"},
+    {"invalid literal", "quote strings and keys; NaN and Infinity are not JSON"},
+    {"forbidden character after backslash", R"(write \\ for a backslash)"},
+    {"must be escaped", "write the character as the detail says; a string is on one line"},
+    {"invalid string", R"(write four hexadecimal digits after \u)"},
+    {"invalid number", "write a number such as 2, -0.5 or 1e6"},
+    {"; expected ':'", "write a colon between a key and its value"},
+    {"; expected string literal", "write each key as a string in double quotes"},
+    {"; expected end of input", "delete what follows the first value"},
+}};
+
 std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
   if (text.find_first_not_of(white_space) == std::string_view::npos) {
     return "write one JSON value; there is only white space";
@@ -256,7 +274,14 @@ std::string hint_for_syntax(std::string_view text, std::size_t offset, std::stri
     default:
       break;
   }
-  return detail == "invalid literal" ? "quote strings and keys; NaN and Infinity are not JSON" : "";
+  if (text[offset] == '0' && detail.starts_with("unexpected number")) {
+    return "delete the leading zero";
+  }
+  const auto known = std::find_if(detail_hints.begin(), detail_hints.end(), [&](const DetailHint& one) {
+    return detail.find(one.words) != std::string_view::npos;
+  });
+  return std::string(known != detail_hints.end() ? known->hint
+                                                 : "separate members and elements by commas, and close what is open");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ enum class BigIntegers { as_doubles, with_all_digits };
 // Returns the digits of a whole number beyond std::int64_t; absent for any other value.
 [[nodiscard]] std::optional<std::string> big_integer(const nlohmann::json& value);
 
-// Returns the hint for a fault in `text`; empty if the detail says enough.
+// Returns the hint for a fault in `text`.
 [[nodiscard]] std::string hint_for(const JsonFault& fault, std::string_view text);
 
 // Returns the position after `text`, which begins at `start`.

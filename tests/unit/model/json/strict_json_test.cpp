@@ -77,6 +77,42 @@ TEST_CASE("each fault is named and placed at its first byte") {
   }
 }
 
+TEST_CASE("every syntax error has a hint of what to do") {
+  struct Case {
+    std::string text, hint;
+  };
+  const std::vector<Case> cases = {
+      {"", "white space"},
+      {"{\"a\":", "ends too early"},
+      {"{\"a\":1,}", "delete the comma"},
+      {"{\"a\":1 \"b\":2}", "by commas"},
+      {"{\"a\" 1}", "colon"},
+      {"{a:1}", "quote strings and keys"},
+      {"{1:2}", "each key as a string"},
+      {"{\"a\":01}", "leading zero"},
+      {"{\"a\":1.}", "number such as"},
+      {"{\"a\":\"b\nc\"}", "on one line"},
+      {R"({"a":"C:\dir"})", R"(\\ for a backslash)"},
+      {R"({"a":"\u12"})", "four hexadecimal digits"},
+      {"{} {}", "delete what follows"},
+      {"\xEF\xBB\xBF{}", "byte order mark"},
+      {std::string("{}\0", 3), "NUL"},
+      {"// a", "comment"},
+      {"{'a':1}", "double quotes"},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.text);
+    try {
+      static_cast<void>(parse_strict(test.text));
+      FAIL_CHECK("parsed");
+    } catch (const JsonFault& fault) {
+      CAPTURE(fault.detail);
+      const std::string hint = model::hint_for(fault, test.text);
+      CHECK_MESSAGE(hint.find(test.hint) != std::string::npos, hint);
+    }
+  }
+}
+
 TEST_CASE("what is strict JSON is parsed as nlohmann parses it") {
   for (const std::string& text : {std::string("{}"), std::string(" [ ] \n"), std::string("0"), std::string("-0.5e-3"),
                                   std::string("\"\\ud83d\\ude00\""),
