@@ -7,6 +7,7 @@
 #include <looseleaf/cluster.hpp>
 
 #include "cli/commands/connect.hpp"
+#include "cli/commands/where_option.hpp"
 #include "cli/files/files.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -60,20 +61,12 @@ std::string position_of(const std::string& after) {
   return position;
 }
 
-std::vector<Condition> conditions_of(const std::vector<std::string>& texts) {
-  std::vector<Condition> conditions;
-  for (const std::string& text : texts) {
-    conditions.push_back(Condition::parse(text));
-  }
-  return conditions;
-}
-
 void set_feed_options(FeedOptions& options, const FeedArguments& arguments) {
   options.after = position_of(arguments.after);
   if (arguments.shard) {
     options.shard = static_cast<std::uint32_t>(*arguments.shard);
   }
-  options.where = conditions_of(arguments.where);
+  options.where = filters_of(arguments.where);
   options.limit = arguments.limit.value_or(0);
   options.stop = stop_requested;
 }

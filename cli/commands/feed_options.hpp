@@ -24,8 +24,6 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
 // Returns the position that the value of --after means. Reads the file that `@FILE` names. Throws Error(usage) if it is
 // empty.
 [[nodiscard]] std::string position_of(const std::string& after);
-// Converts the values of --where.
-[[nodiscard]] std::vector<Condition> conditions_of(const std::vector<std::string>& texts);
 
 // Checks the arguments and writes them into `options`. Reads the file that `--after @FILE` names.
 void set_feed_options(FeedOptions& options, const FeedArguments& arguments);

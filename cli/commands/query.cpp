@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/where_option.hpp"
 #include "cli/report/failure_digest.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -39,19 +40,6 @@ void check(const Options& options) {
   }
 }
 
-// Reads a condition of --where.
-Condition filter_of(const std::string& text) {
-  try {
-    return Condition::parse(text);
-  } catch (Error& error) {
-    error.with("option", "--where");
-    if (!text.empty() && text.find_first_of("=<>\"") == std::string::npos) {
-      error.with_hint(fmt::format("write --where {}=VALUE", text));
-    }
-    throw;
-  }
-}
-
 Query query_of(const Options& options) {
   Query query;
   query.index = options.index;
@@ -59,9 +47,7 @@ Query query_of(const Options& options) {
     query.conditions.push_back(Condition::parse(condition));
   }
   query.descending = options.descending;
-  for (const auto& condition : options.where) {
-    query.where.push_back(filter_of(condition));
-  }
+  query.where = filters_of(options.where);
   query.limit = options.limit.value_or(0);
   query.after = options.after.value_or("");
   query.partial = options.partial;
@@ -133,6 +119,22 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
                  {"unreadable", report.unreadable}});
 }
 
+// A shell removes the outer quotes only. In a filter, double quotes are those of a JSON string.
+void print_note_of_quotes(const Options& options) {
+  const auto note = [](const std::string& text, std::string_view quotes) {
+    const std::string value = Condition::parse(text).value;
+    if (value.size() > 1 && quotes.find(value.front()) != std::string_view::npos && value.front() == value.back()) {
+      print_note(fmt::format("nothing was found: in {} the quotes belong to the value", text));
+    }
+  };
+  for (const std::string& condition : options.conditions) {
+    note(condition, "\"'");
+  }
+  for (const std::string& condition : options.where) {
+    note(condition, "'");
+  }
+}
+
 void print_end(const QueryReport& report, const Options& options, const Globals& globals) {
   if (options.explain) {
     globals.json() ? print_explanation_as_json(report, options) : print_explanation(report, options);
@@ -144,6 +146,9 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
     print_summary(end);
   } else if (options.count) {
     print_line(std::to_string(report.entities));
+  }
+  if (report.entities == 0 && report.unavailable.empty()) {
+    print_note_of_quotes(options);
   }
   if (globals.verbose) {
     print_note(fmt::format("{} from {}, {} of them outdated", counted(report.entities, "entity", "entities"),

@@ -13,6 +13,7 @@
 #include "cli/commands/connect.hpp"
 #include "cli/commands/consumer.hpp"
 #include "cli/commands/feed_options.hpp"
+#include "cli/commands/where_option.hpp"
 #include "cli/report/failure_digest.hpp"
 #include "cli/report/trigger_metrics.hpp"
 #include "cli/report/trigger_report.hpp"
@@ -117,7 +118,7 @@ class Delivery {
 ExitStatus run_trigger(const Options& options, const Globals& globals) {
   TriggerOptions trigger{.name = options.name,
                          .after = options.position(),
-                         .where = conditions_of(options.where),
+                         .where = filters_of(options.where),
                          .batch = options.batch.value_or(TriggerOptions().batch),
                          .stop = stop_requested,
                          .on_failure = tell_of_failure};

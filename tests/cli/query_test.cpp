@@ -371,6 +371,22 @@ TEST_CASE("a property whose name contains an operator is named by a JSON string"
                  {{"--where", R"("d<e"=6)"}, {2}}});
 }
 
+TEST_CASE("a query that finds nothing says that quotes around a value belong to the value") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "i", "properties": [{"name": "s", "type": "string"}]})");
+  put_all(cluster, entity(1, R"("s":"paid")") + "\n" + entity(2, R"("s":"'due'")"));
+  const std::string note = "looseleaf: nothing was found: in {} the quotes belong to the value\n";
+  for (const std::string condition : {R"(s="paid")", "s='paid'"}) {
+    check_run(cluster.looseleaf({"query", "i", condition, "--count"}), 0, "0\n",
+              {fmt::format(fmt::runtime(note), condition)});
+  }
+  check_run(cluster.looseleaf({"query", "i", "--where", "s='paid'"}), 0, "",
+            {fmt::format(fmt::runtime(note), "s='paid'")});
+  check_run(cluster.looseleaf({"query", "i", "s='due'", "--count"}), 0, "1\n");
+  check_run(cluster.looseleaf({"query", "i", "--where", R"(s="paid")", "--count"}), 0, "1\n");
+  check_run(cluster.looseleaf({"query", "i", "s=paid", "--where", R"(s="due")", "--count"}), 0, "0\n");
+}
+
 TEST_CASE("a number that is nearer to 0 than any double is found as 0, as it is stored") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "d", "type": "double"}]})");
@@ -444,6 +460,9 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "a=1", "a>2"}, {"hint: give a either with = or with a range\n"}},
       {{"i", "a!=1"}, {"error: conditions do not support !=\n", "condition: a!=1\n", "hint: use =, <"}},
       {{"i", "--where", "a!=1"}, {"error: conditions do not support !=\n", "option: --where\n"}},
+      {{"i", "a==1"}, {"error: conditions do not support ==\n", "hint: write 'a=1'; "}},
+      {{"i", "--where", "--count"},
+       {"error: another option is the value of --where\n", "value: --count\n", "hint: write --where name=value; "}},
       {{"i", "--where", "title"},
        {"error: invalid condition\n", "condition: title\n", "option: --where\n", "hint: write --where title=VALUE\n"}},
       {{"i", "a>1", "a>2"}, {"error: conditions on one property contradict or repeat each other\n", "hint: "}},

@@ -21,8 +21,11 @@ struct Condition {
   std::string value;
 
   // Reads "name=value", "name<v", "name<=v", "name>v", "name>=v" or "name^=v". The text is split at the first operator.
-  // A name that contains one can be given as a JSON string: "\"a=b\"=5". Throws Error(usage).
-  [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text);
+  // A name that contains one can be given as a JSON string: "\"a=b\"=5". Throws Error(usage). "name!=v", "name<>v",
+  // "name==v", "name=>v" and "name=<v" are errors, too, unless the name is given as a JSON string. With
+  // Operators::equality the condition is one of Query::where, and so must be "name=value".
+  enum class Operators { all, equality };
+  [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text, Operators allowed = Operators::all);
 
   bool operator==(const Condition&) const = default;
 };

@@ -15,11 +15,10 @@ TEST_CASE("a condition is split at its first operator") {
   };
   const std::vector<Case> cases = {
       {"a=1", {"a", Operator::equal, "1"}},         {"a=", {"a", Operator::equal, ""}},
-      {"a.b=x=y", {"a.b", Operator::equal, "x=y"}}, {"a==1", {"a", Operator::equal, "=1"}},
+      {"a.b=x=y", {"a.b", Operator::equal, "x=y"}}, {"a= =1", {"a", Operator::equal, " =1"}},
       {"a<1", {"a", Operator::less, "1"}},          {"a<=1", {"a", Operator::less_equal, "1"}},
       {"a>1", {"a", Operator::greater, "1"}},       {"a>=1", {"a", Operator::greater_equal, "1"}},
-      {"a> =1", {"a", Operator::greater, " =1"}},   {"a=>1", {"a", Operator::equal, ">1"}},
-      {"a<>1", {"a", Operator::less, ">1"}},        {"a^=x", {"a", Operator::prefix, "x"}},
+      {"a> =1", {"a", Operator::greater, " =1"}},   {"a^=x", {"a", Operator::prefix, "x"}},
       {"a^b=x", {"a^b", Operator::equal, "x"}},     {"a^>x", {"a^", Operator::greater, "x"}},
       {"a=^=x", {"a", Operator::equal, "^=x"}},
   };
@@ -60,16 +59,47 @@ TEST_CASE("a name in double quotes is a JSON string and may hold operators and a
   }
 }
 
-TEST_CASE("!= is not read as the end of a name") {
-  try {
-    static_cast<void>(Condition::parse("tags!=cats"));
-    FAIL_CHECK("parsed");
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "conditions do not support !=");
-    CHECK(error.hint() ==
-          "use =, <, <=, >, >= or ^=; if the property's name ends in !, write it in double quotes: '\"tags!\"=cats'");
+TEST_CASE("a notation of other languages is refused, unless the name is in double quotes") {
+  using enum Condition::Operators;
+  struct Case {
+    const char* text;
+    Condition::Operators allowed;
+    const char* symbol;
+    const char* hint;
+  };
+  const std::vector<Case> cases = {
+      {"tags!=cats", all, "!=",
+       R"(use =, <, <=, >, >= or ^=; if the property's name ends in !, write it in double quotes: '"tags!"=cats')"},
+      {"n<>5", all, "<>",
+       R"(use =, <, <=, >, >= or ^=; if the value begins with >, write the property's name in double quotes: '"n"<>5')"},
+      {"n==5", all,
+       "==", R"(write 'n=5'; if the value begins with =, write the property's name in double quotes: '"n"==5')"},
+      {"n=>5", all, "=>",
+       R"(write 'n>=5'; if the value begins with >, write the property's name in double quotes: '"n"=>5')"},
+      {"n=<5", all, "=<",
+       R"(write 'n<=5'; if the value begins with <, write the property's name in double quotes: '"n"=<5')"},
+      {"tags!=cats", equality, "!=",
+       R"(a filter supports only =; if the property's name ends in !, write it in double quotes: '"tags!"=cats')"},
+      {"n<>5", equality, "<>", "a filter supports only ="},
+      {"n==5", equality,
+       "==", R"(write 'n=5'; if the value begins with =, write the property's name in double quotes: '"n"==5')"},
+      {"n=>5", equality, "=>",
+       R"(a filter supports only =; if the value begins with >, write the property's name in double quotes: '"n"=>5')"},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.text);
+    try {
+      static_cast<void>(Condition::parse(test.text, test.allowed));
+      FAIL_CHECK("parsed");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()) == std::string("conditions do not support ") + test.symbol);
+      CHECK(error.hint() == test.hint);
+    }
   }
   CHECK(Condition::parse("a!<1") == Condition{"a!", Operator::less, "1"});
+  CHECK(Condition::parse(R"("n"==5)") == Condition{"n", Operator::equal, "=5"});
+  CHECK(Condition::parse(R"("n"=>5)") == Condition{"n", Operator::equal, ">5"});
+  CHECK(Condition::parse(R"("n"<>5)") == Condition{"n", Operator::less, ">5"});
 }
 
 TEST_CASE("what has no name or no operator is no condition") {
