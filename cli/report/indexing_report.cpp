@@ -29,6 +29,8 @@ std::string hint_for(NoRow::Why why, bool planned) {
       return correct("leave `each` out");
     case NoRow::Why::array_without_each:
       return correct("add \"each\": true to the property");
+    case NoRow::Why::out_of_range:
+      return correct("use the type double, which rounds, or store strings");
     case NoRow::Why::null:
     case NoRow::Why::empty_array:
       break;

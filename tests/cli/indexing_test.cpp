@@ -11,7 +11,8 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* members = R"("tags":["a","b"],"age":{0}.5,"title":"t{0}","published":true)";
+constexpr const char* members =
+    R"("tags":["a","b"],"age":{0}.5,"big":18446744073709551615,"title":"t{0}","published":true)";
 
 // A mistake in a definition, and what is said of it.
 struct Mistake {
@@ -28,6 +29,9 @@ const std::vector<Mistake> mistakes = {
      "add \"each\": true to the property"},
     {R"({"table": "by_age", "properties": [{"name": "age", "type": "int"}]})", "by_age", "`age` is not of type int",
      "other_type", "check the property's type"},
+    {R"({"table": "by_big", "properties": [{"name": "big", "type": "int"}]})", "by_big",
+     "`big` is a number that is too large for type int", "out_of_range",
+     "use the type double, which rounds, or store strings"},
     {R"({"table": "by_titel", "properties": [{"name": "titel", "type": "string"}]})", "by_titel", "`titel` is absent",
      "absent", "check how the property is spelt"},
     {R"({"table": "by_year", "properties": [{"name": "title", "type": "string"}], "where": {"published": "yes"}})",
@@ -132,7 +136,7 @@ TEST_CASE("explain prints the rows that stored and other entities call for, or w
   create_index(cluster, R"({"table": "good", "properties": [{"name": "tags", "type": "string", "each": true}]})");
   put_all(cluster, entity_lines(1, members));
   std::string expected = id_of(0) + "\n";
-  for (const char* table : {"by_age", "by_each", "by_tag", "by_titel", "by_year"}) {
+  for (const char* table : {"by_age", "by_big", "by_each", "by_tag", "by_titel", "by_year"}) {
     for (const Mistake& mistake : mistakes) {
       expected += mistake.table == std::string(table) ? fmt::format("  {}: no row: {}\n", table, mistake.reason) : "";
     }

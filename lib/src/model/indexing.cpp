@@ -22,14 +22,16 @@ constexpr std::pair<Why, const char*> names[] = {{Why::no_match, "no_match"},
                                                  {Why::other_type, "other_type"},
                                                  {Why::no_element, "no_element"},
                                                  {Why::not_an_array, "not_an_array"},
-                                                 {Why::array_without_each, "array_without_each"}};
+                                                 {Why::array_without_each, "array_without_each"},
+                                                 {Why::out_of_range, "out_of_range"}};
 constexpr PropertyType types[] = {PropertyType::uuid, PropertyType::string, PropertyType::integer, PropertyType::real,
                                   PropertyType::boolean};
 
 }  // namespace
 
 bool is_of_other_type(NoRow::Why why) {
-  return why == Why::other_type || why == Why::no_element || why == Why::not_an_array || why == Why::array_without_each;
+  return why == Why::other_type || why == Why::no_element || why == Why::not_an_array ||
+         why == Why::array_without_each || why == Why::out_of_range;
 }
 
 std::string to_string(NoRow::Why why) {
@@ -54,6 +56,8 @@ std::string describe(const NoRow& reason) {
       return fmt::format("`{}` is not an array, and the definition has `each`", reason.property);
     case Why::array_without_each:
       return fmt::format("`{}` is an array, and the definition has no `each`", reason.property);
+    case Why::out_of_range:
+      return fmt::format("`{}` is a number that is too large for type {}", reason.property, to_string(reason.type));
   }
   return {};
 }

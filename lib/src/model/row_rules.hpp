@@ -189,7 +189,14 @@ NoRow::Why reason_for_no_value(const Property& property, const Node& entity) {
   if (reached.node->is_null()) {
     return reached.rest.empty() ? Why::null : Why::absent;
   }
-  return !reached.rest.empty() ? Why::absent : property.each ? Why::not_an_array : Why::other_type;
+  if (!reached.rest.empty()) {
+    return Why::absent;
+  }
+  if (property.each) {
+    return Why::not_an_array;
+  }
+  const bool too_large = property.type == PropertyType::integer && reached.node->big_integer();
+  return too_large ? Why::out_of_range : Why::other_type;
 }
 
 // Returns why there are no expected_rows(); to be called only then.
