@@ -126,12 +126,12 @@ ExitStatus print_dry_run(const Options& options, const DefinitionFolder& folder,
 
 ExitStatus run(const Options& options, const Globals& globals) {
   const bool asks = options.prune && !options.yes && !options.dry_run;
-  if (asks) {
-    require_someone_to_ask();
-  }
   const DefinitionFolder folder = load_definition_folder(options.folder);
   Datastore store = open_store(globals);
   const Work work = find_work(store, folder);
+  if (asks) {
+    require_someone_to_ask(work.extra);
+  }
   if (options.dry_run) {
     return print_dry_run(options, folder, work, store, globals);
   }

@@ -19,7 +19,7 @@ struct Options {
 
 ExitStatus run(Options options, const Globals& globals) {
   if (!options.yes) {
-    require_someone_to_ask();
+    require_someone_to_ask(options.tables);
   }
   std::set<std::string> seen;
   std::erase_if(options.tables, [&](const std::string& table) { return !seen.insert(table).second; });

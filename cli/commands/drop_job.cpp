@@ -13,9 +13,11 @@
 
 namespace looseleaf::cli {
 
-void require_someone_to_ask() {
+void require_someone_to_ask(const std::vector<std::string>& tables) {
   if (::isatty(STDIN_FILENO) != 1 || !messages_on_terminal()) {
-    throw Error(ErrorCode::usage, "refusing to drop without `--yes`: no terminal to ask on", {}, "give --yes");
+    throw Error(ErrorCode::usage, "refusing to drop without `--yes`: no terminal to ask on",
+                {{"would drop", tables.empty() ? "nothing" : fmt::format("{}", fmt::join(tables, ", "))}},
+                "give --yes");
   }
 }
 

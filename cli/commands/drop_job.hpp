@@ -9,8 +9,8 @@
 
 namespace looseleaf::cli {
 
-// Throws Error(usage) if there is no terminal to ask on.
-void require_someone_to_ask();
+// Throws Error(usage), which names the indexes, if there is no terminal to ask on.
+void require_someone_to_ask(const std::vector<std::string>& tables);
 
 // Asks on the terminal whether to drop the indexes.
 [[nodiscard]] bool agrees_to_drop(const std::vector<std::string>& tables);

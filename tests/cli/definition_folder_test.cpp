@@ -94,7 +94,8 @@ TEST_CASE("apply --prune drops what is extra, and asks or wants --yes") {
   const TemporaryDirectory folder;
   folder.write("n.json", by_n);
   check_run(cluster.looseleaf({"apply", folder.path(), "--prune"}), 2, "",
-            {"error: refusing to drop without `--yes`: no terminal to ask on\n", "hint: give --yes\n"});
+            {"error: refusing to drop without `--yes`: no terminal to ask on\n", "would drop: by_old\n",
+             "hint: give --yes\n"});
   check_run(cluster.looseleaf({"apply", folder.path(), "--prune", "--dry-run"}), 0,
             "-- then these are dropped: by_old\n");
   CHECK(cluster.looseleaf({"query", "by_old"}).status == 0);
