@@ -186,8 +186,8 @@ Command put_command() {
       "An entity that cannot be stored is reported with its line and column; all other entities are stored. At most 20 "
       "rejections of a kind are shown and the others are counted, unless `--verbose` is given. If a put was "
       "stopped, you may repeat it, provided that the entities have ids of their own.",
-      "Gzip data is recognised and decompressed. A file that is compressed in another way, or is in UTF-16, is refused "
-      "as a whole: give the output of `zstdcat` or `iconv` instead.",
+      "Gzip data is recognised and decompressed. A file that is compressed in another way, is a tar archive, or is "
+      "in UTF-16, is refused as a whole: give the output of `zstdcat`, `tar -xOf` or `iconv` instead.",
       "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
       "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
       "summary on standard output has the counts."};

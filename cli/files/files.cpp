@@ -41,8 +41,10 @@ Error unreadable(const std::string& name, int error) {
 // Formats, recognised by the first bytes of a file. No JSON text and no id begins with them.
 struct Packed {
   std::string_view magic, format, unpack;
+  std::size_t at = 0;  // where the magic bytes are
 };
-constexpr std::array<Packed, 7> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
+constexpr std::size_t tar_magic_at = 257;
+constexpr std::array<Packed, 8> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
                                                 {"\x28\xB5\x2F\xFD", "zstd", "zstdcat"},
                                                 {"\xFD"
                                                  "7zXZ",
@@ -50,18 +52,23 @@ constexpr std::array<Packed, 7> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
                                                 {"BZh91AY&SY", "bzip2", "bzcat"},
                                                 {"PK\x03\x04", "zip", "unzip -p"},
                                                 {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
-                                                {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"}}};
+                                                {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
+                                                {"ustar", "tar", "tar -xOf", tar_magic_at}}};
 
 // True if more bytes are needed to recognise a format.
 bool may_begin_packed(std::string_view beginning) {
   return std::any_of(packed_formats.begin(), packed_formats.end(), [&](const Packed& packed) {
-    return beginning.size() < packed.magic.size() && packed.magic.starts_with(beginning);
+    if (beginning.size() >= packed.at + packed.magic.size()) {
+      return false;
+    }
+    // A tar archive begins with a name that is filled up with NUL bytes.
+    return packed.at == 0 ? packed.magic.starts_with(beginning) : beginning.find('\0') != std::string_view::npos;
   });
 }
 
 void refuse_packed(std::string_view beginning, const std::string& name) {
   for (const Packed& packed : packed_formats) {
-    if (beginning.starts_with(packed.magic)) {
+    if (beginning.size() > packed.at && beginning.substr(packed.at).starts_with(packed.magic)) {
       throw Error(ErrorCode::io, "the input is not UTF-8 text",
                   {{"file", name}, {"format", std::string(packed.format)}},
                   fmt::format("convert it first: `{} FILE | looseleaf ...`", packed.unpack));
@@ -144,7 +151,7 @@ void check_readable(const std::string& name) {
     throw unreadable(name, EISDIR);
   }
   if (info && S_ISREG(info->st_mode)) {
-    std::array<char, 16> beginning{};
+    std::array<char, 512> beginning{};
     static_cast<void>(Input(name).read(beginning.data(), beginning.size()));
   }
 }

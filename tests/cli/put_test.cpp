@@ -136,6 +136,32 @@ TEST_CASE("gzip data is decompressed, in files and on standard input, however ma
             0, id_of(9'003) + "\n");
 }
 
+TEST_CASE("a tar archive is refused as a whole, compressed or not, and in a pipe") {
+  const TestCluster cluster = initialised();
+  const std::string& folder = cluster.directory().path();
+  cluster.directory().write("e.jsonl", entity_lines(20));
+  REQUIRE(run({"sh", "-c", R"(cd "$0" && tar -cf e.tar e.jsonl && gzip -k e.tar)", folder}).status == 0);
+  const std::vector<std::string> complaint = {"error: the input is not UTF-8 text\n", "  format: tar\n",
+                                              "hint: ", "convert it first: `tar -xOf FILE | looseleaf ...`\n"};
+  for (const std::string name : {"/e.tar", "/e.tar.gz"}) {
+    CAPTURE(name);
+    check_run(cluster.looseleaf({"put", folder + name}), 3, "", complaint);
+    check_run(cluster.looseleaf({"put"}, read_text(folder + name)), 3, "", complaint);
+  }
+  CHECK(rows_of(cluster, "entities") == 0);
+}
+
+TEST_CASE("put warns once if an id is under another spelling of its name, and only then") {
+  const TestCluster cluster = initialised();
+  const std::string other = fmt::format(R"({{"ID":"{}"}})", id_of(1));
+  const cli::ProcessResult warned = cluster.looseleaf({"put"}, other + "\n" + other);
+  check_status(
+      warned, 0,
+      {"warning: entities have a member \"ID\", but no \"id\"; they got new ids\n", "hint: rename the member"});
+  CHECK(times("warning", warned.err) == 1);
+  check_status(cluster.looseleaf({"put"}, R"({"ID":7})" + entity(2, fmt::format(R"("ID":"{}")", id_of(1)))), 0);
+}
+
 TEST_CASE("gzip data that is cut off or damaged is an error, and what came before it is stored") {
   const TestCluster cluster = initialised();
   const std::string whole = gzipped(entity(1) + "\n");

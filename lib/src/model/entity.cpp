@@ -96,7 +96,7 @@ AcceptedEntity accept_entity(std::string_view text, Position start) {
     std::string with_made = with_id(body, made, parsed.is_empty());
     check_size(with_made.size(), body_start);
     parsed.add_id(made);
-    return {made, std::move(with_made), std::move(parsed)};
+    return {made, std::move(with_made), std::move(parsed), true};
   }
   const std::optional<Uuid> id = parsed.id();
   if (!id) {

@@ -22,6 +22,7 @@ struct AcceptedEntity {
   Uuid id;
   std::string text;  // as it will be stored: trimmed and with its id
   ParsedEntity parsed;
+  bool id_was_made = false;  // false: the text had an `id`
 };
 
 // Accepts an entity given to put. If it has no `id`, makes one (UUIDv7) and inserts it as the first member. Throws

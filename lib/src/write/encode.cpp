@@ -1,6 +1,8 @@
 // Turns an entity's text into its body and its expected rows.
 #include "write/encode.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <utility>
 
@@ -12,6 +14,17 @@
 namespace looseleaf::write {
 
 namespace {
+
+// Names are compared letter by letter, so an id under such a name is lost on people who expect otherwise.
+void warn_of_other_spelling(shard::Shards& shards, const model::ParsedEntity& entity) {
+  for (const char* const name : {"ID", "Id"}) {
+    if (!entity.property_values({.name = name, .type = PropertyType::uuid}).empty()) {
+      shards.warnings().give({fmt::format("entities have a member \"{}\", but no \"id\"; they got new ids", name),
+                              {},
+                              "rename the member to \"id\" to store them under their own ids"});
+    }
+  }
+}
 
 // Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns out to
 // be outdated, the writer must parse the body again.
@@ -44,6 +57,9 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
   return encode(result, [&] {
     const model::AcceptedEntity entity = model::accept_entity(result.text, result.position);
     result.id = entity.id;
+    if (entity.id_was_made) {
+      warn_of_other_spelling(shards, entity.parsed);
+    }
     return to_write(shards, entity.parsed, codec::encode_body(entity.text), result);
   });
 }
