@@ -33,7 +33,8 @@ Error not_copied(const Uuid& id, const Error& reason) {
 
 void tell_of_other(const Error* failure) {
   if (failure != nullptr) {
-    print_warning(failure->what(), failure->context(), "the copy goes on once the other cluster works again");
+    const Error again = repeated(*failure);
+    print_warning(again.what(), again.context(), again.hint());
   } else {
     print_note("the copy goes on");
   }
@@ -67,7 +68,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (options.detach) {
     return detach(options, globals);
   }
-  const Datastore store = open_store(globals);
+  const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
   FailureDigest unreadables("entities", printed_of_a_kind(globals));
   CopyOptions copy = options.copy;
