@@ -225,23 +225,23 @@ TEST_CASE("--explain says which shards are asked, by what SQL, and what came of 
   const TestCluster cluster = with_entities();
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (3, UNHEX('{}'))", id_of(1)));  // outdated
   const std::string generation = cluster.sql(0, "SELECT generation FROM looseleaf_index WHERE table_name = 'by_n'");
-  check_run(
-      cluster.looseleaf({"query", "by_n", "n=3", "--where", "even=true", "--explain"}), 0,
-      fmt::format("index: by_n\n"
-                  "conditions: n=3\n"
-                  "filter: even=true\n"
-                  "order: of the index\n"
-                  "shard 0: 7 index rows, SELECT r.entity_id, IF(c.generation = {0} AND c.state = 'ready' AND "
-                  "@@global.read_only = 0, 0, NULL) AS shard "
-                  "FROM {1}.by_n r JOIN {1}.looseleaf_index c WHERE r.n = 3 AND c.table_name = _utf8mb4 x'62795f6e' "
-                  "LIMIT 100\n"
-                  "index rows read: 7\n"
-                  "entities read: 7\n"
-                  "outdated rows: 1\n"
-                  "repeated rows: 0\n"
-                  "filtered: 3\n"
-                  "entities: 3\n",
-                  generation.substr(0, generation.find('\n')), cluster.database(0)));
+  check_run(cluster.looseleaf({"query", "by_n", "n=3", "--where", "even=true", "--explain"}), 0,
+            fmt::format("index: by_n\n"
+                        "conditions: n=3\n"
+                        "filter: even=true\n"
+                        "order: of the index\n"
+                        "shard 0: 7 index rows, SELECT r.entity_id, IF(c.generation = {0} AND c.state = 'ready' AND "
+                        "f.access <> 'moved' AND @@global.read_only = 0, 0, NULL) AS shard "
+                        "FROM {1}.by_n r JOIN {1}.looseleaf_index c JOIN {1}.looseleaf_shard f "
+                        "WHERE r.n = 3 AND c.table_name = _utf8mb4 x'62795f6e' AND f.only_row = 1 "
+                        "LIMIT 100\n"
+                        "index rows read: 7\n"
+                        "entities read: 7\n"
+                        "outdated rows: 1\n"
+                        "repeated rows: 0\n"
+                        "filtered: 3\n"
+                        "entities: 3\n",
+                        generation.substr(0, generation.find('\n')), cluster.database(0)));
   const cli::ProcessResult any =
       cluster.looseleaf({"query", "by_n", "n=3", "n=6", "n=4", "--explain", "--output", "json"});
   const auto json = nlohmann::json::parse(any.out);

@@ -18,8 +18,8 @@ enum class ErrorCode {
   bad_position,     // a position in the feed is malformed, or what follows it is gone
   bad_entity,       // an entity is malformed or too large
   refused,          // an immutable property would change
-  frozen,           // the store is frozen, and takes no writes
-  moved,            // the store has moved to another cluster
+  frozen,           // the store is frozen: it takes no writes and no index changes
+  moved,            // the store has moved to another cluster: it takes no writes, and gives no entities by id or query
   busy,             // another process is running the job
   unavailable,      // a server could not be reached, or kept failing until the timeout
   outcome_unknown,  // a COMMIT was sent, and its outcome was still unknown at the timeout

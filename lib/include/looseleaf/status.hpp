@@ -65,12 +65,30 @@ enum class ShardState {
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(ShardState state);
 
+// Whether a shard takes writes.
+enum class AccessState {
+  open,
+  frozen,  // writes are refused
+  moving,  // somebody is about to move the store, so writes wait
+  moved,   // writes and reads of entities are refused
+};
+
+[[nodiscard]] LOOSELEAF_EXPORT std::string to_string(AccessState state);
+
+struct ShardAccess {
+  AccessState state = AccessState::open;
+  std::string reason;  // why it is frozen or moves, or where it has moved to; empty if it is open
+  std::string holder;  // "host pid 123": the process that has changed the state
+  std::string since;   // UTC
+};
+
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::string address, database;
   ShardState state = ShardState::up;
   std::optional<Error> error;  // why the shard is not `up`; the members below are then empty
   std::string server;          // "MariaDB 10.11.9"
+  ShardAccess access;
   std::uint64_t entities = 0;  // the server's estimate
   std::vector<IndexStatus> indexes;
   std::vector<JobStatus> jobs;

@@ -23,9 +23,8 @@ constexpr auto nap = std::chrono::milliseconds(20);
 void require_not_moved(shard::Shards& shards) {
   const shard::Access access = shard::read_shard(
       shards, 0, shards.deadline(), [](const sql::Database& database) { return shard::read_access(database); });
-  if (access.state == shard::AccessState::moved) {
-    throw Error(ErrorCode::moved, "the store has moved", {{"to", access.reason}},
-                "use the cluster file of the new store");
+  if (access.state == AccessState::moved) {
+    throw shard::has_moved(access);
   }
 }
 

@@ -16,7 +16,6 @@ namespace looseleaf::copy {
 namespace {
 
 using shard::Access;
-using shard::AccessState;
 using shard::Step;
 namespace steps = shard::steps;
 

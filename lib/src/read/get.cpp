@@ -115,8 +115,9 @@ class Batch {
   // Reads the bodies of entities of these shards, which are on one server.
   std::vector<shard::EntityRow> read_from(std::span<const std::uint32_t> group, const IdsByShard& ids,
                                           std::uint64_t max_size, const base::Deadline& deadline) {
-    return shard::with_group(shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
-                             [&](shard::Lease& lease) { return shard::read_bodies(lease, group, ids, max_size); });
+    return shard::with_group(
+        shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
+        [&](shard::Lease& lease) { return shard::read_bodies(lease, group, ids, max_size, shard::Moved::refuse); });
   }
 
   // Returns nothing if the entity was deleted meanwhile.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <looseleaf/error.hpp>
 #include <looseleaf/jobs.hpp>
+#include <looseleaf/status.hpp>
 #include <numeric>
 #include <set>
 
@@ -262,9 +263,11 @@ void QueryPlan::add_source(sql::Statement& statement, const Source& source,
                            const std::optional<shard::IndexEntry>& after,
                            const std::optional<shard::IndexEntry>& before) const {
   statement.add(fmt::format(
-      "IF(c.generation = {} AND c.state = '{}' AND {}, {}, NULL) AS shard FROM {} r JOIN {} c WHERE ",
-      source.generation, to_string(IndexState::ready), source.is_writable, source.shard,
-      sql::qualified(source.database, definition_.table), sql::qualified(source.database, "looseleaf_index")));
+      "IF(c.generation = {} AND c.state = '{}' AND f.access <> '{}' AND {}, {}, NULL) AS shard "
+      "FROM {} r JOIN {} c JOIN {} f WHERE ",
+      source.generation, to_string(IndexState::ready), to_string(AccessState::moved), source.is_writable, source.shard,
+      sql::qualified(source.database, definition_.table), sql::qualified(source.database, "looseleaf_index"),
+      sql::qualified(source.database, "looseleaf_shard")));
   for (const Bound& bound : bounds_) {
     add_condition(statement, bound);
     statement.add(" AND ");
@@ -276,7 +279,7 @@ void QueryPlan::add_source(sql::Statement& statement, const Source& source,
       statement.add(shard::beyond(key.columns, key.literals, comparison)).add(" AND ");
     }
   }
-  statement.add("c.table_name = " + sql::text_literal(definition_.table));
+  statement.add("c.table_name = " + sql::text_literal(definition_.table) + " AND f.only_row = 1");
 }
 
 sql::Statement QueryPlan::select(const Source& source, const std::optional<shard::IndexEntry>& after, std::size_t limit,

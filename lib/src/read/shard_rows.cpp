@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "shard/access.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
 #include "sql/errors.hpp"
@@ -18,7 +19,7 @@ namespace steps = shard::steps;
 namespace {
 
 // Returns the number of the row's shard, from the last column, or nothing if its index was not ready when the row was
-// read.
+// read, or the shard had moved to another cluster.
 std::optional<std::uint32_t> shard_of(const sql::Result& found, std::size_t row) {
   const std::size_t column = found.columns() - 1;
   return found.cell(row, column) ? std::optional(static_cast<std::uint32_t>(found.unsigned_integer(row, column)))
@@ -172,7 +173,8 @@ sql::Result RowReader::select(shard::Lease& lease, std::span<const std::uint32_t
 
 // Checks the index on shards where no row tells its state. This comes after the rows were read: if the index is ready
 // now, it was ready then, because a drop changes the state on every shard before the first writer stops maintaining the
-// index. And if the server is writable now, no other server had replaced it then.
+// index. And if the server is writable now, no other server had replaced it then. Likewise, a shard that has not moved
+// now had not moved then.
 void RowReader::check_states(shard::Lease& lease, std::span<const std::uint32_t> group,
                              const std::set<std::uint32_t>& known) const {
   std::vector<std::uint32_t> shards;
@@ -182,16 +184,25 @@ void RowReader::check_states(shard::Lease& lease, std::span<const std::uint32_t>
     return;
   }
   const Step step(steps::query_check_index, shards.front());
+  if (step.left_out()) {
+    return;
+  }
   sql::Statement statement("");
   for (const std::uint32_t shard : shards) {
+    const sql::Database database = lease.on(shard);
     statement
-        .add(fmt::format("{}SELECT generation, state, @@global.read_only FROM {} WHERE table_name = ",
-                         shard == shards.front() ? "" : " UNION ALL ", lease.on(shard).table("looseleaf_index")))
+        .add(fmt::format("{}SELECT c.generation, c.state, @@global.read_only, f.access FROM {} c JOIN {} f "
+                         "WHERE f.only_row = 1 AND c.table_name = ",
+                         shard == shards.front() ? "" : " UNION ALL ", database.table("looseleaf_index"),
+                         database.table("looseleaf_shard")))
         .add_text(index_.definition.table);
   }
   const sql::Result found = lease->query(statement);
   for (std::size_t row = 0; row < found.size(); ++row) {
     shard::require_writable(*lease, found.text(row, 2));
+    if (shard::parse_access_state(found.text(row, 3)) == AccessState::moved) {
+      shard::require_not_moved(lease, shards);
+    }
     if (found.unsigned_integer(row, 0) != index_.generation) {
       throw dropped();
     }

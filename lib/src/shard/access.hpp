@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/deadline.hpp"
@@ -22,12 +23,26 @@ struct Access {
 [[nodiscard]] Access read_access(const sql::Database& database);
 
 // Changes the state if it still has the token `from`. Sets `since` to the server's time. Returns false if it has not.
-// If it already has the token of `to`, an earlier attempt has changed it, and the result is true.
+// If it already has the state and the token of `to`, an earlier attempt has changed it, and the result is true. The
+// state `moved` never changes.
 [[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
                                  const base::Deadline& deadline);
 
 // Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), or, while the
 // store is about to move, a retryable ServerError.
 void require_write_access(const Shards& shards, const sql::Database& database, const Fence& fence);
+
+// Does the same for these shards, without a lock, before an operation of many steps changes anything. The state may
+// change after that, so each step must check it again under the fence. Waits while the store is about to move.
+void require_write_access(Shards& shards, std::span<const std::uint32_t> some, const base::Deadline& deadline);
+
+// Throws Error(moved) if one of these shards, which are on the session's server, has moved.
+void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards);
+
+// Returns Error(moved), for a shard that has moved.
+[[nodiscard]] Error has_moved(const Access& access);
+
+// Returns the context of an error about a shard that is not open: who has changed the state, when and why.
+[[nodiscard]] Error::Context facts(const Access& access);
 
 }  // namespace looseleaf::shard

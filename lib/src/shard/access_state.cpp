@@ -2,10 +2,9 @@
 #include "shard/access_state.hpp"
 
 #include <array>
-#include <looseleaf/error.hpp>
 #include <utility>
 
-namespace looseleaf::shard {
+namespace looseleaf {
 namespace {
 
 constexpr std::array<std::pair<AccessState, const char*>, 4> names = {{{AccessState::open, "open"},
@@ -19,7 +18,7 @@ std::string to_string(AccessState state) {
   return names.at(static_cast<std::size_t>(state)).second;
 }
 
-AccessState parse_access_state(const std::string& text) {
+AccessState shard::parse_access_state(const std::string& text) {
   for (const auto& [state, name] : names) {
     if (text == name) {
       return state;
@@ -29,4 +28,4 @@ AccessState parse_access_state(const std::string& text) {
               "use the newest looseleaf; a newer one wrote the state, or it was changed by hand");
 }
 
-}  // namespace looseleaf::shard
+}  // namespace looseleaf

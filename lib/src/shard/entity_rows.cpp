@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 
+#include "shard/access.hpp"
 #include "shard/statements.hpp"
 #include "shard/writable.hpp"
 #include "sql/literals.hpp"
@@ -66,10 +67,24 @@ std::string select_bodies(const sql::Database& database, std::uint64_t max_size)
                      database->is_writable(), max_size + 1, database.table("entities"));
 }
 
+// Returns the end of a statement that reads bodies: a row without an id for each of these shards that has moved. All
+// parts of a UNION see the same moment.
+std::string union_moved(Lease& lease, std::span<const std::uint32_t> shards, Moved moved) {
+  std::string select;
+  if (moved == Moved::refuse) {
+    for (const std::uint32_t shard : shards) {
+      select += fmt::format(" UNION ALL SELECT NULL, NULL FROM {} WHERE only_row = 1 AND access = '{}'",
+                            lease.on(shard).table("looseleaf_shard"), to_string(AccessState::moved));
+    }
+  }
+  return select;
+}
+
 // A statement for few ids of one database has a power of two of placeholders, and the last id fills the rest, so that
 // only few different statements exist.
 sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& by_shard,
-                         std::uint64_t max_size) {
+                         std::uint64_t max_size, Moved moved) {
+  const std::string end = union_moved(lease, shards, moved);
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::vector<Uuid>& first = by_shard.at(shards.front());
@@ -78,14 +93,14 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
     for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
       statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
     }
-    return lease->query(statement.add(")"));
+    return lease->query(statement.add(")" + end));
   }
   std::string select;
   for (const std::uint32_t shard : shards) {
     select += select.empty() ? "" : " UNION ALL ";
     select += select_bodies(lease.on(shard), max_size) + id_list(by_shard.at(shard)) + ")";
   }
-  return lease->query(select);
+  return lease->query(select + end);
 }
 
 // Formats the id, stamp and body of rows as SQL. It caches the stamp's text, because rows that are written together
@@ -141,8 +156,8 @@ std::vector<EntityRow> read_entities(const sql::Database& database, std::span<co
 }
 
 std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
-                                   std::uint64_t max_size) {
-  sql::Result result = query_bodies(lease, shards, ids, max_size);
+                                   std::uint64_t max_size, Moved moved) {
+  sql::Result result = query_bodies(lease, shards, ids, max_size, moved);
   if (result.empty()) {
     require_still_writable(*lease);
     return {};
@@ -151,6 +166,9 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (!result.cell(i, 0)) {
+      if (moved == Moved::refuse) {
+        require_not_moved(lease, shards);
+      }
       require_writable(*lease, "ON");
     }
     if (!result.cell(i, 1)) {

@@ -51,11 +51,15 @@ enum class Lock { none, shared, exclusive };
 
 using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 
+// What a read does with a shard that has moved to another cluster: the entities there may have changed.
+enum class Moved { read, refuse };
+
 // Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids of each of these shards, in no
 // order. The shards are on the session's server. A body of more than `max_size` bytes is not read, and its body_size is
-// max_size + 1. This is a plain read from a server that was not read-only at the time.
+// max_size + 1. This is a plain read from a server that was not read-only at the time. With Moved::refuse, throws
+// Error(moved) if one of the shards had moved by then.
 [[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
-                                                 const IdsByShard& ids, std::uint64_t max_size);
+                                                 const IdsByShard& ids, std::uint64_t max_size, Moved moved);
 
 // Ids that a statement with a limit has found.
 struct SomeIds {
