@@ -51,6 +51,7 @@ class Backfill {
   BackfillReport run() {
     find_targets();
     if (!targets_.empty()) {
+      require_that_it_can_finish();
       check_tool_tables();
       const auto keep_alive = job_.keep_alive_with([this] {
         if (crash_detector_) {
@@ -90,6 +91,18 @@ class Backfill {
       targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation()});
     }
     lock_targets();
+  }
+
+  // The last step would be refused, too, but perhaps only after days.
+  void require_that_it_can_finish() {
+    try {
+      shard::require_write_access(shards_, shard::all_shards(shards_), shards_.deadline());
+    } catch (Error& error) {
+      if (error.code() == ErrorCode::frozen) {
+        error.with_hint("a backfill cannot finish while the store is frozen; " + error.hint());
+      }
+      throw;
+    }
   }
 
   // The proof at the end would find a difference, too, but only when everything was scanned.

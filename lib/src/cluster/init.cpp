@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "job/jobs.hpp"
+#include "shard/access.hpp"
 #include "shard/catalog.hpp"
 #include "shard/fence.hpp"
 #include "shard/schema.hpp"
@@ -102,6 +103,19 @@ Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const
   return shard::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
+// A shard that is created is open. So none is created while the others are frozen, or have moved.
+void require_open(shard::Shards& shards, const std::vector<Found>& found, const base::Deadline& deadline) {
+  std::vector<std::uint32_t> initialised;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (found[shard].cluster_id) {
+      initialised.push_back(shard);
+    }
+  }
+  if (initialised.size() < shards.count()) {
+    shard::require_write_access(shards, initialised, deadline);
+  }
+}
+
 // Sets all ready indexes to `building`, because an empty shard has none of its index rows. Returns all indexes that are
 // `building` then. They become ready once the new shard has them and a backfill has run.
 std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
@@ -110,7 +124,8 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
     if (shard == joining) {
       continue;
     }
-    shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence&) {
+    shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence& fence) {
+      shard::require_write_access(shards, database, fence);
       for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
         const std::string& table = index.definition.table;
         if (index.state == IndexState::ready || index.state == IndexState::building) {
@@ -144,6 +159,7 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
   const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
+  require_open(shards, found, deadline);
   if (accept_empty_shard && known && !found[*accept_empty_shard].cluster_id) {
     report.unready = unready_indexes(shards, *accept_empty_shard, deadline);
   }

@@ -46,7 +46,9 @@ IndexChange::IndexChange(shard::Shards& shards, std::string job, std::string tab
       job_(std::move(job)),
       table_(std::move(table)),
       deadline_(deadline),
-      lock_(shards, "catalog", {table_}) {}
+      lock_(shards, "catalog", {table_}) {
+  shard::require_write_access(shards_, shard::all_shards(shards_), deadline_);
+}
 
 void IndexChange::claim(std::uint64_t generation, const std::string& detail, std::string_view step) {
   job::JobRow intent;
