@@ -86,6 +86,16 @@ Json json_of(const Error& error) {
   return {{"what", error.what()}, {"context", json_of_context(error.context())}, {"hint", error.hint()}};
 }
 
+Json json_of(const ShardAccess& access) {
+  const auto text = [&](const std::string& value) {
+    return access.state == AccessState::open ? Json(nullptr) : Json(value);
+  };
+  return {{"state", to_string(access.state)},
+          {"reason", text(access.reason)},
+          {"by", text(access.holder)},
+          {"since", text(access.since)}};
+}
+
 Json json_of(const ShardStatus& shard) {
   Json indexes = Json::array();
   for (const auto& index : shard.indexes) {
@@ -111,6 +121,7 @@ Json json_of(const ShardStatus& shard) {
           {"state", to_string(shard.state)},
           {"error", shard.error ? json_of(*shard.error) : Json(nullptr)},
           {"server", shard.server},
+          {"access", shard.error ? Json(nullptr) : json_of(shard.access)},
           {"entities", shard.entities},
           {"indexes", std::move(indexes)},
           {"jobs", std::move(jobs)}};
@@ -134,6 +145,9 @@ void print_as_json(const Status& status) {
 
 void print_as_text(const Status& status, bool verbose) {
   print_line("cluster " + (status.cluster_id ? to_string(*status.cluster_id) : std::string("unknown")));
+  for (const std::string& line : access_lines(status)) {
+    print_line(line);
+  }
   print_shards(status);
   print_indexes(status);
   print_jobs(status, verbose);
@@ -206,11 +220,14 @@ Command status_command() {
       "cleaner that has ended is not shown. `looseleaf trigger list` shows triggers.",
       "If a shard cannot be reached, it is `down` and the exit status is 3. If it answers but cannot be used, it is "
       "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
-      "it, it is `uninitialised` and the exit status is 2. The reason is on standard error."};
+      "it, it is `uninitialised` and the exit status is 2. The reason is on standard error.",
+      "If the store is frozen, or has moved to another cluster, a line above the table says since when, by whom and "
+      "why. This does not change the exit status, because the servers are as they should be. A program finds the state "
+      "in `access` of each shard, with `--output json`."};
   command.examples = {{"Show the status as text", "looseleaf status"},
                       {"Follow a backfill", "looseleaf status --watch 2"},
                       {"Print the status for a program", "looseleaf status --output json"}};
-  command.see_also = {"show-index", "backfill", "looseleaf.json(5)"};
+  command.see_also = {"show-index", "backfill", "freeze", "looseleaf.json(5)"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -20,12 +20,17 @@ bool is_one_of(const std::array<std::string_view, count>& keys, const std::strin
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+// True if failures of this kind say the same on every shard.
+bool is_same_everywhere(ErrorCode code) {
+  return code == ErrorCode::corrupt || code == ErrorCode::frozen || code == ErrorCode::moved;
+}
+
 // True if failures that differ only in the values of this key are of one kind. Where a damaged body is stored does not
 // matter, but a server that fails is named.
 bool differs_within_kind(const Error& error, const std::string& key) {
   static constexpr std::array<std::string_view, 6> of_entity{"file", "line", "column", "detail", "id", "stored bytes"};
-  static constexpr std::array<std::string_view, 3> of_shard{"shard", "server", "database"};
-  return is_one_of(of_entity, key) || (error.code() == ErrorCode::corrupt && is_one_of(of_shard, key));
+  static constexpr std::array<std::string_view, 4> of_shard{"shard", "server", "database", "since"};
+  return is_one_of(of_entity, key) || (is_same_everywhere(error.code()) && is_one_of(of_shard, key));
 }
 
 }  // namespace

@@ -64,6 +64,34 @@ std::vector<JobGroup> group_jobs(const Status& status, bool each_shard) {
   return values_of(groups);
 }
 
+std::vector<std::string> access_lines(const Status& status) {
+  struct Group {
+    ShardAccess access;  // `since` is the first of the group
+    std::vector<std::uint32_t> shards;
+  };
+  std::map<std::tuple<AccessState, std::string, std::string>, Group> groups;
+  for (const auto& shard : status.shards) {
+    const ShardAccess& access = shard.access;
+    if (access.state == AccessState::open) {
+      continue;
+    }
+    Group& group = groups[{access.state, access.reason, access.holder}];
+    group.access = group.shards.empty() || access.since < group.access.since ? access : group.access;
+    group.shards.push_back(shard.shard);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [key, group] : groups) {
+    const std::string shards =
+        group.shards.size() == status.shards.size()
+            ? ""
+            : fmt::format("{} {}: ", group.shards.size() == 1 ? "shard" : "shards", comma_separated(group.shards));
+    lines.push_back(fmt::format("{}{} since {} UTC by {}{}: {}", shards, to_string(group.access.state),
+                                to_seconds(group.access.since), group.access.holder,
+                                group.access.state == AccessState::moved ? ", to" : "", group.access.reason));
+  }
+  return lines;
+}
+
 std::vector<std::uint32_t> unknown_shards(const Status& status) {
   std::vector<std::uint32_t> unknown;
   for (const auto& shard : status.shards) {

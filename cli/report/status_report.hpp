@@ -32,6 +32,9 @@ struct JobGroup {
 // With `each_shard`, every group has one shard.
 [[nodiscard]] std::vector<JobGroup> group_jobs(const Status& status, bool each_shard);
 
+// A line for each state other than open, with the shards that have it, unless all have: since when, by whom and why.
+[[nodiscard]] std::vector<std::string> access_lines(const Status& status);
+
 // The shards that did not say which indexes they have.
 [[nodiscard]] std::vector<std::uint32_t> unknown_shards(const Status& status);
 

@@ -159,7 +159,8 @@ void WriteReport::take_refused(const WriteResult& result) {
     status_ = stronger(status_, ExitStatus::negative);
     absent_.add(error);
   } else {
-    const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster;
+    const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster ||
+                             error.code() == ErrorCode::moved;
     hopeless_ = hopeless_ || wrong_setup;
     status_ = stronger(status_, wrong_setup ? ExitStatus::usage : ExitStatus::failed);
     failures_.add(error);

@@ -68,7 +68,7 @@ class WriteReport {
   [[nodiscard]] bool reject(Piece piece, std::uint64_t given);
   void reject(const IdLine& line);
 
-  // True once it is useless to continue, because the cluster file is wrong.
+  // True once it is useless to continue, because the cluster file is wrong, or the store has moved.
   [[nodiscard]] bool hopeless() const;
   [[nodiscard]] std::uint64_t done() const;
 

@@ -92,11 +92,11 @@ TEST_CASE("every option of a command is offered after it, the common ones of use
 
 TEST_CASE("the values of every option and argument are completed as its name in the help says") {
   const std::map<std::string, Wanted> kinds = {
-      {"FILE", Wanted::files},   {"DIR", Wanted::folders},   {"INDEX", Wanted::indexes},   {"TABLE", Wanted::indexes},
-      {"ID", Wanted::words},     {"N", Wanted::words},       {"S", Wanted::words},         {"K", Wanted::words},
-      {"ROWS", Wanted::words},   {"TOKEN", Wanted::words},   {"ACTION", Wanted::words},    {"MODE", Wanted::words},
-      {"FORMAT", Wanted::words}, {"WHEN", Wanted::words},    {"COND", Wanted::words},      {"POSITION", Wanted::words},
-      {"NAME", Wanted::words},   {"COMMAND", Wanted::words}, {"junit=FILE", Wanted::words}};
+      {"FILE", Wanted::files},   {"DIR", Wanted::folders},   {"INDEX", Wanted::indexes},    {"TABLE", Wanted::indexes},
+      {"ID", Wanted::words},     {"N", Wanted::words},       {"S", Wanted::words},          {"K", Wanted::words},
+      {"ROWS", Wanted::words},   {"TOKEN", Wanted::words},   {"ACTION", Wanted::words},     {"MODE", Wanted::words},
+      {"FORMAT", Wanted::words}, {"WHEN", Wanted::words},    {"COND", Wanted::words},       {"POSITION", Wanted::words},
+      {"NAME", Wanted::words},   {"COMMAND", Wanted::words}, {"junit=FILE", Wanted::words}, {"TEXT", Wanted::words}};
   Globals globals;
   for (const Command& command : all_commands()) {
     for (const auto& parameters : {command.parameters, common_parameters(globals)}) {

@@ -55,6 +55,7 @@ feed_scan     | -DMODEL=feed -DSCAN -DCRASHES=1                                 
 feed_trigger  | -DMODEL=feed -DPROTECTED -DPURGES=1 -DDEATHS=1                                                                   | -DTICKS=2
 copy          | -DMODEL=copy                                                                                                      | -DPUTS=3 -DCOPIERS=3
 feed_restore  | -DMODEL=feed -DRESTORES=1                                                                                        | -DPURGES=1
+freeze        | -DMODEL=move                                                                                                      | -DPUTS=3
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -130,6 +131,7 @@ CHECK_FIRST                   | feed_purge
 NO_WITNESS                    | feed_restore
 WRITE_WITHOUT_TOKEN           | copy
 STORE_FIRST                   | copy
+STATE_BEFORE_FENCE            | freeze
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill

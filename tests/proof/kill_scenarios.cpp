@@ -289,6 +289,34 @@ std::vector<Scenario> job_scenarios() {
   return {clean, repair, full, query, empty_query, changes, all};
 }
 
+// Nobody but the command changes the state of the shards, and in the end the store takes writes.
+std::vector<Scenario> freeze_scenarios() {
+  const std::vector<std::string> freeze = {"freeze", "--reason", "a test"};
+  const auto open = [](Bench& bench) {
+    bench.looseleaf({"thaw"});
+    bench.put({before(0), before(1)});
+  };
+  Scenario frozen;
+  frozen.name = "freeze";
+  frozen.prepare = fill;
+  frozen.command = [=](Bench&) { return freeze; };
+  frozen.recover = [=](Bench& bench) {  // half frozen, it is refused
+    bench.looseleaf({"thaw"});
+    bench.looseleaf(freeze);
+    open(bench);
+  };
+  frozen.others_write = false;
+  Scenario thawed = frozen;
+  thawed.name = "thaw";
+  thawed.prepare = [=](Bench& bench) {
+    fill(bench);
+    bench.looseleaf(freeze);
+  };
+  thawed.command = [](Bench&) { return std::vector<std::string>{"thaw"}; };
+  thawed.recover = open;
+  return {frozen, thawed};
+}
+
 }  // namespace
 
 Bench::Bench(std::uint32_t shards)
@@ -326,7 +354,8 @@ std::string Bench::definition(const std::string& name, const std::string& text) 
 
 std::vector<Scenario> kill_scenarios() {
   std::vector<Scenario> scenarios;
-  for (const auto& group : {create_scenarios(), put_scenarios(), drop_scenarios(), job_scenarios()}) {
+  for (const auto& group :
+       {create_scenarios(), put_scenarios(), drop_scenarios(), job_scenarios(), freeze_scenarios()}) {
     scenarios.insert(scenarios.end(), group.begin(), group.end());
   }
   scenarios.push_back(delete_scenario());

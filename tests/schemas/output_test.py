@@ -313,6 +313,17 @@ def jobs(box):
     assert values[0]["waiting"] and values[-1]["ready"] == ["late"]
 
 
+def freezing(box):
+    assert box.run("freeze", "--reason", "a test", lines=["summary"])[0]["frozen"] == 2
+    box.run("freeze", "--reason", "again", status=3)
+    frozen = box.run("status", lines=["shard", "shard", "summary"])[0]["access"]
+    assert (frozen["state"], frozen["reason"]) == ("frozen", "a test") and frozen["by"] and frozen["since"], frozen
+    refused = box.run("put", stdin=entity(20), status=3, lines=["result", "summary"])[0]
+    assert (refused["status"], refused["reason"]) == ("failed", "a test"), refused
+    assert box.run("thaw", lines=["summary"])[0]["opened"] == 2
+    assert box.run("thaw", lines=["summary"])[0]["opened"] == 0
+
+
 def watching(box):
     watch = subprocess.Popen(box.command("status", "--watch", "0.05"), stdout=subprocess.PIPE, text=True)
     lines = [watch.stdout.readline()[:-1] for _ in range(6)]
@@ -385,7 +396,7 @@ def main():
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
         for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, copies,
-                     verification, cleaning, jobs, watching, shard_down, the_end):
+                     verification, cleaning, jobs, freezing, watching, shard_down, the_end):
             part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")

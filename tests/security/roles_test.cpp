@@ -157,6 +157,18 @@ TEST_CASE("a verifier finds what is wrong, under locks, and cannot mend it; a wr
   CHECK(setup.as("verifier", verify).status == 0);
 }
 
+TEST_CASE("a store is frozen and thawed by who may write") {
+  const WithRoles setup;
+  const std::vector<std::string> freeze = {"freeze", "--reason", "a test"};
+  for (const std::string role : {"reader", "verifier", "follower"}) {
+    CAPTURE(role);
+    check_status(setup.as(role, freeze), 3, {denied, "hint: grant"});
+    CHECK(setup.as("writer", freeze).status == 0);
+    check_status(setup.as(role, {"thaw"}), 3, {"could not open every shard\n", "not opened: 0, 1\n", "hint: grant"});
+    CHECK(setup.as("operator", {"thaw"}).status == 0);
+  }
+}
+
 TEST_CASE("an index that a writer tries to drop stays in use until an operator drops it") {
   const WithRoles setup;
   const std::vector<std::string> drop = {"drop-index", "by_n", "--yes"};

@@ -132,6 +132,17 @@ class LOOSELEAF_EXPORT Datastore {
   VerifyReport verify(const VerifyOptions& options, JobControl& control);
   CleanReport clean(const CleanOptions& options, JobControl& control);
 
+  // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads and
+  // jobs go on. On return, every write that was acknowledged is stored, and no other write is stored later. `reason` is
+  // one line of at most 1,000 characters, and is shown to those whose writes are refused. Throws Error(frozen) if a
+  // shard is frozen already, and Error(moved) or Error(busy) if the store has moved or is about to. If a shard cannot
+  // be frozen, opens the others again and throws.
+  void freeze(const std::string& reason);
+  // Opens every frozen shard and returns their number; 0 if the store is open already. If a server fails, opens the
+  // other shards and throws. Throws Error(moved) or Error(busy) if the store has moved, which cannot be undone, or is
+  // about to; and Error(busy) if it is a copy in progress, unless `force` is true: then the copy cannot continue.
+  std::uint32_t thaw(bool force = false);
+
   // Reports the state of all shards. A shard that is down is reported too; it does not cause an exception.
   [[nodiscard]] Status status() const;
   // Reports the state of one shard.

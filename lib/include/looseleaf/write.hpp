@@ -15,8 +15,9 @@ enum class WriteStatus {
   stored,     // the entity was stored or deleted, durably
   not_found,  // a delete found no entity with this id
   rejected,   // the entity cannot be stored (error: bad_entity or refused)
-  failed,     // the entity was not stored because a server failed (error: unavailable, server, ...)
-  unknown,    // the outcome of a COMMIT is unknown (error: outcome_unknown)
+  failed,   // the entity was not stored because a server failed (error: unavailable, server, ...), the store is frozen
+            // (error: frozen), or it has moved to another cluster (error: moved)
+  unknown,  // the outcome of a COMMIT is unknown (error: outcome_unknown)
 };
 
 struct WriteResult {

@@ -14,6 +14,7 @@
 #include "index/drop_index.hpp"
 #include "index/explain.hpp"
 #include "job/throttling.hpp"
+#include "move/freeze.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
 #include "trigger/list.hpp"
@@ -202,6 +203,14 @@ VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control
 
 CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
   return clean::clean(impl_->shards, options, control);
+}
+
+void Datastore::freeze(const std::string& reason) {
+  move::freeze(impl_->shards, reason);
+}
+
+std::uint32_t Datastore::thaw(bool force) {
+  return move::thaw(impl_->shards, force);
 }
 
 Status Datastore::status() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "job/jobs.hpp"
+#include "shard/access.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 
@@ -41,6 +42,8 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
   const shard::Lease lease = shards.sessions().connect_once(status.shard);
   status.server = lease->server_version();
   const shard::Head head = shard::load_head(*lease);
+  const shard::Access access = shard::read_access(*lease);
+  status.access = {access.state, access.reason, access.holder, access.since};
   status.entities = shard::estimate_rows(*lease, "entities");
   for (const shard::CatalogIndex& index : shard::parse_catalog(head).indexes) {
     status.indexes.push_back(

@@ -31,6 +31,7 @@ inline constexpr std::string_view
     fence_commit = "fence.commit",  // ends all work done with the fence held exclusively
     durable_commit = "durable.commit",  // in each step that makes something durable
     barrier_take = "barrier.take",
+    freeze_change = "freeze.change",  // of the state of a shard, in freeze and in thaw
     intent_commit = "intent.commit",  // in create.intent and drop.intent
     create_intent = "create.intent",
     create_demote = "create.demote",

@@ -1,0 +1,239 @@
+// Changes the state of one shard after the other, each under its fence. No writer that comes later misses the new
+// state.
+#include "move/freeze.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "job/jobs.hpp"
+#include "shard/access.hpp"
+#include "shard/steps.hpp"
+
+namespace looseleaf::move {
+namespace {
+
+using shard::Access;
+using shard::Step;
+namespace steps = shard::steps;
+
+constexpr std::size_t most_characters = 1000;  // of a reason; see the column access_reason
+const Access open;                             // the token 0 is no process's
+
+using Numbers = std::vector<std::uint32_t>;
+
+std::string list_of(const Numbers& shards) {
+  return fmt::format("{}", fmt::join(shards, ", "));
+}
+
+void require_reason(const std::string& reason) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (reason.empty() || !base::is_utf8(reason) || std::any_of(reason.begin(), reason.end(), is_control) ||
+      base::utf8_length(reason) > most_characters) {
+    throw Error(ErrorCode::usage, "not usable as a reason", {{"reason", base::is_utf8(reason) ? reason : ""}},
+                fmt::format("give one line of text, at most {} characters", most_characters));
+  }
+}
+
+Access access_of(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  return shard::read_shard(shards, shard, deadline,
+                           [](const sql::Database& database) { return shard::read_access(database); });
+}
+
+Error with_cause(const std::string& what, const Error& cause) {
+  Error error(cause.code(), what, cause.context(), cause.hint());
+  return error.with("cause", cause.what());
+}
+
+// Returns false if another process has changed the state meanwhile.
+bool change(shard::Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to) {
+  const Step step(steps::freeze_change, shard);
+  return shard::change_access(shards, shard, from, to, shards.deadline());
+}
+
+// For a state in which neither freeze nor thaw may change anything.
+Error about_to_move(const Access& access) {
+  if (access.state == AccessState::moved) {
+    return shard::has_moved(access);
+  }
+  return {ErrorCode::busy, "the store is about to move", shard::facts(access),
+          "wait; if the process that moves it has died, run its command again"};
+}
+
+// `not_open` are the shards that are not open, in order, and `access` is the first one's.
+Error refuse_to_freeze(const shard::Shards& shards, const Access& access, const Numbers& not_open) {
+  if (access.state != AccessState::frozen) {
+    return about_to_move(access);
+  }
+  Error error(ErrorCode::frozen, "the store is frozen already", shard::facts(access), "run `looseleaf thaw` first");
+  if (not_open.size() < shards.count()) {
+    error = Error(ErrorCode::frozen, "a part of the store is frozen already", shard::facts(access),
+                  "run `looseleaf thaw` first; an earlier freeze or thaw did not complete");
+    error.with("shards", list_of(not_open));
+  }
+  return error;
+}
+
+void require_open(shard::Shards& shards) {
+  const base::Deadline deadline = shards.deadline();
+  std::vector<Access> all(shards.count());
+  shard::for_each_shard(shards, [&](std::uint32_t shard) { all[shard] = access_of(shards, shard, deadline); });
+  Numbers not_open;
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (all[shard].state != AccessState::open) {
+      not_open.push_back(shard);
+    }
+  }
+  if (!not_open.empty()) {
+    throw refuse_to_freeze(shards, all[not_open.front()], not_open);
+  }
+}
+
+// Opens the shards before `failed` again, and that one, too, if its change may have been made. Returns the error to
+// throw.
+Error undo(shard::Shards& shards, std::uint32_t failed, std::uint64_t token, const Error& cause) {
+  const std::uint32_t end = cause.code() == ErrorCode::unavailable ? failed + 1 : failed;
+  Numbers opened, unknown;
+  for (std::uint32_t shard = end; shard-- > 0;) {
+    try {
+      const bool was_ours = change(shards, shard, token, open);
+      if (was_ours && shard < failed) {
+        opened.insert(opened.begin(), shard);
+      }
+    } catch (const Error&) {
+      unknown.insert(unknown.begin(), shard);
+    }
+  }
+  if (opened.empty() && unknown.empty()) {
+    return cause;
+  }
+  Error error = with_cause("could not freeze every shard", cause);
+  if (!opened.empty()) {
+    error.with("opened again", list_of(opened));
+  }
+  if (!unknown.empty()) {
+    error.with("may be frozen", list_of(unknown));
+    error.with_hint("run `looseleaf thaw` when every server answers: it opens the shards that are still frozen");
+  }
+  return error;
+}
+
+// What thaw finds: the states, and the shards that cannot be asked or changed.
+class Thaw {
+ public:
+  explicit Thaw(shard::Shards& shards) : shards_(shards), states_(shards.count()) {}
+
+  std::uint32_t run(bool force) {
+    read_states();
+    for (const auto& access : states_) {
+      if (access && access->state != AccessState::open && access->state != AccessState::frozen) {
+        throw about_to_move(*access);
+      }
+    }
+    if (!force && std::any_of(states_.begin(), states_.end(), is_frozen)) {
+      require_no_copy();
+    }
+    for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
+      if (is_frozen(states_[shard])) {
+        open_shard(shard);
+      }
+    }
+    if (!failed_.empty()) {
+      throw incomplete();
+    }
+    return static_cast<std::uint32_t>(opened_.size());
+  }
+
+ private:
+  static bool is_frozen(const std::optional<Access>& access) { return access && access->state == AccessState::frozen; }
+
+  void read_states() {
+    const base::Deadline deadline = shards_.deadline();
+    std::mutex mutex;  // guards failed_
+    shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+      try {
+        states_[shard] = access_of(shards_, shard, deadline);
+      } catch (const Error& error) {
+        const std::lock_guard lock(mutex);
+        failed_.emplace(shard, error);
+      }
+    });
+  }
+
+  // A copy to this store keeps its state on shard 0.
+  void require_no_copy() {
+    const auto rows = shard::read_shard(shards_, 0, shards_.deadline(), job::read_jobs);
+    const auto copy = std::find_if(rows.begin(), rows.end(), [](const job::JobRow& row) { return row.job == "copy"; });
+    if (copy != rows.end()) {
+      throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress",
+                  {{"by", copy->holder}, {"since", copy->since + " UTC"}},
+                  "wait until the copy is finished, or give `--force`; then the copy refuses to continue");
+    }
+  }
+
+  void open_shard(std::uint32_t shard) {
+    try {
+      if (change(shards_, shard, states_[shard]->token, open)) {
+        opened_.insert(opened_.begin(), shard);
+      } else {
+        throw Error(ErrorCode::busy, "another process has changed the state of the store", shards_.where(shard),
+                    "run `looseleaf status` to see the state");
+      }
+    } catch (const Error& error) {
+      failed_.emplace(shard, error);
+    }
+  }
+
+  [[nodiscard]] Error incomplete() const {
+    Numbers shards;
+    for (const auto& [shard, error] : failed_) {
+      shards.push_back(shard);
+    }
+    Error error = with_cause("could not open every shard", failed_.begin()->second);
+    error.with("opened", opened_.empty() ? "none" : list_of(opened_)).with("not opened", list_of(shards));
+    if (error.code() == ErrorCode::unavailable) {
+      error.with_hint("run the command again when every server answers");
+    }
+    return error;
+  }
+
+  shard::Shards& shards_;
+  std::vector<std::optional<Access>> states_;
+  std::map<std::uint32_t, Error> failed_;
+  Numbers opened_;
+};
+
+}  // namespace
+
+void freeze(shard::Shards& shards, const std::string& reason) {
+  require_reason(reason);
+  shards.check_identities();
+  require_open(shards);
+  const Access frozen{
+      AccessState::frozen, std::max<std::uint64_t>(base::random_u64(), 1), reason, job::this_process(), {}};
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    try {
+      if (!change(shards, shard, open.token, frozen)) {
+        shard::on_shard(shards, shard,
+                        [&] { throw refuse_to_freeze(shards, access_of(shards, shard, shards.deadline()), {shard}); });
+      }
+    } catch (const Error& error) {
+      throw undo(shards, shard, frozen.token, error);
+    }
+  }
+}
+
+std::uint32_t thaw(shard::Shards& shards, bool force) {
+  shards.check_identities();
+  return Thaw(shards).run(force);
+}
+
+}  // namespace looseleaf::move

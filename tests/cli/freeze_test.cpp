@@ -1,0 +1,312 @@
+// freeze and thaw, and what commands make of a store that is frozen, about to move, or has moved.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::vector<std::string> freeze = {"freeze", "--reason", "a new server"};
+constexpr const char* is_frozen = "looseleaf: error: the store is frozen, and takes no writes\n";
+constexpr const char* has_moved = "looseleaf: error: the store has moved\n";
+constexpr const char* use_the_new_store = "hint: use the cluster file of the new store\n";
+constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
+
+// Sets the state of a shard as another command will.
+void set_state(const TestCluster& cluster, std::uint32_t shard, const std::string& state, const std::string& reason) {
+  cluster.sql(shard, fmt::format("UPDATE looseleaf_shard SET access = '{}', access_token = {}, access_reason = '{}', "
+                                 "access_holder = 'elsewhere pid 7', access_since = NOW(6)",
+                                 state, state == "open" ? 0 : 77, state == "open" ? "" : reason));
+}
+
+void set_state_everywhere(const TestCluster& cluster, const std::string& state, const std::string& reason) {
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    set_state(cluster, shard, state, reason);
+  }
+}
+
+std::string states(const TestCluster& cluster) {
+  std::string text;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    const std::string state = cluster.sql(shard, "SELECT access FROM looseleaf_shard");
+    text += (text.empty() ? "" : " ") + state.substr(0, state.find('\n'));
+  }
+  return text;
+}
+
+// What commands have begun and not ended.
+std::string intents(const TestCluster& cluster) {
+  std::string rows;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    rows += cluster.sql(shard, "SELECT job, table_name FROM looseleaf_progress");
+  }
+  return rows;
+}
+
+// Entities 0 to 9, of which 4 has a body that is not read together with others.
+TestCluster filled(std::uint32_t shards = 2) {
+  TestCluster cluster = initialised(shards);
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(10, "\"n\":{}"));
+  std::string noise;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    noise += fmt::format("{:x}", i * i * 2654435761U);
+  }
+  put_all(cluster, entity(4, fmt::format(R"("n":4,"noise":"{}")", noise)));
+  return cluster;
+}
+
+TEST_CASE("a frozen store refuses puts and deletes with the reason, and takes them again once it is thawed") {
+  const TestCluster cluster = filled();
+  check_run(cluster.looseleaf(freeze), 0, "", {"froze 2 shards; `looseleaf thaw` opens the store again\n"});
+  const cli::ProcessResult put = cluster.looseleaf({"put"}, entity_lines(50, "\"n\":{}"));
+  check_run(put, 3, "",
+            {is_frozen, "reason: a new server\n", "by: ", " pid ", "since: ", " UTC\n", "hint: wait until it is open",
+             "`looseleaf thaw` opens it\n", is_frozen, "entities: 49 more\n", "stored 0 entities, failed 50\n"});
+  CHECK(times(is_frozen, put.err) == 2);
+  check_run(cluster.looseleaf({"delete", id_of(1)}), 3, "", {is_frozen, "failed 1\n"});
+  CHECK(cluster.looseleaf({"get", id_of(1)}).status == 0);
+  CHECK(lines_of(cluster.looseleaf({"query", "by_n", "--ids"}).out).size() == 10);
+  for (const char* const command : {"verify", "clean", "export", "changes"}) {
+    CAPTURE(command);
+    CHECK(cluster.looseleaf({command}).status == 0);
+  }
+  check_run(cluster.looseleaf({"thaw"}), 0, "", {"looseleaf: opened 2 shards\n"});
+  check_run(cluster.looseleaf({"thaw"}), 0, "", {"looseleaf: the store is open already\n"});
+  put_all(cluster, entity(1, "\"n\":1"));
+}
+
+TEST_CASE(
+    "freeze needs one line as its reason, and is refused while the store is frozen, about to move, or has moved") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"freeze"}), 2, "", {"freeze needs a reason\n", "hint: give `--reason TEXT`"});
+  for (const std::string& reason :
+       {std::string(), std::string("two\nlines"), std::string(1001, 'x'), std::string("\xff")}) {
+    check_run(cluster.looseleaf({"freeze", "--reason", reason}), 2, "",
+              {"not usable as a reason\n", "hint: give one line"});
+  }
+  CHECK(states(cluster) == "open open");
+  CHECK(cluster.looseleaf({"freeze", "--reason", "it's \\ \"quoted\" \u00e4"}).status == 0);
+  check_run(cluster.looseleaf(freeze), 3, "",
+            {"the store is frozen already\n", "reason: it's \\ \"quoted\" \u00e4\n",
+             "by: ", "hint: run `looseleaf thaw` first\n"});
+  set_state(cluster, 0, "open", "");
+  check_run(cluster.looseleaf(freeze), 3, "",
+            {"a part of the store is frozen already\n", "shards: 1\n", "an earlier freeze or thaw did not complete\n"});
+  CHECK(states(cluster) == "open frozen");
+  set_state_everywhere(cluster, "moving", "to new.json");
+  check_run(cluster.looseleaf(freeze), 3, "", {"the store is about to move\n", "reason: to new.json\n", "hint: wait;"});
+  check_run(cluster.looseleaf({"thaw"}), 3, "", {"the store is about to move\n"});
+  set_state(cluster, 0, "moved", "new.json");
+  for (const auto& command : std::vector<std::vector<std::string>>{freeze, {"thaw"}, {"thaw", "--force"}}) {
+    check_run(cluster.looseleaf(command), 2, "",
+              {has_moved, "to: new.json\n", "by: elsewhere pid 7\n", use_the_new_store});
+  }
+  CHECK(states(cluster) == "moved moving");
+}
+
+TEST_CASE("writers wait while the store is about to move, until it is open again or their time has passed") {
+  const TestCluster cluster = initialised();
+  set_state_everywhere(cluster, "moving", "to new.json");
+  check_run(cluster.looseleaf({"--timeout", "1", "put"}, entity(1)), 3, "",
+            {"the store is about to move, and takes no writes\n", "reason: to new.json\n", "hint: retry"});
+  cli::Process put = cluster.start({"put"}, entity(1));
+  cli::Process create = cluster.start({"create-index", cluster.directory().write("by_n.json", by_n)});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  set_state_everywhere(cluster, "open", "");
+  check_run(put.wait(), 0, id_of(1) + "\n");
+  CHECK(create.wait().status == 0);
+}
+
+TEST_CASE("a frozen store refuses every change of its indexes before anything is written") {
+  const TestCluster cluster = filled();
+  const std::string definition = cluster.directory().write("by_m.json", by_m);
+  const TemporaryDirectory folder;
+  folder.write("by_m.json", by_m);
+  CHECK(cluster.looseleaf({"create-index", definition}).status == 0);
+  const std::string before = intents(cluster);
+  CHECK(cluster.looseleaf(freeze).status == 0);
+  check_status(cluster.looseleaf({"create-index", definition}), 0, {"by_m is already active: building"});
+  check_status(cluster.looseleaf({"backfill"}), 3,
+               {is_frozen, "reason: a new server\n", "hint: a backfill cannot finish while the store is frozen; wait"});
+  const std::string other =
+      cluster.directory().write("by_k.json", R"({"table": "by_k", "properties": [{"name": "k", "type": "int"}]})");
+  folder.write("by_k.json", R"({"table": "by_k", "properties": [{"name": "k", "type": "int"}]})");
+  for (const auto& command : std::vector<std::vector<std::string>>{{"create-index", other},
+                                                                   {"create-index", "--dry-run", other},
+                                                                   {"apply", folder.path()},
+                                                                   {"drop-index", "by_n", "--yes"}}) {
+    CAPTURE(command[0]);
+    check_status(cluster.looseleaf(command), 3, {is_frozen, "reason: a new server\n"});
+  }
+  CHECK(intents(cluster) == before);
+  CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);
+  cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
+  check_status(cluster.looseleaf({"init", "--accept-empty-shard", "1"}), 3, {is_frozen, "shard: 0\n"});
+  CHECK(cluster.sql(0, "SELECT state FROM looseleaf_index WHERE table_name = 'by_n'") == "ready\n");
+}
+
+TEST_CASE("a backfill that began before a freeze cannot make its index ready, and completes it after the thaw" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = filled();
+  CHECK(cluster.looseleaf({"create-index", cluster.directory().write("by_m.json", by_m)}).status == 0);
+  cli::Process backfill = cluster.stop_at("backfill.prove:before", {"backfill"});
+  CHECK(cluster.looseleaf(freeze).status == 0);
+  backfill.signal(SIGCONT);
+  check_status(backfill.wait(), 3, {is_frozen, "reason: a new server\n"});
+  check_status(cluster.looseleaf({"query", "by_m"}), 2, {"index is still building\n"});
+  CHECK(cluster.looseleaf({"thaw"}).status == 0);
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_m: ready"});
+}
+
+TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens what answers" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised_alone();
+  cli::Process command =
+      cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "frozen\n");
+  set_state(cluster, 1, "frozen", "another freeze");
+  command.signal(SIGCONT);
+  check_run(command.wait(), 3, "",
+            {"could not freeze every shard\n", "reason: another freeze\n",
+             "cause: a part of the store is frozen already\n", "opened again: 0\n"});
+  CHECK(states(cluster) == "open frozen");
+  CHECK(cluster.looseleaf({"thaw"}).status == 0);
+
+  cli::Process again =
+      cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  cluster.sandbox().kill_server(1);
+  again.signal(SIGCONT);
+  check_run(again.wait(), 3, "",
+            {"could not freeze every shard\n", "cause: ", "opened again: 0\n", "may be frozen: 1\n",
+             "hint: run `looseleaf thaw` when every server answers"});
+  CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "open\n");
+
+  set_state(cluster, 0, "frozen", "a new server");
+  check_run(cluster.looseleaf({"--timeout", "1", "thaw"}), 3, "",
+            {"could not open every shard\n", "opened: 0\n", "not opened: 1\n", "hint: run the command again"});
+  CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "open\n");
+}
+
+TEST_CASE("a store that is a copy in progress is thawed only by force") {
+  const TestCluster cluster = initialised();
+  set_state_everywhere(cluster, "frozen", "it is a copy in progress");
+  cluster.sql(
+      0,
+      "INSERT INTO looseleaf_progress (job, table_name, generation, token, holder, since, heartbeat, done, estimate) "
+      "VALUES ('copy', '', 0, 77, 'elsewhere pid 7', NOW(6), NOW(6), 0, 0)");
+  check_run(cluster.looseleaf({"thaw"}), 3, "",
+            {"the store is frozen because it is a copy in progress\n", "by: elsewhere pid 7\n", "give `--force`"});
+  CHECK(states(cluster) == "frozen frozen");
+  check_run(cluster.looseleaf({"thaw", "--force"}), 0, "", {"opened 2 shards\n"});
+  put_all(cluster, entity(1));
+}
+
+TEST_CASE("status says since when, by whom and why a store takes no writes") {
+  const TestCluster cluster = initialised();
+  CHECK(!contains(cluster.looseleaf({"status"}).out, "since 2"));
+  CHECK(cluster.looseleaf(freeze).status == 0);
+  cli::ProcessResult status = cluster.looseleaf({"status"});
+  CHECK(status.status == 0);
+  CHECK(holds_in_order(status.out, {"cluster ", "\nfrozen since 2", " UTC by ", " pid ", ": a new server\n\nshard "}));
+  set_state(cluster, 0, "moved", "new.json");
+  CHECK(holds_in_order(cluster.looseleaf({"status"}).out,
+                       {"shard 1: frozen since ", ": a new server\n", "shard 0: moved since ",
+                        " UTC by elsewhere pid 7, to: new.json\n"}));
+  set_state(cluster, 1, "open", "");
+  status = cluster.looseleaf({"status", "--output", "json"});
+  CHECK(status.status == 0);
+  const Json moved = Json::parse(lines_of(status.out).at(0)).at("access");
+  CHECK(moved.at("state") == "moved");
+  CHECK(moved.at("reason") == "new.json");
+  CHECK(moved.at("by") == "elsewhere pid 7");
+  const Json open = Json::parse(lines_of(status.out).at(1)).at("access");
+  CHECK(open == Json{{"state", "open"}, {"reason", nullptr}, {"by", nullptr}, {"since", nullptr}});
+}
+
+TEST_CASE("a store that has moved refuses writes and the rest of the input") {
+  const TestCluster cluster = filled();
+  set_state_everywhere(cluster, "moved", "new.json");
+  check_run(cluster.looseleaf({"put"}, entity(1)), 2, "",
+            {"the store has moved, and takes no writes\n", "to: new.json\n", use_the_new_store,
+             "the rest of the input was not read\n"});
+  check_run(cluster.looseleaf({"delete", id_of(1)}), 2, "",
+            {"the store has moved, and takes no writes\n", use_the_new_store});
+  check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, {"the store has moved, and takes no writes\n"});
+}
+
+TEST_CASE("a store that has moved refuses get and query, however they read, and nothing else that reads") {
+  for (const std::uint32_t shards : {2U, 8U}) {  // a shard on each server, and four
+    CAPTURE(shards);
+    const TestCluster cluster = filled(shards);
+    CHECK(cluster.looseleaf({"get", id_of(4), id_of(1)}).status == 0);
+    set_state(cluster, 1, "moved", "new.json");
+    std::vector<std::string> get_all = {"get"};
+    for (std::uint64_t number = 0; number < 10; ++number) {
+      get_all.push_back(id_of(number));
+    }
+    CHECK(cluster.looseleaf({"get", id_of(4)}).status == 0);  // on a shard that has not moved
+    for (const auto& command :
+         std::vector<std::vector<std::string>>{{"get", id_of(1)},
+                                               {"get", id_of(99 * shards + 1)},  // is not there
+                                               {"get", id_of(4), id_of(1)},
+                                               get_all,
+                                               {"query", "by_n"},
+                                               {"query", "by_n", "--count"},
+                                               {"query", "by_n", "--ids", "--limit", "3"},
+                                               {"query", "by_n", "n=1"},
+                                               {"query", "by_n", "n=2"},  // has no row on the shard that has moved
+                                               {"query", "by_n", "n>100"},
+                                               {"query", "by_n", "--partial"}}) {
+      CAPTURE(command.back());
+      check_run(cluster.looseleaf(command), 2, "", {has_moved, "to: new.json\n", use_the_new_store});
+    }
+    set_state_everywhere(cluster, "moved", "new.json");
+    check_run(cluster.looseleaf({"get", id_of(4)}), 2, "", {has_moved});
+    for (const char* const command : {"verify", "clean", "export", "changes", "status"}) {
+      CAPTURE(command);
+      CHECK(cluster.looseleaf({command}).status == 0);
+    }
+    CHECK(lines_of(cluster.looseleaf({"export", "--ids"}).out).size() == 10);
+    if (base::failpoints_enabled) {  // the control: nothing else notices it where there is no row
+      CHECK(cluster.start({"query", "by_n", "n>100"}, "", "query.check_index=skip").wait().status == 0);
+    }
+  }
+}
+
+TEST_CASE("a query that began before the store has moved gives nothing that it reads afterwards" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(300, "\"n\":{}"));  // a query reads 100 rows, then 200
+  struct Case {
+    std::string place;
+    std::size_t given;
+  };
+  for (const Case& test : {Case{"query.read_index_rows:before#1", 0}, Case{"query.read_entities:before#1", 0},
+                           Case{"query.read_index_rows:before#2", 100}, Case{"query.read_entities:before#2", 100},
+                           Case{"query.look_again:before#1", 300}}) {
+    CAPTURE(test.place);
+    set_state_everywhere(cluster, "open", "");
+    cli::Process query = cluster.stop_at(test.place, {"query", "by_n", "--ids"});
+    set_state_everywhere(cluster, "moved", "new.json");
+    query.signal(SIGCONT);
+    const cli::ProcessResult result = query.wait();
+    check_status(result, 2, {has_moved, use_the_new_store});
+    CHECK(lines_of(result.out).size() == test.given);
+  }
+}
+
+}  // namespace
+}  // namespace looseleaf::test
