@@ -12,6 +12,7 @@
 #include "shard/fence.hpp"
 #include "sql/literals.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -140,6 +141,29 @@ TEST_CASE("of freezes at the same time one freezes all shards, and the others ch
     }
     CHECK(fixture.open().thaw() == total_shards);
   }
+}
+
+// Reads rely on it: they ask for the state in the last part of a statement.
+TEST_CASE("the parts of a UNION see the same moment") {
+  const StoreFixture fixture(1);
+  fixture.cluster.sql(0, "INSERT INTO entities (id, updated, body) VALUES (x'" + id_of(1) + "', NOW(6), NULL)");
+  std::string seen;
+  std::jthread reader([&] {
+    shard::Shards shards = fixture.shards();
+    const shard::Lease lease = shards.connect(0, shards.deadline());
+    const sql::Result found = lease->query("SELECT SLEEP(1), 'slow' FROM " + (*lease).table("entities") +
+                                           " UNION ALL SELECT 0, access FROM " + (*lease).table("looseleaf_shard"));
+    seen = found.text(1, 1);
+  });
+  const auto is_sleeping = [&] {
+    return fixture.cluster.sql(0, "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(1)%'") ==
+           "1\n";
+  };
+  wait_until("the statement runs", is_sleeping);
+  fixture.cluster.sql(0, "UPDATE looseleaf_shard SET access = 'moved'");
+  CHECK(is_sleeping());
+  reader.join();
+  CHECK(seen == "open");
 }
 
 TEST_CASE("a shard that has moved stays so, even for a process that has the token") {

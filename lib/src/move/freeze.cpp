@@ -54,9 +54,10 @@ Error with_cause(const std::string& what, const Error& cause) {
 }
 
 // Returns false if another process has changed the state meanwhile.
-bool change(shard::Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to) {
+bool change(shard::Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
+            const base::Deadline& deadline) {
   const Step step(steps::freeze_change, shard);
-  return shard::change_access(shards, shard, from, to, shards.deadline());
+  return shard::change_access(shards, shard, from, to, deadline);
 }
 
 // For a state in which neither freeze nor thaw may change anything.
@@ -104,7 +105,7 @@ Error undo(shard::Shards& shards, std::uint32_t failed, std::uint64_t token, con
   Numbers opened, unknown;
   for (std::uint32_t shard = end; shard-- > 0;) {
     try {
-      const bool was_ours = change(shards, shard, token, open);
+      const bool was_ours = change(shards, shard, token, open, shards.deadline());
       if (was_ours && shard < failed) {
         opened.insert(opened.begin(), shard);
       }
@@ -181,7 +182,7 @@ class Thaw {
 
   void open_shard(std::uint32_t shard) {
     try {
-      if (change(shards_, shard, states_[shard]->token, open)) {
+      if (change(shards_, shard, states_[shard]->token, open, shards_.deadline())) {
         opened_.insert(opened_.begin(), shard);
       } else {
         throw Error(ErrorCode::busy, "another process has changed the state of the store", shards_.where(shard),
@@ -219,11 +220,11 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   require_open(shards);
   const Access frozen{
       AccessState::frozen, std::max<std::uint64_t>(base::random_u64(), 1), reason, job::this_process(), {}};
+  const base::Deadline deadline = shards.deadline();
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     try {
-      if (!change(shards, shard, open.token, frozen)) {
-        shard::on_shard(shards, shard,
-                        [&] { throw refuse_to_freeze(shards, access_of(shards, shard, shards.deadline()), {shard}); });
+      if (!change(shards, shard, open.token, frozen, deadline)) {
+        throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
       }
     } catch (const Error& error) {
       throw undo(shards, shard, frozen.token, error);
