@@ -199,18 +199,26 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "open\n");
 }
 
-TEST_CASE("a store that is a copy in progress is thawed only by force") {
-  const TestCluster cluster = initialised();
-  set_state_everywhere(cluster, "frozen", "it is a copy in progress");
-  cluster.sql(
-      0,
-      "INSERT INTO looseleaf_progress (job, table_name, generation, token, holder, since, heartbeat, done, estimate) "
-      "VALUES ('copy', '', 0, 77, 'elsewhere pid 7', NOW(6), NOW(6), 0, 0)");
-  check_run(cluster.looseleaf({"thaw"}), 3, "",
-            {"the store is frozen because it is a copy in progress\n", "by: elsewhere pid 7\n", "give `--force`"});
-  CHECK(states(cluster) == "frozen frozen");
-  check_run(cluster.looseleaf({"thaw", "--force"}), 0, "", {"opened 2 shards\n"});
-  put_all(cluster, entity(1));
+TEST_CASE("a store that is a copy in progress is thawed only by force, and then the copier writes nothing to it") {
+  const TestCluster cluster = filled();
+  const TestCluster other = initialised();
+  cli::Process copy = cluster.start({"copy", "--to", other.file(), "--follow"});
+  const auto has = [&](std::uint64_t number) { return other.looseleaf({"get", id_of(number)}).status == 0; };
+  wait_until("an entity is copied", [&] { return has(1); });
+  put_all(cluster, entity(50));
+  wait_until("the copy follows", [&] { return has(50); });
+  check_run(
+      other.looseleaf({"thaw"}), 3, "",
+      {"the store is frozen because it is a copy in progress\n", "by: ", "`looseleaf copy --detach`", "`--force`"});
+  CHECK(states(other) == "frozen frozen");
+  check_run(other.looseleaf({"thaw", "--force"}), 0, "", {"opened 2 shards\n"});
+  put_all(other, entity(1, "\"here\":1"));
+  put_all(cluster, entity(1, "\"there\":1") + entity(51));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  CHECK_FALSE(has(51));
+  CHECK(contains(other.looseleaf({"get", id_of(1)}).out, "here"));
+  copy.signal(SIGTERM);
+  CHECK(contains(copy.wait().err, "the store was thawed, and takes the writes of others"));
 }
 
 TEST_CASE("status says since when, by whom and why a store takes no writes") {

@@ -176,7 +176,7 @@ class Thaw {
     if (copy != rows.end()) {
       throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress",
                   {{"by", copy->holder}, {"since", copy->since + " UTC"}},
-                  "wait until the copy is finished, or give `--force`; then the copy refuses to continue");
+                  "end the copy with `looseleaf copy --detach`, or give `--force`; then the copy refuses to continue");
     }
   }
 

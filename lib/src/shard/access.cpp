@@ -11,13 +11,16 @@ namespace {
 
 constexpr const char* use_the_new_store = "use the cluster file of the new store";
 
+// A process that has a token relies on it that nobody else writes. So it may not write to a shard that is open.
 bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
-  return state == AccessState::open || (token != 0 && token == shards.access_token());
+  return shards.access_token() == 0 ? state == AccessState::open : token == shards.access_token();
 }
 
 [[noreturn]] void refuse_write(const Access& access) {
   switch (access.state) {
     case AccessState::open:
+      throw Error(ErrorCode::busy, "the store was thawed, and takes the writes of others", {},
+                  "begin again with an empty store; this one is no copy any more");
     case AccessState::frozen:
       break;
     case AccessState::moving:

@@ -1,5 +1,5 @@
-// Who may write to a shard: everybody, or, while it is frozen or once it has moved, only a process that has the shard's
-// token. The state is in the fence row, so that every writer reads it together with the fence.
+// Who may write to a shard: everybody without a token, or, while it is frozen or once it has moved, only a process that
+// has the shard's token. The state is in the fence row, so that every writer reads it together with the fence.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Access {
 [[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
                                  const base::Deadline& deadline);
 
-// Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), or, while the
-// store is about to move, a retryable ServerError.
+// Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), while the store
+// is about to move a retryable ServerError, and Error(busy) if it has a token and the shard is open.
 void require_write_access(const Shards& shards, const sql::Database& database, const Fence& fence);
 
 // Does the same for these shards, without a lock, before an operation of many steps changes anything. The state may
