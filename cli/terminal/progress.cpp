@@ -58,6 +58,9 @@ std::string_view phase_in_words(const Progress& progress) {
   if (progress.phase == "verify") {
     return progress.job == "backfill" ? "reading again" : "reading";
   }
+  if (progress.phase == "read") {
+    return "reading";
+  }
   return progress.phase == "compare" ? "comparing" : "";
 }
 
@@ -91,7 +94,7 @@ void ProgressDisplay::update(const Progress& progress) {
   const auto now = Clock::now();
   working_.add(now, !progress.waiting.empty());
   phase_ = phase_in_words(progress);
-  const auto [entry, is_new] = shards_.try_emplace(progress.shard);
+  const auto [entry, is_new] = shards_.try_emplace({progress.in_other, progress.shard});
   Shard& shard = entry->second;
   if (is_new || progress.done < shard.at_start) {
     shard.at_start = progress.done;  // a resumed job does not start at 0
@@ -111,7 +114,7 @@ std::string ProgressDisplay::total() const {
   ProgressNumbers numbers;
   bool estimated = true;
   std::string waiting;
-  for (const auto& [number, shard] : shards_) {
+  for (const auto& [place, shard] : shards_) {
     numbers.done += shard.done;
     numbers.estimate += shard.estimate;
     numbers.this_time += shard.done - shard.at_start;
@@ -129,9 +132,9 @@ std::string ProgressDisplay::total() const {
 
 std::vector<std::string> ProgressDisplay::each_shard() const {
   std::vector<std::string> lines;
-  for (const auto& [number, shard] : shards_) {
+  for (const auto& [place, shard] : shards_) {
     const ProgressNumbers numbers = {shard.done, shard.estimate, shard.done - shard.at_start, working_.get()};
-    lines.push_back(format_progress(fmt::format("shard {}", number), numbers));
+    lines.push_back(format_progress(fmt::format("{}shard {}", place.first ? "other " : "", place.second), numbers));
   }
   return lines;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/registry/registry.hpp"
@@ -70,8 +71,8 @@ class ProgressDisplay {
   const bool terminal_;
   std::mutex mutex_;
   std::string job_;
-  std::string_view phase_;  // in words
-  std::map<std::uint32_t, Shard> shards_;
+  std::string_view phase_;                                  // in words
+  std::map<std::pair<bool, std::uint32_t>, Shard> shards_;  // by store and shard
   WorkingTime working_;
   Clock::time_point shown_ = Clock::now();  // a short job shows nothing
   Clock::time_point told_to_wait_;          // when it was last shown that a throttle holds the job back

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <looseleaf/cluster.hpp>
+#include <looseleaf/compare.hpp>
 #include <looseleaf/copy.hpp>
 #include <looseleaf/entity.hpp>
 #include <looseleaf/entity_reader.hpp>
@@ -130,6 +131,10 @@ class LOOSELEAF_EXPORT Datastore {
   // Long jobs; see jobs.hpp.
   BackfillReport backfill(const BackfillOptions& options, JobControl& control);
   VerifyReport verify(const VerifyOptions& options, JobControl& control);
+  // Compares the entities of this store with those of another one, which may have other shards, servers and vendors. It
+  // changes and locks nothing, and both stores may be written meanwhile. See compare.hpp. Throws Error(usage) if it is
+  // the same store.
+  CompareReport compare(const Datastore& other, const CompareOptions& options, JobControl& control) const;
   CleanReport clean(const CleanOptions& options, JobControl& control);
 
   // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads and

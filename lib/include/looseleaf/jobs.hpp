@@ -22,13 +22,15 @@ namespace looseleaf {
 // How far a job is on one shard. A backfill or a verification counts all its phases in one unit of work: reading an
 // entity is one, and the other phases have shares of the whole. `done` never decreases relative to `estimate`.
 struct Progress {
-  std::string_view job;         // "backfill", "verify", ...
-  std::uint32_t shard = 0;      // the entity shard that made progress
-  std::uint64_t done = 0;       // work done so far, of about `estimate`
-  std::uint64_t estimate = 0;   // 0: unknown
-  std::string waiting = {};     // why the job is waiting; empty while it works
-  std::string_view phase = {};  // "backfill" (reads entities and writes their rows), "reconcile", "verify" or "compare"
-  bool held_back = false;       // true if the job waits because of its Throttle
+  std::string_view job;        // "backfill", "verify", ...
+  std::uint32_t shard = 0;     // the entity shard that made progress
+  std::uint64_t done = 0;      // work done so far, of about `estimate`
+  std::uint64_t estimate = 0;  // 0: unknown
+  std::string waiting = {};    // why the job is waiting; empty while it works
+  // "backfill" (reads entities and writes their rows), "reconcile", "verify", "read" or "compare"
+  std::string_view phase = {};
+  bool held_back = false;  // true if the job waits because of its Throttle
+  bool in_other = false;   // the shard is one of the other store, see Datastore::compare
 };
 
 // Limits that slow a long job down or pause it. Zero or empty means no limit.

@@ -6,6 +6,7 @@
 #include "clean/clean.hpp"
 #include "cluster/init.hpp"
 #include "cluster/status.hpp"
+#include "compare/compare.hpp"
 #include "copy/copy.hpp"
 #include "feed/feed.hpp"
 #include "index/create_index.hpp"
@@ -199,6 +200,10 @@ BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& c
 
 VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
   return verify::verify(impl_->shards, options, control);
+}
+
+CompareReport Datastore::compare(const Datastore& other, const CompareOptions& options, JobControl& control) const {
+  return compare::compare(impl_->shards, other.impl_->shards, options, control);
 }
 
 CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {

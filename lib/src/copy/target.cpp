@@ -62,6 +62,10 @@ std::string to_detail(const Uuid& origin, const feed::ShardPosition& position) {
   return feed::to_text({origin, {position}});
 }
 
+std::optional<feed::ShardPosition> to_position(const job::JobRow& row, const Uuid& origin) {
+  return row.barrier ? feed::parse_position(row.detail, origin, 1).shards.front() : std::nullopt;
+}
+
 }  // namespace
 
 Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count)
@@ -168,8 +172,8 @@ void Target::take_over() {
       const auto row = job::read_job(database, copy_job, std::to_string(shard));
       if (!row) {
         job::write_job(database, position_row(origin_, shard, lock_.token()));
-      } else if (row->barrier) {
-        positions_.emplace(shard, *feed::parse_position(row->detail, origin_, 1).shards.front());
+      } else if (const auto position = to_position(*row, origin_)) {
+        positions_.emplace(shard, *position);
       }
     }
     auto main = job::read_job(database, copy_job, "");
@@ -219,6 +223,23 @@ void Target::remove_rows() {
   shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
     database->execute(fmt::format("DELETE FROM {} WHERE job = '{}' AND token = {}",
                                   database.table("looseleaf_progress"), copy_job, lock_.token()));
+  });
+}
+
+std::optional<Positions> read_positions(shard::Shards& shards, const Uuid& origin, std::uint32_t count) {
+  if (origin_of(shards) != to_string(origin)) {
+    return std::nullopt;
+  }
+  return shard::read_shard(shards, 0, shards.deadline(), [&](const sql::Database& database) {
+    Positions positions;
+    for (const job::JobRow& row : job::read_jobs(database)) {
+      for (std::uint32_t shard = 0; row.job == copy_job && shard < count; ++shard) {
+        if (const auto position = row.table == std::to_string(shard) ? to_position(row, origin) : std::nullopt) {
+          positions.emplace(shard, *position);
+        }
+      }
+    }
+    return std::optional(positions);
   });
 }
 

@@ -59,6 +59,10 @@ class Target {
   Positions positions_;
 };
 
+// Returns how far the copy of this cluster, which has `count` shards, has come in `shards`; absent if it is no such
+// copy. A shard is missing if nothing was copied from it yet.
+[[nodiscard]] std::optional<Positions> read_positions(shard::Shards& shards, const Uuid& origin, std::uint32_t count);
+
 // Returns of which cluster this one is a copy that is in progress.
 [[nodiscard]] std::optional<std::string> origin_of(shard::Shards& shards);
 

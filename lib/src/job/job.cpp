@@ -20,6 +20,14 @@ Job::Job(Job& whole, const Throttle& throttle, std::string_view name)
       name_(name),
       progress_(whole.shards_.count(), name) {}
 
+Job::Job(Job& whole, shard::Shards& other, const Throttle& throttle, std::string_view name)
+    : shards_(other),
+      shared_(whole.shared_),
+      throttling_(other, throttle),
+      name_(name),
+      in_other_(true),
+      progress_(other.count(), name) {}
+
 JobLock& Job::take_lock(const std::string& name, const std::vector<std::string>& tables) {
   auto lock = std::make_unique<JobLock>(shards_, name, tables);
   const std::lock_guard guard(shared_->mutex);
@@ -109,7 +117,8 @@ void Job::check() {
 void Job::report(std::uint32_t shard, const std::string& waiting, bool held_back) {
   if (shared_->control.on_progress) {
     const JobProgress::State state = progress_.of(shard);
-    shared_->control.on_progress({name_, shard, state.done, state.estimate, waiting, state.phase, held_back});
+    shared_->control.on_progress(
+        {name_, shard, state.done, state.estimate, waiting, state.phase, held_back, in_other_});
   }
 }
 

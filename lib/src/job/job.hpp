@@ -47,6 +47,8 @@ class Job {
   // A part of a job that runs in parallel with the rest, with its own pace and counts. It stops together with `whole`
   // and keeps the locks of `whole` alive.
   Job(Job& whole, const Throttle& throttle, std::string_view name);
+  // The same for a part that works on another store.
+  Job(Job& whole, shard::Shards& other, const Throttle& throttle, std::string_view name);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -83,6 +85,8 @@ class Job {
   // Runs `work` for every shard, for some of them at once as shard::for_each_shard() does. If one fails, the others end
   // at their next checkpoint, and this function throws the error of the failed one.
   void for_each_shard(const std::function<void(std::uint32_t shard)>& work);
+  // Lets for_each_shard() end at its next checkpoint and throw this, unless it has failed already.
+  void fail(const std::exception_ptr& failure);
 
  private:
   // State that a part shares with the whole job.
@@ -95,12 +99,12 @@ class Job {
   };
   void check();
   void report(std::uint32_t shard, const std::string& waiting, bool held_back = false);
-  void fail(const std::exception_ptr& failure);
 
   shard::Shards& shards_;
   const std::shared_ptr<Shared> shared_;
   Throttling throttling_;
   const std::string name_;
+  const bool in_other_ = false;
   JobProgress progress_;
   std::exception_ptr failure_;  // of a shard in for_each_shard(); guarded by the shared mutex
 };

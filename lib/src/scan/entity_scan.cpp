@@ -59,6 +59,20 @@ std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard,
 }
 
 void EntityScan::run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem) {
+  each_chunk([&](std::vector<shard::EntityRow>& rows) { judge(rows, on_entity, on_problem); });
+}
+
+void EntityScan::read_rows(const OnRow& on_row) {
+  each_chunk([&](std::vector<shard::EntityRow>& rows) {
+    for (shard::EntityRow& row : rows) {
+      complete(row);
+      on_row(row);
+      row.body.reset();
+    }
+  });
+}
+
+void EntityScan::each_chunk(const std::function<void(std::vector<shard::EntityRow>&)>& work) {
   std::size_t chunk = smallest_chunk, got = 0;
   while (true) {
     job_.pace(shard_, got);
@@ -69,21 +83,26 @@ void EntityScan::run(const OnEntity& on_entity, const std::function<void(const F
       return;
     }
     got = rows->size();
-    judge(*rows, on_entity, on_problem);
+    work(*rows);
     entities_ += got;
     chunk = next_chunk(chunk, Clock::now() - start);
     job_.progress().advance(shard_, got);
   }
 }
 
+// Reads a body that the chunk's statement has left out.
+void EntityScan::complete(shard::EntityRow& row) {
+  if (row.lacks_body()) {
+    row.body = read_body(shards_, shard_, row.id);
+  }
+  deleted_ += row.body ? 0 : 1;
+}
+
 void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_entity,
                        const std::function<void(const Finding&)>& on_problem) {
   std::vector<Uuid> problems;
   for (shard::EntityRow& row : rows) {
-    if (row.lacks_body()) {
-      row.body = read_body(shards_, shard_, row.id);
-    }
-    deleted_ += row.body ? 0 : 1;
+    complete(row);
     const FoundEntity found = judge_entity(shards_.count(), shard_, row.id, row.body);
     row.body.reset();
     if (found.problem) {

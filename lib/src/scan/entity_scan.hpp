@@ -34,6 +34,7 @@ struct FoundEntity {
 class EntityScan {
  public:
   using OnEntity = std::function<void(const Uuid&, const model::ParsedEntity&)>;
+  using OnRow = std::function<void(const shard::EntityRow&)>;
 
   // The job holds the scan back and counts its entities; the caller says how many it expects.
   EntityScan(shard::Shards& shards, std::uint32_t shard, job::Job& job) : shards_(shards), shard_(shard), job_(job) {}
@@ -41,12 +42,16 @@ class EntityScan {
   // Calls `on_entity` for each readable entity on the right shard. Calls `on_problem` for each other one, if it still
   // has the problem under its lock.
   void run(const OnEntity& on_entity, const std::function<void(const Finding&)>& on_problem);
+  // Calls `on_row` for each row, tombstones included, with its id and its body as stored, which nothing has checked.
+  void read_rows(const OnRow& on_row);
 
   // Returns the number of entities read, including tombstones.
   [[nodiscard]] std::uint64_t entities() const { return entities_; }
   [[nodiscard]] std::uint64_t deleted() const { return deleted_; }
 
  private:
+  void each_chunk(const std::function<void(std::vector<shard::EntityRow>&)>& work);
+  void complete(shard::EntityRow& row);
   // Reads the entities with the next `chunk` values of added_id; absent at the end.
   [[nodiscard]] std::optional<std::vector<shard::EntityRow>> read_chunk(std::size_t chunk);
   void judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_entity,

@@ -155,6 +155,18 @@ std::vector<EntityRow> read_entities(const sql::Database& database, std::span<co
   return rows;
 }
 
+std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
+  std::vector<EntityRow> rows;
+  in_lists(ids, [&](std::span<const Uuid> some) {
+    auto found =
+        to_bodies(database->query(fmt::format("SELECT id, {}, added_id, updated FROM {} WHERE id IN ({})",
+                                              small_body_column(max_size), database.table("entities"), id_list(some))),
+                  max_size, Columns::added_id_and_stamp);
+    std::move(found.begin(), found.end(), std::back_inserter(rows));
+  });
+  return rows;
+}
+
 std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
                                    std::uint64_t max_size, Moved moved) {
   sql::Result result = query_bodies(lease, shards, ids, max_size, moved);
@@ -304,9 +316,10 @@ std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint
   return found.cell(0, 0) ? std::optional(found.unsigned_integer(0, 0)) : std::nullopt;
 }
 
-std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range) {
-  const sql::Result result = database->query("SELECT id FROM " + database.table("entities") + " FORCE INDEX (id)" +
-                                             where_in("id", range) + " ORDER BY id");
+std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range, std::optional<std::size_t> limit) {
+  const sql::Result result =
+      database->query("SELECT id FROM " + database.table("entities") + " FORCE INDEX (id)" + where_in("id", range) +
+                      " ORDER BY id" + (limit ? fmt::format(" LIMIT {}", *limit) : std::string()));
   std::vector<Uuid> ids;
   ids.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {

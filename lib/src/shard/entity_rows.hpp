@@ -49,6 +49,10 @@ enum class Lock { none, shared, exclusive };
 // More than max_ids ids need several statements.
 [[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
 
+// Plainly reads the same rows with all columns, but leaves out large bodies as read_bodies() does. In no order.
+[[nodiscard]] std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids,
+                                               std::uint64_t max_size);
+
 using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 
 // What a read does with a shard that has moved to another cluster: the entities there may have changed.
@@ -109,8 +113,9 @@ void update_entities(const sql::Database& database, std::span<const EntityRow> r
 // Returns the smallest added_id above the given one. It is absent if there is none.
 [[nodiscard]] std::optional<std::uint64_t> next_added(const sql::Database& database, std::uint64_t above);
 
-// Returns the ids of the rows in a range, in order.
-[[nodiscard]] std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range);
+// Returns the ids of the rows in a range, in order; with a `limit`, only the first ones.
+[[nodiscard]] std::vector<Uuid> read_ids(const sql::Database& database, const IdRange& range,
+                                         std::optional<std::size_t> limit = {});
 [[nodiscard]] std::uint64_t count_ids(const sql::Database& database, const IdRange& range);
 
 // See nth_id().

@@ -227,6 +227,21 @@ void for_each_shard(Shards& shards, const std::function<void(std::uint32_t)>& wo
   for_shards(shards, all_shards(shards), work);
 }
 
+void require_every_shard(Shards& shards, const std::string& what) {
+  for_each_shard(shards, [&](std::uint32_t shard) {
+    try {
+      shards.connect(shard, shards.deadline(), Purpose::fail_fast).discard();
+    } catch (const sql::ServerError& error) {
+      if (error.code() != ErrorCode::unavailable) {
+        throw;
+      }
+      Error::Context context = {{"reason", error.what()}};
+      context.insert(context.end(), error.context().begin(), error.context().end());
+      throw sql::ServerError(error.error_class(), error.number(), error.code(), what, std::move(context), error.hint());
+    }
+  });
+}
+
 std::shared_ptr<const Catalog> Shards::catalog(std::uint32_t shard, const base::Deadline& deadline) {
   if (auto catalog = catalogs_.cached(shard)) {
     return catalog;

@@ -115,6 +115,10 @@ void for_groups(Shards& shards, std::span<const std::uint32_t> some,
                 const std::function<void(std::span<const std::uint32_t> group)>& work,
                 std::size_t largest = shards_at_once);
 
+// Connects to every shard, and fails at once if one is down: an immediate error helps the user more than a wait. The
+// error then says `what`.
+void require_every_shard(Shards& shards, const std::string& what);
+
 // Runs `work` on a connection to a shard and retries it after transient errors until the deadline. It is for work that
 // ends in a write, or whose result may be outdated.
 template <typename Function>

@@ -25,11 +25,11 @@ struct IdRange {
 // With more ids in one IN list, MariaDB scans and locks the whole table.
 inline constexpr std::size_t max_ids = 999;
 
-// Calls `work` with at most max_ids of the ids at a time, in order.
+// Calls `work` with at most `size` of the ids at a time, in order.
 template <typename Work>
-void in_lists(std::span<const Uuid> ids, const Work& work) {
-  for (; !ids.empty(); ids = ids.subspan(std::min(max_ids, ids.size()))) {
-    work(ids.first(std::min(max_ids, ids.size())));
+void in_lists(std::span<const Uuid> ids, const Work& work, std::size_t size = max_ids) {
+  for (; !ids.empty(); ids = ids.subspan(std::min(size, ids.size()))) {
+    work(ids.first(std::min(size, ids.size())));
   }
 }
 

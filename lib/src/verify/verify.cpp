@@ -304,25 +304,6 @@ void warn_of_writable_replicas(shard::Shards& shards) {
   }
 }
 
-// An entity on any shard may call for rows on any other shard, so nothing can be proved while one is down. An immediate
-// error helps the user more than a wait.
-void require_every_shard(shard::Shards& shards) {
-  shard::for_each_shard(shards, [&](std::uint32_t shard) {
-    try {
-      shards.connect(shard, shards.deadline(), shard::Purpose::fail_fast).discard();
-    } catch (const sql::ServerError& error) {
-      if (error.code() != ErrorCode::unavailable) {
-        throw;
-      }
-      Error::Context context = {{"reason", error.what()}};
-      context.insert(context.end(), error.context().begin(), error.context().end());
-      throw sql::ServerError(error.error_class(), error.number(), error.code(),
-                             "nothing was verified: every shard is needed, and one is down", std::move(context),
-                             error.hint());
-    }
-  });
-}
-
 }  // namespace
 
 VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control) {
@@ -336,7 +317,8 @@ VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, job::Jo
   Verification verification(shards, options, job, as_part);
   try {
     if (!as_part.wait_for_shards) {
-      require_every_shard(shards);
+      // An entity on any shard may call for rows on any other shard, so nothing can be proved while one is down.
+      shard::require_every_shard(shards, "nothing was verified: every shard is needed, and one is down");
       warn_of_writable_replicas(shards);
     }
     return verification.run();
