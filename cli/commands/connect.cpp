@@ -55,8 +55,13 @@ looseleaf::Options store_options(const Globals& globals) {
   return options;
 }
 
-looseleaf::Options with_messages(looseleaf::Options options) {
-  options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
+// `context` is what warnings say beside their own.
+looseleaf::Options with_messages(looseleaf::Options options, const Error::Context& context = {}) {
+  options.on_warning = [context](const Warning& warning) {
+    Error::Context all = warning.context;
+    all.insert(all.end(), context.begin(), context.end());
+    print_warning(warning.what, all, warning.hint);
+  };
   options.ask_password = ask_password;
   return options;
 }
@@ -84,7 +89,7 @@ Datastore open_store(const Globals& globals, Waits waits) {
 }
 
 Datastore open_other_store(const std::string& cluster_file, const Globals& globals) {
-  looseleaf::Options options = with_messages(store_options(globals));
+  looseleaf::Options options = with_messages(store_options(globals), {{"cluster_file", cluster_file}});
   options.defaults_file.clear();
   return Datastore::open(Cluster::load(cluster_file), std::move(options));
 }

@@ -16,7 +16,7 @@ namespace looseleaf::cli {
 enum class Waits { warned_of, told_by_failure };
 // Opens the store. Warnings go to standard error, and a missing password is asked for on the terminal.
 [[nodiscard]] Datastore open_store(const Globals& globals, Waits waits = Waits::warned_of);
-// Opens another cluster, by the user and option file that its own cluster file names.
+// Opens another cluster, by the user and option file that its own cluster file names. Warnings name that file.
 [[nodiscard]] Datastore open_other_store(const std::string& cluster_file, const Globals& globals);
 // Opens the store without warnings, and without asking for a password.
 [[nodiscard]] Datastore open_store_silently(const Globals& globals);

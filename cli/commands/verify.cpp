@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/job.hpp"
 #include "cli/commands/throttle_options.hpp"
+#include "cli/commands/verify_against.hpp"
 #include "cli/files/definitions.hpp"
 #include "cli/files/replace_file.hpp"
 #include "cli/report/verify_output.hpp"
@@ -23,6 +25,7 @@ struct Options {
   std::string report;
   std::string definitions;
   bool definitions_only = false;
+  std::optional<std::string> against;
   Throttle throttle;
 };
 
@@ -43,6 +46,20 @@ VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& g
   return run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
 }
 
+void check_against(const Options& options) {
+  const auto refuse = [](bool given, const std::string& what) {
+    if (given) {
+      throw Error(ErrorCode::usage, what + " and --against cannot be combined", {},
+                  "--against compares all entities with those of another store, and no indexes; run `looseleaf verify` "
+                  "without it, too");
+    }
+  };
+  refuse(!options.tables.empty(), "names of indexes");
+  refuse(options.repair, "--repair");
+  refuse(!options.definitions.empty(), "--definitions");
+  refuse(options.definitions_only, "--definitions-only");
+}
+
 void check_combination(const Options& options) {
   if (!options.definitions_only) {
     return;
@@ -57,10 +74,16 @@ void check_combination(const Options& options) {
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
+  if (options.against) {
+    check_against(options);
+  }
   check_combination(options);
   const std::string junit = junit_file(options);
   if (!junit.empty()) {
     check_replaceable(junit);
+  }
+  if (options.against) {
+    return verify_against({*options.against, options.all, options.grace, junit, options.throttle}, globals);
   }
   DefinitionFolder folder;
   if (!options.definitions.empty()) {
@@ -120,7 +143,9 @@ Command verify_command() {
        .value = "S",
        .help = "seconds that a superfluous row may exist beside a change before it is a finding; default 10",
        .target = &options->grace,
-       .range = {.most = longest_seconds}},
+       .range = {.most = longest_seconds},
+       .details = "With --against: the seconds for which a difference must persist or, if the other store is a copy "
+                  "that follows this one, the most seconds to wait until the copy has reached it."},
       {.name = "--report",
        .value = "junit=FILE",
        .help = "also write a report in JUnit's XML, which CI systems show",
@@ -139,18 +164,29 @@ Command verify_command() {
        .help = "check only that, and that the tables are as they should be; read no entities",
        .target = &options->definitions_only,
        .details = "This takes moments. An index that is still building causes a warning only."},
+      {.name = "--against",
+       .value = "FILE",
+       .help = "instead check that another store, of this cluster file, holds the same entities",
+       .target = &options->against,
+       .details = "Its user and its option file are those that this file names. It may have another number of shards, "
+                  "other servers and the other vendor, and both may be written meanwhile. Nothing is changed or "
+                  "locked. The throttles apply to each of the stores."},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {
       "The command compares every index with all entities, in both directions, on a live store. It reads every body "
       "once and lets the servers digest the index rows; it reads only the rows that differ.",
       "The exit status is 0 if everything agrees, or agrees after a repair, 1 if not, and 3 if not everything could be "
-      "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s."};
+      "checked. All shards must be up: if one is down, nothing is verified, and the command fails within 5 s.",
+      "With `--against` it compares the texts of all entities with those of another store, byte for byte: `missing` "
+      "there, `extra` there, or `different`. An entity whose writes never pause, or that a copy has not reached, is "
+      "`unsettled`. The status is then 1, as with a difference."};
   command.examples = {
       {"Verify everything", "looseleaf verify"},
       {"Repair one index", "looseleaf verify index_user_id --repair"},
       {"Write all findings to a file", "looseleaf verify --output json > findings.jsonl"},
       {"Check only the definitions, before a deployment", "looseleaf verify --definitions schemas --definitions-only"},
+      {"Check that a copy holds the same entities", "looseleaf verify --against copy.json"},
       {"Verify in a CI job", "looseleaf verify --definitions schemas --report junit=verify.xml"}};
   command.see_also = {"clean", "backfill"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/report/indexing_report.hpp"
+#include "cli/report/junit.hpp"
 #include "cli/report/verify_table.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -190,41 +191,17 @@ std::string VerifyOutput::junit(const VerifyReport& report, std::uint32_t shards
   for (const auto& [what, count] : counts_) {
     cases[what.first][what.second] = count;
   }
-  const auto failures = std::count_if(cases.begin(), cases.end(), [](const auto& one) { return !one.second.empty(); });
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started_;
-  std::string xml = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-      "<testsuite name=\"looseleaf verify\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n",
-      cases.size() + (error != nullptr ? 1 : 0), failures, error != nullptr ? 1 : 0, seconds.count());
+  std::vector<JunitCase> report_cases;
   for (const auto& [place, kinds] : cases) {
-    const std::string head =
-        fmt::format("<testcase classname=\"{}\" name=\"shard {}\"", escape_xml(name_of(place.first)), place.second);
-    if (kinds.empty()) {
-      xml += head + "/>\n";
-      continue;
-    }
-    std::string message, lines;
-    for (const auto& [kind, count] : kinds) {
-      message += fmt::format("{}{} {}", message.empty() ? "" : ", ", count, to_string(kind));
-    }
-    for (const std::string& sample : samples_.at(place)) {
-      lines += sample + '\n';
-    }
-    xml += fmt::format("{}>\n<failure message=\"{}\">{}</failure>\n</testcase>\n", head, message, escape_xml(lines));
-  }
-  if (error != nullptr) {
-    xml += fmt::format("<testcase classname=\"verify\" name=\"run\">\n<error message=\"{}\">{}</error>\n</testcase>\n",
-                       escape_xml(error->what()),
-                       escape_xml(format_message("error", error->what(), error->context(), error->hint())));
+    const auto samples = samples_.find(place);
+    report_cases.push_back(junit_case(name_of(place.first), place.second, kinds,
+                                      samples == samples_.end() ? std::vector<std::string>() : samples->second));
   }
   std::string lines;
   for (const auto& [index, counts] : report.indexing) {
     lines += fmt::format("{}\n", fmt::join(lines_of(index, counts), "\n"));
   }
-  if (!lines.empty()) {
-    xml += "<system-out>" + escape_xml(lines) + "</system-out>\n";
-  }
-  return xml + "</testsuite>\n</testsuites>\n";
+  return junit_report("looseleaf verify", report_cases, error, started_, lines);
 }
 
 }  // namespace looseleaf::cli

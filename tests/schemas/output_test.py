@@ -283,6 +283,19 @@ def verification(box):
     box.run("verify", "nothing", status=2)
 
 
+def comparison(box):
+    """A second store on other servers, with one entity in place of all, and without the index."""
+    with Box(PROGRAM) as other:
+        other.cluster = other.run("sandbox", "start", "--shards", "1", "--dir", other.box, lines=["started"])[0]["cluster_file"]
+        other.run("init", lines=["summary"])
+        other.run("put", "--quiet", stdin=entity(5000), lines=["summary"])
+        found = box.run("verify", "--against", other.cluster, "--grace", "0", status=1, lines=["difference*", "comparison"])
+        assert {line["kind"] for line in found[:-1]} == {"missing", "extra"}, found
+        assert found[-1]["findings"] == len(found) - 1 and found[-1]["other_entities"] == 1, found
+        assert [index["kind"] for index in found[-1]["indexes"]] == ["missing"], found
+        box.run("verify", "--against", box.cluster, status=2)
+
+
 def cleaning(box):
     assert box.run("clean", "--full", lines=["summary"])[0]["mended"] == {}
     box.sql(0, f"INSERT INTO by_n VALUES (77, X'{uuid_of(12)}')")
@@ -396,7 +409,7 @@ def main():
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
         for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, copies,
-                     verification, cleaning, jobs, freezing, watching, shard_down, the_end):
+                     verification, comparison, cleaning, jobs, freezing, watching, shard_down, the_end):
             part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")

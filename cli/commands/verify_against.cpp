@@ -1,0 +1,43 @@
+// Compares the store with another one, for verify --against.
+#include "cli/commands/verify_against.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "cli/commands/connect.hpp"
+#include "cli/commands/job.hpp"
+#include "cli/files/replace_file.hpp"
+#include "cli/report/compare_output.hpp"
+#include "cli/terminal/messages.hpp"
+
+namespace looseleaf::cli {
+
+ExitStatus verify_against(const AgainstOptions& options, const Globals& globals) {
+  CompareOutput output(globals, options.other, options.all);
+  CompareOptions how;
+  how.grace_seconds = static_cast<std::uint32_t>(options.grace);
+  how.throttle = options.throttle;
+  how.on_difference = [&](const Difference& difference) { output.add(difference); };
+  how.on_wait = [](std::chrono::seconds time) {
+    print_note(fmt::format("waiting at most {} s for changes in flight to settle (--grace)", time.count()));
+  };
+  const Datastore store = open_store(globals), other = open_other_store(options.other, globals);
+  const auto write_junit = [&](const Error* error) {
+    if (!options.junit.empty()) {
+      replace_file(options.junit, output.junit(store.shard_count(), error), public_file);
+    }
+  };
+  try {
+    const CompareReport report =
+        run_job(globals, [&](JobControl& control) { return store.compare(other, how, control); });
+    output.finish(report);
+    write_junit(nullptr);
+    return report.same() ? ExitStatus::done : ExitStatus::negative;
+  } catch (const Error& error) {
+    write_junit(&error);
+    throw;
+  }
+}
+
+}  // namespace looseleaf::cli

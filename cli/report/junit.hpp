@@ -1,0 +1,42 @@
+// Reports in JUnit's XML, which CI systems show.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <looseleaf/error.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace looseleaf::cli {
+
+struct JunitCase {
+  std::string group, name;
+  std::string failure = {};  // empty: the case has passed
+  std::string details = {};  // lines
+};
+
+// The case of one shard: how many findings of each kind there are, and samples of them.
+template <typename Kind>
+[[nodiscard]] JunitCase junit_case(const std::string& group, std::uint32_t shard,
+                                   const std::map<Kind, std::uint64_t>& kinds,
+                                   const std::vector<std::string>& samples) {
+  JunitCase one{group, fmt::format("shard {}", shard)};
+  for (const auto& [kind, count] : kinds) {
+    one.failure += fmt::format("{}{} {}", one.failure.empty() ? "" : ", ", count, to_string(kind));
+  }
+  for (const std::string& sample : samples) {
+    one.details += sample + '\n';
+  }
+  return one;
+}
+
+// A test suite. `error`, unless null, is the reason why not everything was checked, and becomes a further case.
+// `output` is what else there is to say, in lines; it may be empty.
+[[nodiscard]] std::string junit_report(std::string_view suite, const std::vector<JunitCase>& cases, const Error* error,
+                                       std::chrono::steady_clock::time_point started, const std::string& output = {});
+
+}  // namespace looseleaf::cli
