@@ -67,10 +67,7 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
 std::optional<Write> encode_stored(shard::Shards& shards, std::string body, WriteResult& result) {
   return encode(result, [&] {
     const std::string text = codec::decode_body(body, model::max_body_size);
-    const model::ParsedEntity entity(text);
-    if (entity.id() != *result.id) {
-      throw Error(ErrorCode::corrupt, "a stored body has another entity's id");
-    }
+    const model::ParsedEntity entity(text, *result.id);
     return to_write(shards, entity, std::move(body), result);
   });
 }
