@@ -97,7 +97,7 @@ struct Smoke {
 
 TEST_CASE("each role's account can run the role's commands and is told what it lacks for others") {
   const WithRoles setup;
-  const TestCluster other = initialised();  // without an entity
+  const TestCluster empty = initialised();
   const auto& directory = setup.cluster.directory();
   const std::string definition = directory.write("by_m.json", by_m);
   const TemporaryDirectory folder;
@@ -113,7 +113,7 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
       {{"get", id_of(1)}, "", 0, 0},
       {{"query", "by_n", "n>1"}, "", 0, 0},
       {{"verify"}, "", 0, 1},
-      {{"verify", "--against", other.file(), "--grace", "0"}, "", 1, 0},
+      {{"verify", "--against", empty.file(), "--grace", "0"}, "", 1, 0},
       {{"export"}, "", 0, 2},
       {{"changes"}, "", 0, 2},
       {run_trigger, "", 143, 2},
