@@ -101,7 +101,7 @@ std::optional<Input> read_input(const std::string& text) {
 // The SQL in its parts: names, keywords, operators, and literals of digits. Anything else is a value that got out.
 std::vector<std::string> tokens_of(std::string_view sql) {
   constexpr std::string_view punctuation = "(),=<>";
-  constexpr std::array<std::string_view, 4> constants = {"@@global.read_only", "'ready'", "'0'", "'OFF'"};
+  constexpr std::array<std::string_view, 5> constants = {"@@global.read_only", "'ready'", "'moved'", "'0'", "'OFF'"};
   std::vector<std::string> tokens;
   const auto take = [&](std::size_t size) {
     tokens.emplace_back(sql.substr(0, size));
@@ -113,7 +113,7 @@ std::vector<std::string> tokens_of(std::string_view sql) {
     };
     if (sql[0] == ' ') {
       sql.remove_prefix(1);
-    } else if (sql.starts_with("r.") || sql.starts_with("c.")) {  // the index's table, the catalog
+    } else if (sql.starts_with("r.") || sql.starts_with("c.") || sql.starts_with("f.")) {  // index, catalog, fence
       take(2);
     } else if (sql.starts_with("db.")) {  // the database
       take(3);
@@ -147,20 +147,17 @@ std::vector<std::string> tokens_of(std::string_view sql) {
 }
 
 void check_words(const std::vector<std::string>& tokens, const IndexDefinition& definition) {
-  std::set<std::string> known = {"SELECT",     "FROM",
-                                 "WHERE",      "AND",
-                                 "OR",         "IN",
-                                 "ORDER",      "BY",
-                                 "DESC",       "LIMIT",
-                                 "entity_id",  "JOIN",
-                                 "r",          "c",
-                                 "r.",         "c.",
-                                 "db.",        "looseleaf_index",
-                                 "table_name", "generation",
-                                 "state",      "AS",
-                                 "IF",         "NULL",
-                                 "shard",      "_utf8mb4",
-                                 "DISTINCT",   sql::quote_identifier(definition.table)};
+  std::set<std::string> known = {"SELECT",     "FROM",       "WHERE",
+                                 "AND",        "OR",         "IN",
+                                 "ORDER",      "BY",         "DESC",
+                                 "LIMIT",      "entity_id",  "JOIN",
+                                 "r",          "c",          "r.",
+                                 "c.",         "db.",        "looseleaf_index",
+                                 "table_name", "generation", "f",
+                                 "f.",         "access",     "looseleaf_shard",
+                                 "only_row",   "state",      "AS",
+                                 "IF",         "NULL",       "shard",
+                                 "_utf8mb4",   "DISTINCT",   sql::quote_identifier(definition.table)};
   for (const std::string& column : shard::column_names(definition)) {
     known.insert(column);
   }
@@ -191,8 +188,10 @@ class Where {
  private:
   bool comparison(const model::Row& row) {
     constexpr std::size_t catalog_line = 5;  // c. table_name = _utf8mb4 x'...', which holds
-    if (tokens_.at(at_++) == "c.") {
-      at_ += catalog_line - 1;
+    constexpr std::size_t fence_line = 4;    // f. only_row = 1, likewise
+    const std::string& first = tokens_.at(at_++);
+    if (first == "c." || first == "f.") {
+      at_ += (first == "c." ? catalog_line : fence_line) - 1;
       return true;
     }
     const auto columns = shard::column_names(definition_);
