@@ -148,7 +148,7 @@ void take_over_from(const std::string& place) {
       pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'");
   asleep.signal(SIGCONT);
   const cli::ProcessResult result = asleep.wait();
-  CHECK_MESSAGE(result.status == 3, result.err);
+  check_status(result, 3, {"looseleaf: error: another process has taken over the copy\n", "hint: let that one go on"});
   CHECK(pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'") == position);
   check_same(pair);
 }

@@ -124,6 +124,8 @@ void Copier::on_result(const WriteResult& result) {
       if (options_.on_unreadable) {
         options_.on_unreadable(*result.id, *result.error);
       }
+    } else if (result.error && result.error->code() == ErrorCode::frozen) {
+      throw taken_over();
     } else if (result.error) {
       throw Error(*result.error);
     } else {

@@ -41,11 +41,6 @@ Error not_empty(const std::string& what) {
           "copy to a cluster that `looseleaf init` has just made; nothing was copied"};
 }
 
-Error taken_over() {
-  return {
-      ErrorCode::busy, "another process has taken over the copy", {}, "let that one go on, or run the command again"};
-}
-
 // Returns the row of one shard of the original.
 job::JobRow position_row(const Uuid& origin, std::uint32_t shard, std::uint64_t token) {
   job::JobRow row;
@@ -241,6 +236,11 @@ std::optional<Positions> read_positions(shard::Shards& shards, const Uuid& origi
     }
     return std::optional(positions);
   });
+}
+
+Error taken_over() {
+  return {
+      ErrorCode::busy, "another process has taken over the copy", {}, "let that one go on, or run the command again"};
 }
 
 std::optional<std::string> origin_of(shard::Shards& shards) {

@@ -63,6 +63,9 @@ class Target {
 // copy. A shard is missing if nothing was copied from it yet.
 [[nodiscard]] std::optional<Positions> read_positions(shard::Shards& shards, const Uuid& origin, std::uint32_t count);
 
+// Another process has the shards or the row of the copy now.
+[[nodiscard]] Error taken_over();
+
 // Returns of which cluster this one is a copy that is in progress.
 [[nodiscard]] std::optional<std::string> origin_of(shard::Shards& shards);
 
