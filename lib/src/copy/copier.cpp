@@ -48,14 +48,11 @@ void Copier::run(feed::Extent extent) {
     caught = std::current_exception();
   }
   pipeline_->finish();
+  store_now();  // also after a failure: what was copied counts
   if (failure_) {
     std::rethrow_exception(failure_);
   }
-  {
-    const std::lock_guard storing(storing_);
-    store_positions();
-    write_marks(original_, target_.shards().cluster_id(), target_.positions());
-  }
+  mark();
   if (caught) {
     std::rethrow_exception(caught);
   }
@@ -70,8 +67,10 @@ std::optional<feed::ShardPosition> Copier::position(std::uint32_t shard) {
   return progress_[shard].reading;
 }
 
-// The page is entered before its writes, so that none of their results comes too early.
-std::optional<feed::ShardPosition> Copier::take(std::uint32_t shard, const std::optional<feed::ShardPosition>& /*from*/,
+// The page is entered before its writes, so that none of their results comes too early. Where a shard begins, the
+// position is stored before anything is written: another run would begin again with a later barrier, and would not
+// learn what was deleted since this one.
+std::optional<feed::ShardPosition> Copier::take(std::uint32_t shard, const std::optional<feed::ShardPosition>& from,
                                                 feed::Page page, feed::Source /*source*/) {
   job_.pace(shard, page.rows.size());
   std::uint64_t number = 0;
@@ -86,23 +85,27 @@ std::optional<feed::ShardPosition> Copier::take(std::uint32_t shard, const std::
     if (ended()) {
       return std::nullopt;
     }
-    if (row.body) {
+    if (shard::shard_of(row.id, original_.count()) != shard) {
+      leave_out(row.id, Error(ErrorCode::corrupt, "the entity is on the wrong shard"));
+      settle_one(shard, number);
+    } else if (row.body) {
       pipeline_->put_stored(row.id, *std::move(row.body), to_position(shard, number));
     } else {
       pipeline_->remove(row.id, to_position(shard, number));
     }
   }
-  WriteResult whole;
-  whole.position = to_position(shard, number);
-  settle(whole);
+  settle_one(shard, number);
   job_.progress().advance(shard, page.rows.size());
-  store_positions_in_time();
-  return page.end;
+  if (!from) {
+    store_now();
+  } else {
+    store_in_time();
+  }
+  return ended() ? std::nullopt : std::optional(page.end);
 }
 
 void Copier::end_round() {
-  const std::lock_guard storing(storing_);
-  store_positions();
+  store_now();
 }
 
 void Copier::tell(std::uint32_t shard, const Error* failure) {
@@ -115,34 +118,38 @@ void Copier::tell(std::uint32_t shard, const Error* failure) {
 // Runs in the pipeline's own thread, which must not throw.
 void Copier::on_result(const WriteResult& result) {
   try {
-    const bool unreadable = result.error && result.error->code() == ErrorCode::corrupt;
-    if (result.status == WriteStatus::rejected && result.error->code() == ErrorCode::refused) {
+    const bool rejected = result.status == WriteStatus::rejected;
+    if (rejected && result.error->code() == ErrorCode::refused) {
       replace(*result.id);
-    } else if (unreadable) {
-      const std::lock_guard lock(mutex_);
-      ++report_.unreadable;
-      if (options_.on_unreadable) {
-        options_.on_unreadable(*result.id, *result.error);
-      }
+    } else if (rejected && result.error->code() == ErrorCode::corrupt) {
+      leave_out(*result.id, *result.error);
     } else if (result.error && result.error->code() == ErrorCode::frozen) {
       throw taken_over();
     } else if (result.error) {
-      throw Error(*result.error);
+      throw Error(*result.error).with("id", to_string(*result.id)).with("cluster", "the other one");
     } else {
       const std::lock_guard lock(mutex_);
       ++report_.written;
     }
-    settle(result);
+    settle_one(static_cast<std::uint32_t>(result.position.column), result.position.line);
   } catch (...) {
     fail(std::current_exception());
   }
 }
 
-// Counts one write of a page, or the reading of the whole page, as done.
-void Copier::settle(const WriteResult& result) {
+void Copier::leave_out(const Uuid& id, const Error& reason) {
   const std::lock_guard lock(mutex_);
-  Progress& progress = progress_.at(result.position.column);
-  --progress.pages.at(result.position.line - progress.first_page).writes_left;
+  ++report_.unreadable;
+  if (options_.on_unreadable) {
+    options_.on_unreadable(id, reason);
+  }
+}
+
+// Counts one write of a page, or the reading of the whole page, as done.
+void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
+  const std::lock_guard lock(mutex_);
+  Progress& progress = progress_.at(shard);
+  --progress.pages.at(page - progress.first_page).writes_left;
   while (!progress.pages.empty() && progress.pages.front().writes_left == 0) {
     progress.applied = progress.pages.front().end;
     progress.advanced = true;
@@ -152,29 +159,42 @@ void Copier::settle(const WriteResult& result) {
 }
 
 // An immutable property has another value: the entity was deleted and put again in between, and the feed delivers only
-// the latest version. So it is deleted here, too. What is put then is what the original has now; a version between the
-// refused one and this one may come once more, and this one after it.
+// the latest version. So it is deleted here, too, and what the original has now is put. Meanwhile a later version may
+// come from the feed: this is repeated until the original has not changed since it was read. Then what was put is its
+// last version, or a later one comes from the feed.
 void Copier::replace(const Uuid& id) {
-  const std::uint32_t from = shard::shard_of(id, original_.count());
-  const auto rows = shard::with_shard(original_, from, original_.deadline(), [&](const sql::Database& database) {
-    auto found = shard::read_entities(database, {&id, 1}, shard::Lock::none);
-    shard::make_durable(database, from);
-    return found;
-  });
-  const auto write = [&](std::optional<std::string> body) {
-    WriteResult result;
-    result.id = id;
-    writer_.write_batch({{id, std::move(body), std::nullopt, &result}}, target_.shards().deadline());
-    if (result.error) {
-      throw Error(*result.error);
-    }
-  };
-  write(std::nullopt);
-  if (!rows.empty() && rows.front().body) {
-    write(rows.front().body);
+  std::optional<shard::EntityRow> row = read_original(id);
+  for (bool settled = false; !settled && !ended();) {
+    static_cast<void>(write(id, std::nullopt));
+    const bool refused = row && row->body && !write(id, row->body);
+    std::optional<shard::EntityRow> now = read_original(id);
+    settled = !refused && now.has_value() == row.has_value() && (!now || now->updated == row->updated);
+    row = std::move(now);
   }
   const std::lock_guard lock(mutex_);
   ++report_.written;
+}
+
+// What is read is on the disk of its server, like everything that the feed delivers.
+std::optional<shard::EntityRow> Copier::read_original(const Uuid& id) {
+  const std::uint32_t shard = shard::shard_of(id, original_.count());
+  auto rows = shard::with_shard(original_, shard, original_.deadline(), [&](const sql::Database& database) {
+    auto found = shard::read_entities(database, {&id, 1}, shard::Lock::none);
+    shard::make_durable(database, shard);
+    return found;
+  });
+  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+}
+
+// Returns false if the entity there has another immutable value.
+bool Copier::write(const Uuid& id, const std::optional<std::string>& body) {
+  WriteResult result;
+  result.id = id;
+  writer_.write_batch({{id, body, std::nullopt, &result}}, target_.shards().deadline());
+  if (result.error && result.error->code() != ErrorCode::refused) {
+    throw Error(*result.error);
+  }
+  return !result.error;
 }
 
 void Copier::fail(const std::exception_ptr& failure) {
@@ -183,14 +203,19 @@ void Copier::fail(const std::exception_ptr& failure) {
   ended_ = true;
 }
 
-void Copier::store_positions_in_time() {
+void Copier::store_in_time() {
   const std::unique_lock storing(storing_, std::try_to_lock);
   if (storing.owns_lock() && Clock::now() - stored_ >= between_stores) {
     store_positions();
   }
 }
 
-// Call it with storing_ locked.
+void Copier::store_now() {
+  const std::lock_guard storing(storing_);
+  store_positions();
+}
+
+// Call it with storing_ locked. A failure is one of the other cluster, and ends the run.
 void Copier::store_positions() {
   Positions positions;
   {
@@ -202,13 +227,28 @@ void Copier::store_positions() {
     }
   }
   stored_ = Clock::now();
-  target_.keep_alive();
   if (!positions.empty()) {
-    target_.store(positions);
+    try {
+      target_.store(positions);
+    } catch (...) {
+      fail(std::current_exception());
+      return;
+    }
   }
   if (Clock::now() - marked_ >= between_marks) {
+    mark();
+  }
+}
+
+// If a shard of the original does not answer, the mark of before stays, which spares more deletes than necessary.
+void Copier::mark() {
+  marked_ = Clock::now();
+  try {
     write_marks(original_, target_.shards().cluster_id(), target_.positions());
-    marked_ = Clock::now();
+  } catch (const Error& error) {
+    if (!feed::passes(error)) {
+      throw;
+    }
   }
 }
 

@@ -47,7 +47,7 @@ class Copier : public feed::Reader {
  private:
   // A page whose writes are under way.
   struct PageInFlight {
-    std::uint64_t writes_left = 0;
+    std::uint64_t writes_left = 0;  // and one for the reading of the page
     feed::ShardPosition end;
   };
   struct Progress {
@@ -59,11 +59,16 @@ class Copier : public feed::Reader {
   };
 
   void on_result(const WriteResult& result);
-  void settle(const WriteResult& result);
+  void leave_out(const Uuid& id, const Error& reason);
+  void settle_one(std::uint32_t shard, std::uint64_t page);
   void replace(const Uuid& id);
+  [[nodiscard]] std::optional<shard::EntityRow> read_original(const Uuid& id);
+  [[nodiscard]] bool write(const Uuid& id, const std::optional<std::string>& body);
   void fail(const std::exception_ptr& failure);
-  void store_positions_in_time();
+  void store_in_time();
+  void store_now();
   void store_positions();
+  void mark();
 
   shard::Shards& original_;
   Target& target_;

@@ -66,7 +66,6 @@ void follow(shard::Shards& original, Target& target, const CopyOptions& options,
   for (bool failing = false; !job.stopping(); sleep(job)) {
     try {
       if (std::exchange(failing, false)) {
-        target.keep_alive();
         tell(nullptr);
       }
       run_once(original, target, options, job, report, feed::Extent::follow);
@@ -105,6 +104,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
     }
     throw;
   }
+  target.begin_writing();
   expect(original, job);
   if (options.follow) {
     follow(original, target, options, job, report);
@@ -124,7 +124,7 @@ void detach(shard::Shards& original, shard::Shards& other) {
     }
     return;
   }
-  Target target(other, original.cluster_id(), original.count());
+  Target target(other, original.cluster_id(), original.count(), Target::Purpose::detach);
   target.detach();
   static_cast<void>(remove_marks(original, other.cluster_id()));
 }

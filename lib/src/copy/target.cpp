@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -63,7 +64,7 @@ std::optional<feed::ShardPosition> to_position(const job::JobRow& row, const Uui
 
 }  // namespace
 
-Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count)
+Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count, Purpose purpose)
     : other_(other), origin_(origin), count_(count), lock_(other, copy_job, {""}) {
   if (const auto found = origin_of(other_); found && *found != to_string(origin_)) {
     throw Error(ErrorCode::usage, "the other cluster is a copy of another store",
@@ -74,14 +75,34 @@ Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count)
     throw Error(ErrorCode::usage, "this cluster cannot be copied to itself", {{"cluster", to_string(origin_)}},
                 "check --cluster and --to");
   }
-  other_.use_access_token(lock_.token());
-  begin();
-  claim_shards();
+  keeper_ = std::jthread([this](const std::stop_token& stop) { keep_lock(stop); });
+  if (purpose == Purpose::copy) {
+    begin();
+  }
+  claim_shards(purpose);
   if (fresh_ && !is_empty()) {
+    require_own_row();  // the entities may be those of another copier
     detach();
     throw not_empty("entities");
   }
   take_over();
+  other_.use_access_token(lock_.token());
+}
+
+Target::~Target() {
+  other_.use_access_token(0);
+}
+
+// If the lock is lost for good, another copier gets it, and with it new tokens, which end this one.
+void Target::keep_lock(const std::stop_token& stop) {
+  constexpr auto nap = std::chrono::milliseconds(50);
+  try {
+    while (!stop.stop_requested()) {
+      lock_.keep_alive();
+      std::this_thread::sleep_for(nap);
+    }
+  } catch (const Error&) {
+  }
 }
 
 // Writes the row before anything is frozen, so that whatever is frozen has a row that says why.
@@ -123,22 +144,36 @@ void Target::check_before() {
   }
 }
 
-// A shard that is open after the copy has begun may have other writes.
-void Target::claim_shards() {
+// A shard that is open after the copy has begun may have other writes, and so may one that its owner has frozen.
+void Target::claim_shards(Purpose purpose) {
   for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
     const base::Deadline deadline = other_.deadline();
     const Step step(steps::copy_claim, shard);
     const Access access = shard::read_shard(other_, shard, deadline,
                                             [](const sql::Database& database) { return shard::read_access(database); });
-    if (access.state != AccessState::frozen && !(fresh_ && access.state == AccessState::open)) {
+    const Access ours = frozen(lock_.token(), origin_);
+    const bool is_ours = access.state == AccessState::frozen && access.reason == ours.reason;
+    if (purpose == Purpose::detach && !is_ours) {
+      continue;
+    }
+    if (!is_ours && !(fresh_ && access.state == AccessState::open)) {
       Error::Context context = other_.where(shard);
-      context.insert(context.begin(), {"state", to_string(access.state)});
+      context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
       throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
                   "others may have written to it; copy to an empty cluster instead");
     }
-    if (!shard::change_access(other_, shard, access.token, frozen(lock_.token(), origin_), deadline)) {
+    if (!shard::change_access(other_, shard, access.token, ours, deadline)) {
       throw taken_over();
     }
+  }
+}
+
+void Target::require_own_row() {
+  const auto row = shard::read_shard(other_, 0, other_.deadline(), [](const sql::Database& database) {
+    return job::read_job(database, copy_job, "");
+  });
+  if (!row || row->token != lock_.token()) {
+    throw taken_over();
   }
 }
 
@@ -171,12 +206,20 @@ void Target::take_over() {
         positions_.emplace(shard, *position);
       }
     }
-    auto main = job::read_job(database, copy_job, "");
-    if (!main) {
+    transaction.commit();
+  });
+}
+
+void Target::begin_writing() {
+  shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    job::JobRow row;
+    row.job = copy_job;
+    row.token = lock_.token();
+    row.detail = detail_of(origin_, begun);
+    if (!job::advance_job(database, row)) {
       throw taken_over();
     }
-    main->detail = detail_of(origin_, begun);
-    static_cast<void>(job::advance_job(database, *main));
     transaction.commit();
   });
 }
@@ -206,7 +249,7 @@ void Target::detach() {
     const base::Deadline deadline = other_.deadline();
     const Access access = shard::read_shard(other_, shard, deadline,
                                             [](const sql::Database& database) { return shard::read_access(database); });
-    if (access.state == AccessState::frozen &&
+    if (access.state == AccessState::frozen && access.token == lock_.token() &&
         !shard::change_access(other_, shard, lock_.token(), Access(), deadline)) {
       throw taken_over();
     }

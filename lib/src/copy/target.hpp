@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "feed/position.hpp"
@@ -22,20 +23,23 @@ using Positions = std::map<std::uint32_t, feed::ShardPosition>;  // by shard of 
 // class can neither write there nor store a position any more: every shard then has another token.
 class Target {
  public:
+  enum class Purpose { copy, detach };
+
   // Claims `other` for a copy of the cluster `origin`, which has `count` shards. Throws Error(busy) if a copy is
-  // running, and Error(usage) if `other` is neither empty nor this cluster's copy. `other` must outlive the object.
-  Target(shard::Shards& other, const Uuid& origin, std::uint32_t count);
+  // running, and Error(usage) if `other` is neither empty nor this cluster's copy. To detach it, some shards may be
+  // open already. `other` must outlive the object.
+  Target(shard::Shards& other, const Uuid& origin, std::uint32_t count, Purpose purpose = Purpose::copy);
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
+  ~Target();
 
   [[nodiscard]] shard::Shards& shards() { return other_; }
-  // Call this at least every 30 s; see JobLock.
-  void keep_alive() { lock_.keep_alive(); }
-
   // Nothing was copied before this run.
   [[nodiscard]] bool fresh() const { return fresh_; }
   // Returns how far this run and earlier ones have come.
   [[nodiscard]] const Positions& positions() const { return positions_; }
+  // The indexes are there: from now on entities are written.
+  void begin_writing();
   // Stores how far this run has come. Everything before must be durable. Throws Error(busy) if another process has
   // taken the copy over.
   void store(const Positions& positions);
@@ -46,8 +50,10 @@ class Target {
  private:
   void begin();
   void check_before();
-  void claim_shards();
+  void claim_shards(Purpose purpose);
   void take_over();
+  void require_own_row();
+  void keep_lock(const std::stop_token& stop);
   [[nodiscard]] bool is_empty();
   void remove_rows();
 
@@ -57,6 +63,7 @@ class Target {
   job::JobLock lock_;
   bool fresh_ = false;  // nothing was copied yet
   Positions positions_;
+  std::jthread keeper_;  // of the lock; last, so that it ends first
 };
 
 // Returns how far the copy of this cluster, which has `count` shards, has come in `shards`; absent if it is no such

@@ -48,6 +48,11 @@ Access access_of(shard::Shards& shards, std::uint32_t shard, const base::Deadlin
                            [](const sql::Database& database) { return shard::read_access(database); });
 }
 
+Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
+  return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
+          "run `looseleaf status` to see the state"};
+}
+
 Error with_cause(const std::string& what, const Error& cause) {
   Error error(cause.code(), what, cause.context(), cause.hint());
   return error.with("cause", cause.what());
@@ -71,6 +76,9 @@ Error about_to_move(const Access& access) {
 
 // `not_open` are the shards that are not open, in order, and `access` is the first one's.
 Error refuse_to_freeze(const shard::Shards& shards, const Access& access, const Numbers& not_open) {
+  if (access.state == AccessState::open) {
+    return changed_meanwhile(shards, not_open.front());
+  }
   if (access.state != AccessState::frozen) {
     return about_to_move(access);
   }
@@ -147,6 +155,11 @@ class Thaw {
         open_shard(shard);
       }
     }
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {  // a freeze may have run at the same time
+      if (!failed_.contains(shard) && access_of(shards_, shard, shards_.deadline()).state != AccessState::open) {
+        failed_.emplace(shard, changed_meanwhile(shards_, shard));
+      }
+    }
     if (!failed_.empty()) {
       throw incomplete();
     }
@@ -185,8 +198,7 @@ class Thaw {
       if (change(shards_, shard, states_[shard]->token, open, shards_.deadline())) {
         opened_.insert(opened_.begin(), shard);
       } else {
-        throw Error(ErrorCode::busy, "another process has changed the state of the store", shards_.where(shard),
-                    "run `looseleaf status` to see the state");
+        throw changed_meanwhile(shards_, shard);
       }
     } catch (const Error& error) {
       failed_.emplace(shard, error);
@@ -228,6 +240,12 @@ void freeze(shard::Shards& shards, const std::string& reason) {
       }
     } catch (const Error& error) {
       throw undo(shards, shard, frozen.token, error);
+    }
+  }
+  // A thaw that ran at the same time may have opened the first ones.
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    if (access_of(shards, shard, deadline).token != frozen.token) {
+      throw undo(shards, shards.count(), frozen.token, changed_meanwhile(shards, shard));
     }
   }
 }
