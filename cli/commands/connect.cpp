@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "cli/terminal/messages.hpp"
@@ -91,6 +93,10 @@ Datastore open_store(const Globals& globals, Waits waits) {
 Datastore open_other_store(const std::string& cluster_file, const Globals& globals) {
   looseleaf::Options options = with_messages(store_options(globals), {{"cluster_file", cluster_file}});
   options.defaults_file.clear();
+  if (::access(cluster_file.c_str(), R_OK) != 0) {
+    throw Error(ErrorCode::bad_cluster, "cannot read the other cluster's file",
+                {{"file", cluster_file}, {"reason", std::strerror(errno)}}, "check the name of this file");
+  }
   return Datastore::open(Cluster::load(cluster_file), std::move(options));
 }
 

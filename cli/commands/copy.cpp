@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::string to;
-  bool detach = false;
+  bool detach = false, force = false;
   CopyOptions copy;
 };
 
@@ -28,7 +28,7 @@ Error not_copied(const Uuid& id, const Error& reason) {
   return {ErrorCode::corrupt,
           "an entity was not copied, because it cannot be read",
           {{"id", to_string(id)}, {"reason", reason.what()}},
-          "put or delete this entity, and run the command again"};
+          "put or delete this entity; the next run copies that"};
 }
 
 void tell_of_other(const Error* failure) {
@@ -56,7 +56,12 @@ void print_report(const CopyReport& report, const Globals& globals) {
 ExitStatus detach(const Options& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   Datastore other = open_other_store(options.to, globals);
-  store.detach_copy(other);
+  const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
+  const CopyReport report =
+      run_job(globals, [&](JobControl& control) { return store.detach_copy(other, end, control); });
+  if (!options.force) {
+    print_report(report, globals);
+  }
   print_note("the other cluster is a store of its own now, and open");
   return ExitStatus::done;
 }
@@ -64,6 +69,13 @@ ExitStatus detach(const Options& options, const Globals& globals) {
 ExitStatus run(const Options& options, const Globals& globals) {
   if (options.to.empty()) {
     throw Error(ErrorCode::usage, "which cluster to copy to?", {}, "give its cluster file: --to FILE");
+  }
+  if (options.detach && options.copy.follow) {
+    throw Error(ErrorCode::usage, "options that exclude each other", {{"options", "--follow, --detach"}},
+                "stop the copy that follows, and then detach it");
+  }
+  if (options.force && !options.detach) {
+    throw Error(ErrorCode::usage, "--force is for --detach only", {}, "leave --force out");
   }
   if (options.detach) {
     return detach(options, globals);
@@ -77,7 +89,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };
   const CopyReport report = run_job(globals, [&](JobControl& control) { return store.copy_to(other, copy, control); });
-  unreadables.finish("put or delete these entities, and run the command again");
+  unreadables.finish("put or delete these entities; the next run copies that");
   print_report(report, globals);
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
@@ -105,8 +117,15 @@ Command copy_command() {
        .details = "Failures are reported once, and tried again every second."},
       {.name = "--detach",
        .value = "",
-       .help = "end the copy, and open the other cluster as a store of its own",
-       .target = &options->detach},
+       .help = "catch up, end the copy, and open the other cluster as a store of its own",
+       .target = &options->detach,
+       .details =
+           "What is put in this store after that is not there. To move without a loss, `freeze` this store first."},
+      {.name = "--force",
+       .value = "",
+       .help = "detach the other cluster as it is",
+       .target = &options->force,
+       .details = "It may hold only a part of this store, or the writes of others."},
   };
   add_throttle_parameters(command, options->copy.throttle);
   command.details = {
@@ -119,7 +138,9 @@ Command copy_command() {
       "Traffic in this store may continue. Until it is detached, the copy is frozen for everybody but this command. It "
       "can be read, but what it holds is late. Indexes that are created or dropped in this store meanwhile follow with "
       "the next run.",
-      "An entity that cannot be read is not copied. An error names it, and the exit status is 1."};
+      "An entity that cannot be read is not copied. An error of this run names it, and the exit status is 1. Later "
+      "runs do "
+      "not name it again; `verify --against` does."};
   command.examples = {
       {"Copy a store to a new cluster, and keep the copy up to date", "looseleaf copy --to new.json --follow"},
       {"Make a copy for tests", "looseleaf copy --to staging.json && looseleaf copy --to staging.json --detach"}};

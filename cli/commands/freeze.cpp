@@ -48,7 +48,8 @@ Command freeze_command() {
       "cannot complete an index. Everything else goes on: reads, `verify`, `export`, `changes`, triggers and `clean`.",
       "When the command has ended, every write that was acknowledged is stored, and no other write is stored later. It "
       "waits for writes that are under way, but they do not wait for it.",
-      "All shards are frozen or none: if a shard does not answer, those that were frozen are opened again. If a shard "
+      "All shards are frozen or none, unless the command is interrupted: if a shard does not answer, those that were "
+      "frozen are opened again. If a shard "
       "is "
       "frozen already, the command is refused. If the command itself is killed, a part of the store may be frozen; "
       "`thaw` opens it."};

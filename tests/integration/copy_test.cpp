@@ -76,7 +76,10 @@ TEST_CASE(
   check_same(pair);
   check_status(pair.other.looseleaf({"put"}, "{}"), 3,
                {"looseleaf: error: the store is frozen, and takes no writes\n", "  reason: a copy of cluster "});
-  check_status(pair.copy({"--detach"}), 0, {"looseleaf: the other cluster is a store of its own now, and open\n"});
+  put_all(pair.original, entity(80, R"("n":8,"owner":8)"));
+  check_status(pair.copy({"--detach"}), 0,
+               {"wrote 1 version\n", "looseleaf: the other cluster is a store of its own now, and open\n"});
+  check_same(pair);
   put_all(pair.other, "{}");
 }
 
@@ -201,7 +204,7 @@ TEST_CASE("an entity that cannot be read is named and not copied, and the next r
   pair.original.sql(0, "UPDATE entities SET body = 'x' WHERE id = x'" + id_of(4) + "'");
   check_status(pair.copy(), 1,
                {"looseleaf: error: an entity was not copied, because it cannot be read\n", "  id: " + id_of(4) + "\n",
-                "hint: put or delete this entity", "wrote 57 versions\n"});
+                "hint: put or delete this entity; the next run copies that", "wrote 57 versions\n"});
   put_all(pair.original, entity(4, R"("n":4,"owner":4)"));
   check_status(pair.copy(), 0, {"wrote 1 version\n"});
   check_same(pair);
@@ -223,7 +226,7 @@ TEST_CASE("deletes that a copy needs are not purged until it has them") {
   };
   check_status(pair.original.looseleaf({"clean"}), 0, {"purged 2 "});
   CHECK(is_there());
-  check_status(pair.copy({"--detach"}), 0, {"store of its own"});
+  check_status(pair.copy({"--detach", "--force"}), 0, {"store of its own"});
   check_status(pair.original.looseleaf({"clean"}), 0, {"purged 1 "});
   CHECK(!is_there());
 }
@@ -236,6 +239,10 @@ TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays a
   };
   check_status(pair.original.looseleaf({"copy"}), 2,
                {"which cluster to copy to?", "hint: give its cluster file: --to FILE"});
+  check_status(pair.copy({"--follow", "--detach"}), 2, {"options that exclude each other", "--follow, --detach"});
+  check_status(pair.copy({"--force"}), 2, {"--force is for --detach only"});
+  check_status(pair.original.looseleaf({"copy", "--to", "/nowhere.json"}), 2,
+               {"error: cannot read the other cluster's file", "  file: /nowhere.json\n", "hint: check the name"});
   refused(pair.original, TestCluster::shared(2),
           {"error: shard is not initialised", "hint: run `looseleaf init` first"});
   refused(pair.original, pair.original,
@@ -251,7 +258,7 @@ TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays a
   put_all(with_index, "{}");
   check_status(pair.copy(), 0, {"wrote "});
   refused(full, pair.other, {"error: the other cluster is a copy of another store"});
-  refused(pair.other, initialised(2), {"error: this cluster is itself a copy that is not complete"});
+  refused(pair.other, initialised(2), {"error: this cluster is itself a copy\n"});
   check_status(pair.copy({"--detach"}), 0, {"store of its own"});
   refused(pair.original, pair.other, {"error: the other cluster is not empty"});
   check_status(pair.copy({"--detach"}), 2, {"error: the other cluster is not a copy that is in progress"});
@@ -267,7 +274,8 @@ TEST_CASE("a copy that others may have written to is refused, and can still be d
   check_status(pair.other.looseleaf({"freeze", "--reason", "why not"}), 0, {"3 shards"});
   check_status(pair.copy(), 2, opened);
   check_status(pair.other.looseleaf({"thaw", "--force"}), 0, {"3 shards"});
-  check_status(pair.copy({"--detach"}), 0, {"store of its own"});
+  check_status(pair.copy({"--detach"}), 2, opened);
+  check_status(pair.copy({"--detach", "--force"}), 0, {"store of its own"});
   put_all(pair.other, "{}");
   CHECK(pair.original.sql(0, "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'copied_to'") == "0\n");
 }

@@ -242,7 +242,7 @@ def copies(box):
         other.run("init", lines=["summary"])
         copied = box.run("copy", "--to", other.cluster, lines=["summary"])[0]
         assert copied["written"] > 0 and copied["unreadable"] == 0, copied
-        box.run("copy", "--to", other.cluster, "--detach")
+        box.run("copy", "--to", other.cluster, "--detach", lines=["summary"])
         box.run("copy", "--to", other.cluster, status=2)
 
 

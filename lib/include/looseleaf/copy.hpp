@@ -22,6 +22,9 @@ struct CopyOptions {
   std::function<void(const Uuid& id, const Error& reason)> on_unreadable = {};
 };
 
+// How a copy is detached: after it has caught up, or as it is, which may be a part of the store.
+enum class CopyEnd { caught_up, as_it_is };
+
 struct CopyReport {
   std::vector<std::string> created, dropped;  // indexes of the other cluster
   std::uint64_t written = 0;                  // versions of entities, and deletes, in this run

@@ -101,8 +101,9 @@ class LOOSELEAF_EXPORT Datastore {
   // when everything that was committed when it was called is there; with `follow`, when it is stopped. A call that was
   // interrupted is continued by the next one. Throws Error(usage) if the other cluster is something else.
   CopyReport copy_to(Datastore& other, const CopyOptions& options, JobControl& control) const;
-  // Opens a copy, which is a store of its own then.
-  void detach_copy(Datastore& other) const;
+  // Opens a copy, which is a store of its own then. What is put in this store after the copy has caught up is not in
+  // it.
+  CopyReport detach_copy(Datastore& other, CopyEnd end, JobControl& control) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

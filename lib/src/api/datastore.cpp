@@ -158,8 +158,8 @@ CopyReport Datastore::copy_to(Datastore& other, const CopyOptions& options, JobC
   return copy::copy(impl_->shards, other.impl_->shards, options, control);
 }
 
-void Datastore::detach_copy(Datastore& other) const {
-  copy::detach(impl_->shards, other.impl_->shards);
+CopyReport Datastore::detach_copy(Datastore& other, CopyEnd end, JobControl& control) const {
+  return copy::detach(impl_->shards, other.impl_->shards, end, control);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

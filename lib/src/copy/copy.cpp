@@ -3,6 +3,7 @@
 #include "copy/copy.hpp"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -28,8 +29,12 @@ void require_not_moved(shard::Shards& shards) {
   }
 }
 
-void expect(shard::Shards& shards, job::Job& job) {
+// Of shards of which all entities were read, only changes are left, and nobody knows how many.
+void expect(shard::Shards& shards, job::Job& job, const Positions& positions) {
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    if (const auto found = positions.find(shard); found != positions.end() && !found->second.scan) {
+      return;
+    }
     const std::uint64_t rows = shard::read_shard(shards, shard, shards.deadline(), [](const sql::Database& database) {
       return shard::estimate_rows(database, "entities");
     });
@@ -89,13 +94,20 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
   CopyReport report;
   require_not_moved(original);
   if (const auto origin = origin_of(original)) {
-    throw Error(ErrorCode::usage, "this cluster is itself a copy that is not complete", {{"original", *origin}},
-                "copy the original, or complete this copy first");
+    throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
+                "copy the original, or detach this copy first: `looseleaf copy --detach`");
   }
   job::Job job(original, control, options.throttle, "copy",
                Error(ErrorCode::interrupted, "the copy was stopped; what was copied is kept", {},
                      "run the command again to go on"));
-  Target target(other, original.cluster_id(), original.count());
+  std::optional<Target> claimed;
+  try {
+    claimed.emplace(other, original.cluster_id(), original.count());
+  } catch (Error& error) {
+    error.with("cluster", "the other one");
+    throw;
+  }
+  Target& target = *claimed;
   try {
     copy_indexes(original, target, control, report);
   } catch (const Error&) {
@@ -105,7 +117,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
     throw;
   }
   target.begin_writing();
-  expect(original, job);
+  expect(original, job, target.positions());
   if (options.follow) {
     follow(original, target, options, job, report);
     return report;
@@ -116,17 +128,22 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
 }
 
 // The marks last: a run that died before is repeated.
-void detach(shard::Shards& original, shard::Shards& other) {
+CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, JobControl& control) {
+  CopyReport report;
   if (!origin_of(other)) {
     if (!remove_marks(original, other.cluster_id())) {
       throw Error(ErrorCode::usage, "the other cluster is not a copy that is in progress", {},
                   "check --cluster and --to; nothing was changed");
     }
-    return;
+    return report;
+  }
+  if (end == CopyEnd::caught_up) {
+    report = copy(original, other, {}, control);
   }
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::detach);
   target.detach();
   static_cast<void>(remove_marks(original, other.cluster_id()));
+  return report;
 }
 
 }  // namespace looseleaf::copy

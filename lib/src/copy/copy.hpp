@@ -9,6 +9,6 @@ namespace looseleaf::copy {
 
 // See Datastore::copy_to and Datastore::detach_copy.
 CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions& options, JobControl& control);
-void detach(shard::Shards& original, shard::Shards& other);
+CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, JobControl& control);
 
 }  // namespace looseleaf::copy

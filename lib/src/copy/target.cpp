@@ -160,7 +160,8 @@ void Target::claim_shards(Purpose purpose) {
       Error::Context context = other_.where(shard);
       context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
       throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
-                  "others may have written to it; copy to an empty cluster instead");
+                  "others may have written to it; copy to an empty cluster instead, and open this one as it is: "
+                  "`looseleaf copy --detach --force`");
     }
     if (!shard::change_access(other_, shard, access.token, ours, deadline)) {
       throw taken_over();
@@ -236,6 +237,9 @@ void Target::store(const Positions& positions) {
         throw taken_over();
       }
     }
+    database->execute(
+        fmt::format("UPDATE {} SET heartbeat = NOW(6) WHERE job = '{}' AND table_name = '' AND token = {}",
+                    database.table("looseleaf_progress"), copy_job, lock_.token()));
     transaction.commit();
   });
   for (const auto& [shard, position] : positions) {
