@@ -22,10 +22,12 @@ Position to_position(std::uint32_t shard, std::uint64_t page) {
 
 }  // namespace
 
-Copier::Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report)
+Copier::Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
+               std::function<void()> on_stored)
     : original_(original),
       target_(target),
       options_(options),
+      on_stored_(std::move(on_stored)),
       job_(job),
       report_(report),
       progress_(original.count()),
@@ -230,6 +232,7 @@ void Copier::store_positions() {
   if (!positions.empty()) {
     try {
       target_.store(positions);
+      on_stored_();
     } catch (...) {
       fail(std::current_exception());
       return;

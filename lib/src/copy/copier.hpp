@@ -27,8 +27,10 @@ namespace looseleaf::copy {
 // again: each in the version that the original has then.
 class Copier : public feed::Reader {
  public:
-  // All of them outlive the object.
-  Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report);
+  // All of them outlive the object. Calls `on_stored` when a position has been stored, one call at a time.
+  Copier(
+      shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
+      std::function<void()> on_stored = [] {});
   ~Copier() override;
 
   // Reads until everything that was committed when this was called is in the other cluster, or, to follow, until the
@@ -73,6 +75,7 @@ class Copier : public feed::Reader {
   shard::Shards& original_;
   Target& target_;
   const CopyOptions& options_;
+  const std::function<void()> on_stored_;
   job::Job& job_;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions

@@ -49,10 +49,9 @@ void sleep(const job::Job& job) {
   }
 }
 
-void run_once(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
-              feed::Extent extent) {
+void run_once(Copier&& copier, feed::Extent extent) {
   try {
-    Copier(original, target, options, job, report).run(extent);
+    copier.run(extent);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::bad_position) {
       throw;
@@ -62,18 +61,17 @@ void run_once(shard::Shards& original, Target& target, const CopyOptions& option
   }
 }
 
+// A failure is told once, and that the copy works again when it has stored a position.
 void follow(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
+  bool failing = false;
   const auto tell = [&](const Error* failure) {
-    if (options.on_failure) {
+    if (std::exchange(failing, failure != nullptr) != failing && options.on_failure) {
       options.on_failure(std::nullopt, failure);
     }
   };
-  for (bool failing = false; !job.stopping(); sleep(job)) {
+  for (; !job.stopping(); sleep(job)) {
     try {
-      if (std::exchange(failing, false)) {
-        tell(nullptr);
-      }
-      run_once(original, target, options, job, report, feed::Extent::follow);
+      run_once(Copier(original, target, options, job, report, [&] { tell(nullptr); }), feed::Extent::follow);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::interrupted) {
         return;
@@ -81,9 +79,7 @@ void follow(shard::Shards& original, Target& target, const CopyOptions& options,
       if (!feed::passes(error)) {
         throw;
       }
-      if (!std::exchange(failing, true)) {
-        tell(&error);
-      }
+      tell(&error);
     }
   }
 }
@@ -122,7 +118,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
     follow(original, target, options, job, report);
     return report;
   }
-  run_once(original, target, options, job, report, feed::Extent::entities_and_changes);
+  run_once(Copier(original, target, options, job, report), feed::Extent::entities_and_changes);
   job.checkpoint();
   return report;
 }
