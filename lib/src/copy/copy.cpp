@@ -65,7 +65,8 @@ void run_once(Copier&& copier, feed::Extent extent) {
 void follow(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
   bool failing = false;
   const auto tell = [&](const Error* failure) {
-    if (std::exchange(failing, failure != nullptr) != failing && options.on_failure) {
+    const bool fails = failure != nullptr;
+    if (std::exchange(failing, fails) != fails && options.on_failure) {
       options.on_failure(std::nullopt, failure);
     }
   };
