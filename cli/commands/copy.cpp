@@ -53,19 +53,6 @@ void print_report(const CopyReport& report, const Globals& globals) {
                          counted(report.written, "version", "versions")));
 }
 
-ExitStatus detach(const Options& options, const Globals& globals) {
-  const Datastore store = open_store(globals);
-  Datastore other = open_other_store(options.to, globals);
-  const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
-  const CopyReport report =
-      run_job(globals, [&](JobControl& control) { return store.detach_copy(other, end, control); });
-  if (!options.force) {
-    print_report(report, globals);
-  }
-  print_note("the other cluster is a store of its own now, and open");
-  return ExitStatus::done;
-}
-
 ExitStatus run(const Options& options, const Globals& globals) {
   if (options.to.empty()) {
     throw Error(ErrorCode::usage, "which cluster to copy to?", {}, "give its cluster file: --to FILE");
@@ -77,9 +64,6 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (options.force && !options.detach) {
     throw Error(ErrorCode::usage, "--force is for --detach only", {}, "leave --force out");
   }
-  if (options.detach) {
-    return detach(options, globals);
-  }
   const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
   FailureDigest unreadables("entities", printed_of_a_kind(globals));
@@ -88,10 +72,17 @@ ExitStatus run(const Options& options, const Globals& globals) {
   copy.on_failure = [](std::optional<std::uint32_t> shard, const Error* failure) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };
-  const CopyReport report = run_job(globals, [&](JobControl& control) { return store.copy_to(other, copy, control); });
+  const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
+  const CopyReport report = run_job(globals, [&](JobControl& control) {
+    return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
+  });
   unreadables.finish("put or delete these entities; the next run copies that");
-  print_report(report, globals);
-  if (stop_requested()) {
+  if (!options.force) {
+    print_report(report, globals);
+  }
+  if (options.detach) {
+    print_note("the other cluster is a store of its own now, and open");
+  } else if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
   return report.unreadable == 0 ? ExitStatus::done : ExitStatus::negative;
@@ -129,18 +120,16 @@ Command copy_command() {
   };
   add_throttle_parameters(command, options->copy.throttle);
   command.details = {
-      "The other cluster may have another number of shards, other servers, and the other vendor's. Run `looseleaf "
-      "init` "
-      "there first. It must be empty, or a copy that this command has begun. Its indexes are created, then all "
-      "entities "
-      "are copied, and then what has changed since. The command ends when everything is copied that was stored when it "
+      "The other cluster may have another number of shards, other servers, and the other vendor's. Run "
+      "`looseleaf init` there first. It must be empty, or a copy that this command has begun. Its indexes are created, "
+      "then all entities are copied, and then what has changed since. The command ends when everything is copied that "
+      "was stored when it "
       "began. It can be interrupted at any time, and the next run goes on.",
       "Traffic in this store may continue. Until it is detached, the copy is frozen for everybody but this command. It "
       "can be read, but what it holds is late. Indexes that are created or dropped in this store meanwhile follow with "
       "the next run.",
       "An entity that cannot be read is not copied. An error of this run names it, and the exit status is 1. Later "
-      "runs do "
-      "not name it again; `verify --against` does."};
+      "runs do not name it again; `verify --against` does."};
   command.examples = {
       {"Copy a store to a new cluster, and keep the copy up to date", "looseleaf copy --to new.json --follow"},
       {"Make a copy for tests", "looseleaf copy --to staging.json && looseleaf copy --to staging.json --detach"}};

@@ -103,7 +103,8 @@ class LOOSELEAF_EXPORT Datastore {
   CopyReport copy_to(Datastore& other, const CopyOptions& options, JobControl& control) const;
   // Opens a copy, which is a store of its own then. What is put in this store after the copy has caught up is not in
   // it.
-  CopyReport detach_copy(Datastore& other, CopyEnd end, JobControl& control) const;
+  // `options` are for catching up, without `follow`.
+  CopyReport detach_copy(Datastore& other, CopyEnd end, const CopyOptions& options, JobControl& control) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

@@ -158,8 +158,9 @@ CopyReport Datastore::copy_to(Datastore& other, const CopyOptions& options, JobC
   return copy::copy(impl_->shards, other.impl_->shards, options, control);
 }
 
-CopyReport Datastore::detach_copy(Datastore& other, CopyEnd end, JobControl& control) const {
-  return copy::detach(impl_->shards, other.impl_->shards, end, control);
+CopyReport Datastore::detach_copy(Datastore& other, CopyEnd end, const CopyOptions& options,
+                                  JobControl& control) const {
+  return copy::detach(impl_->shards, other.impl_->shards, end, options, control);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

@@ -122,7 +122,9 @@ void Copier::on_result(const WriteResult& result) {
   try {
     const bool rejected = result.status == WriteStatus::rejected;
     if (rejected && result.error->code() == ErrorCode::refused) {
-      replace(*result.id);
+      if (!replace(*result.id)) {
+        return;  // the page does not count, so the next run reads it again
+      }
     } else if (rejected && result.error->code() == ErrorCode::corrupt) {
       leave_out(*result.id, *result.error);
     } else if (result.error && result.error->code() == ErrorCode::frozen) {
@@ -163,10 +165,13 @@ void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
 // An immutable property has another value: the entity was deleted and put again in between, and the feed delivers only
 // the latest version. So it is deleted here, too, and what the original has now is put. Meanwhile a later version may
 // come from the feed: this is repeated until the original has not changed since it was read. Then what was put is its
-// last version, or a later one comes from the feed.
-void Copier::replace(const Uuid& id) {
+// last version, or a later one comes from the feed. Returns false if the run ends before.
+bool Copier::replace(const Uuid& id) {
   std::optional<shard::EntityRow> row = read_original(id);
-  for (bool settled = false; !settled && !ended();) {
+  for (bool settled = false; !settled;) {
+    if (ended()) {
+      return false;
+    }
     static_cast<void>(write(id, std::nullopt));
     const bool refused = row && row->body && !write(id, row->body);
     std::optional<shard::EntityRow> now = read_original(id);
@@ -175,6 +180,7 @@ void Copier::replace(const Uuid& id) {
   }
   const std::lock_guard lock(mutex_);
   ++report_.written;
+  return true;
 }
 
 // What is read is on the disk of its server, like everything that the feed delivers.

@@ -125,7 +125,8 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
 }
 
 // The marks last: a run that died before is repeated.
-CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, JobControl& control) {
+CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, const CopyOptions& options,
+                  JobControl& control) {
   CopyReport report;
   if (!origin_of(other)) {
     if (!remove_marks(original, other.cluster_id())) {
@@ -135,7 +136,7 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, Jo
     return report;
   }
   if (end == CopyEnd::caught_up) {
-    report = copy(original, other, {}, control);
+    report = copy(original, other, options, control);
   }
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::detach);
   target.detach();

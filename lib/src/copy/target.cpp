@@ -1,5 +1,5 @@
-// The row of job `copy` without a table names the original, and whether the copy has begun: "ORIGIN empty" means that
-// the other cluster was not seen empty yet while it was frozen. A row for each shard of the original has the position.
+// The row of job `copy` without a table names the original, and whether the copy has begun: "ORIGIN not begun" means
+// that nothing was written there yet. A row for each shard of the original has the position.
 #include "copy/target.hpp"
 
 #include <fmt/format.h>
