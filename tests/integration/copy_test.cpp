@@ -224,6 +224,9 @@ TEST_CASE("an entity that cannot be read is named and not copied, and the next r
   put_all(pair.original, entity(4, R"("n":4,"owner":4)"));
   check_status(pair.copy(), 0, {"wrote 1 version\n"});
   check_same(pair);
+  pair.original.sql(1, "UPDATE entities SET body = 'x', updated = NOW(6) WHERE id = x'" + id_of(5) + "'");
+  check_status(pair.copy({"--detach"}), 1,
+               {"looseleaf: error: an entity was not copied", "  id: " + id_of(5) + "\n", "store of its own"});
 }
 
 TEST_CASE("deletes that a copy needs are not purged until it has them") {
