@@ -329,7 +329,8 @@ TEST_CASE("a second signal ends a run at once, and leaves alone the command, who
   wait_until("the command runs", [&] { return exists(file + ".begun"); });
   process.signal(SIGINT);
   process.signal(SIGTERM);
-  CHECK(process.wait().status == 143);
+  const int status = process.wait().status;
+  CHECK((status == 130 || status == 143));  // two threads may get the signals in either order
   CHECK(ids_in(file).empty());
   wait_until("the command goes on", [&] { return has_all(file, 0, 3); });
   CHECK(trigger_of(cluster)["lag_changes"] == 3);
