@@ -56,6 +56,10 @@ feed_trigger  | -DMODEL=feed -DPROTECTED -DPURGES=1 -DDEATHS=1                  
 copy          | -DMODEL=copy                                                                                                      | -DPUTS=3 -DCOPIERS=3
 feed_restore  | -DMODEL=feed -DRESTORES=1                                                                                        | -DPURGES=1
 freeze        | -DMODEL=move                                                                                                      | -DPUTS=3
+finish        | -DMODEL=finish -DOTHERS=2                                                                                         | -DPUTS=3
+finish_one    | -DMODEL=finish                                                                                                    | -DUNDOERS=2
+finish_crash  | -DMODEL=finish -DCRASHES=1 -DUNDOERS=0 -DPUTS=1                                                                   | -DUNDOERS=1
+finish_undo   | -DMODEL=finish -DCRASHES=1 -DFINISHERS=1 -DUNDOERS=2 -DPUTS=1                                                     | -DPUTS=2
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -132,6 +136,27 @@ NO_WITNESS                    | feed_restore
 WRITE_WITHOUT_TOKEN           | copy
 STORE_FIRST                   | copy
 STATE_BEFORE_FENCE            | freeze
+CLAIM_WHAT_IS_OPEN            | finish
+CLAIM_WHAT_IS_OPENING         | finish
+LOOK_WITHOUT_DURABLE          | finish_crash
+FREEZE_FROM_THE_END           | finish
+FREEZE_WITHOUT_FENCE          | finish
+DRAIN_BEFORE_FREEZE           | finish
+WRITE_WITHOUT_TOKEN           | finish
+PREPARE_WITHOUT_TOKEN         | finish
+TRIGGERS_WITHOUT_TOKEN        | finish
+DECIDE_BLINDLY                | finish
+DECIDE_WITHOUT_TOKEN          | finish
+MARK_WITHOUT_DURABLE          | finish_crash
+OPEN_BEFORE_MARK              | finish
+OPEN_WITHOUT_TOKEN            | finish
+UNDO_WITHOUT_TOKEN            | finish
+UNDO_WITHOUT_SHARD_0          | finish
+UNDO_FROM_THE_END             | finish
+ASK_BEFORE_LOOK               | finish
+UNDO_WITHOUT_DURABLE          | finish_undo
+SAME_TOKEN_AGAIN              | finish
+READ_BY_KNOWN_STATE           | finish_undo
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
@@ -157,6 +182,8 @@ DROP_BEFORE_WRITERS_STOP      | recreate
 CLAIM_NOT_LOOKED_AT           | admins
 FIRST_INTENT_FIRST            | admins
 INSERT_BEHIND_UNREAD_ROW      | unique
+OWN_UNDO_FROM_THE_END         | finish_crash
+STATE_IN_EARLIER_STATEMENT    | finish_undo
 '
 redundant_in_full='
 CHANGED_ROWS_ONLY             | fill
