@@ -1,6 +1,8 @@
 // looseleaf copy: make another cluster hold the same indexes and entities.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +22,35 @@ namespace {
 
 struct Options {
   std::string to;
-  bool detach = false, force = false;
+  bool detach = false, force = false, finish = false;
+  std::optional<std::uint64_t> freeze_limit;
   CopyOptions copy;
 };
+
+// Throws Error(usage) for options that do not go together.
+void check(const Options& options) {
+  const auto refuse_both = [](bool one, bool other, const char* names, const char* hint) {
+    if (one && other) {
+      throw Error(ErrorCode::usage, "options that exclude each other", {{"options", names}}, hint);
+    }
+  };
+  const auto refuse_without = [](bool given, bool needed, const char* what) {
+    if (given && !needed) {
+      throw Error(ErrorCode::usage, what, {}, "leave it out");
+    }
+  };
+  if (options.to.empty()) {
+    throw Error(ErrorCode::usage, "which cluster to copy to?", {}, "give its cluster file: --to FILE");
+  }
+  refuse_both(options.detach, options.copy.follow, "--follow, --detach",
+              "stop the copy that follows, and then detach it");
+  refuse_both(options.finish, options.copy.follow, "--follow, --finish",
+              "stop the copy that follows, and then finish it");
+  refuse_both(options.finish, options.detach, "--detach, --finish",
+              "--finish moves this store to the other cluster; --detach leaves it as it is");
+  refuse_without(options.force, options.detach, "--force is for --detach only");
+  refuse_without(options.freeze_limit.has_value(), options.finish, "--freeze-limit is for --finish only");
+}
 
 Error not_copied(const Uuid& id, const Error& reason) {
   return {ErrorCode::corrupt,
@@ -40,12 +68,16 @@ void tell_of_other(const Error* failure) {
   }
 }
 
+Json json_of(const CopyReport& report) {
+  return {{"created", report.created},
+          {"dropped", report.dropped},
+          {"written", report.written},
+          {"unreadable", report.unreadable}};
+}
+
 void print_report(const CopyReport& report, const Globals& globals) {
   if (globals.json()) {
-    print_summary({{"created", report.created},
-                   {"dropped", report.dropped},
-                   {"written", report.written},
-                   {"unreadable", report.unreadable}});
+    print_summary(json_of(report));
     return;
   }
   print_note(fmt::format("created {}, dropped {}, wrote {}", counted(report.created.size(), "index", "indexes"),
@@ -53,17 +85,60 @@ void print_report(const CopyReport& report, const Globals& globals) {
                          counted(report.written, "version", "versions")));
 }
 
+void print_report(const MoveReport& report, const std::string& to, const Globals& globals) {
+  if (globals.json()) {
+    Json summary = json_of(report.copy);
+    summary.update({{"compared", report.compared},
+                    {"differences", report.differences},
+                    {"compared_again", report.compared_again},
+                    {"triggers", report.triggers},
+                    {"blocked_seconds", std::chrono::duration<double>(report.blocked).count()},
+                    {"was_decided", report.was_decided}});
+    print_summary(summary);
+  } else if (!report.was_decided && report.differences == 0) {
+    print_report(report.copy, globals);
+    print_note(fmt::format("compared {}; writers waited for {:.2f} s", counted(report.compared, "entity", "entities"),
+                           std::chrono::duration<double>(report.blocked).count()));
+    if (!report.triggers.empty()) {
+      print_note(fmt::format("{} there from now on: {}",
+                             report.triggers.size() == 1 ? "a trigger begins" : "triggers begin",
+                             fmt::join(report.triggers, ", ")));
+    }
+  }
+  if (report.differences > 0) {
+    print_error(Error(ErrorCode::corrupt, "the other cluster differs from this store, so the store has not moved",
+                      {{"entities", std::to_string(report.differences)}},
+                      "put or delete these entities in this store, and run the command again"));
+    return;
+  }
+  print_note(fmt::format("the store has moved{}; use the cluster file {}", report.was_decided ? " already" : "", to));
+}
+
+// Passes differences on to the digest, like an entity that cannot be read.
+Error differs(const Difference& difference) {
+  Error error(ErrorCode::corrupt, "an entity is not the same in the other cluster",
+              {{"id", to_string(difference.entity_id)}, {"difference", to_string(difference.kind)}}, "");
+  if (!difference.reason.empty()) {
+    error.with("reason", difference.reason);
+  }
+  return error;
+}
+
+ExitStatus finish(const Datastore& store, Datastore& other, const Options& options, const CopyOptions& copy,
+                  const Globals& globals) {
+  FailureDigest differences("entities", printed_of_a_kind(globals));
+  MoveOptions move{.copy = copy, .on_difference = [&](const Difference& found) { differences.add(differs(found)); }};
+  if (options.freeze_limit) {
+    move.freeze_limit = std::chrono::seconds(*options.freeze_limit);
+  }
+  const MoveReport report = run_job(globals, [&](JobControl& control) { return store.move_to(other, move, control); });
+  differences.finish(hint_for_others);
+  print_report(report, options.to, globals);
+  return report.differences == 0 ? ExitStatus::done : ExitStatus::negative;
+}
+
 ExitStatus run(const Options& options, const Globals& globals) {
-  if (options.to.empty()) {
-    throw Error(ErrorCode::usage, "which cluster to copy to?", {}, "give its cluster file: --to FILE");
-  }
-  if (options.detach && options.copy.follow) {
-    throw Error(ErrorCode::usage, "options that exclude each other", {{"options", "--follow, --detach"}},
-                "stop the copy that follows, and then detach it");
-  }
-  if (options.force && !options.detach) {
-    throw Error(ErrorCode::usage, "--force is for --detach only", {}, "leave --force out");
-  }
+  check(options);
   const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
   FailureDigest unreadables("entities", printed_of_a_kind(globals));
@@ -72,6 +147,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   copy.on_failure = [](std::optional<std::uint32_t> shard, const Error* failure) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };
+  if (options.finish) {
+    return finish(store, other, options, copy, globals);
+  }
   const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
   const CopyReport report = run_job(globals, [&](JobControl& control) {
     return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
@@ -112,6 +190,18 @@ Command copy_command() {
        .target = &options->detach,
        .details =
            "What is put in this store after that is not there. To move without a loss, `freeze` this store first."},
+      {.name = "--finish",
+       .value = "",
+       .help = "move this store to the other cluster: catch up, compare, and open that one instead",
+       .target = &options->finish,
+       .details = "Writers wait for a moment, and are then told that the store has moved. No write is lost. It can be "
+                  "repeated."},
+      {.name = "--freeze-limit",
+       .value = "SECONDS",
+       .help = "give up --finish when writers have waited this long (default 10)",
+       .target = &options->freeze_limit,
+       .details = "If the command dies, writers open the store again after this time. It should be shorter than their "
+                  "--timeout."},
       {.name = "--force",
        .value = "",
        .help = "detach the other cluster as it is",
@@ -132,8 +222,9 @@ Command copy_command() {
       "runs do not name it again; `verify --against` does."};
   command.examples = {
       {"Copy a store to a new cluster, and keep the copy up to date", "looseleaf copy --to new.json --follow"},
+      {"Move to the new cluster", "looseleaf copy --to new.json --finish"},
       {"Make a copy for tests", "looseleaf copy --to staging.json && looseleaf copy --to staging.json --detach"}};
-  command.see_also = {"export", "changes", "init", "looseleaf.json(5)"};
+  command.see_also = {"verify", "freeze", "export", "changes", "init", "looseleaf.json(5)"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

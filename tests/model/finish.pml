@@ -1,10 +1,10 @@
-/* The move of a store to another cluster: docs/protocol.md, "The move". The store S has two shards, each with a fence that
-   has its state, and one entity on each. The other store, O, has one shard or two. Writers put into S and, when it is open,
-   into O. Finishers move S to O. Each may sleep at any step, for good or until another one has taken over. Undoers, who may
-   be writers that have waited too long, open S again at any moment while it is `moving`. A server of S may crash, and
-   forgets what was not on disk.
+/* The move of a store to another cluster: docs/protocol.md, "Moving a store". The store S has two shards, each with a fence
+   that has its state, and one entity on each. The other store, O, has one shard or two. Writers put into S and, when it
+   is open, into O. Finishers move S to O. Each may sleep at any step, for good or until another one has taken over.
+   Undoers, who may be writers that have waited too long, open S again at any moment while it is `moving`. A server of S
+   may crash, and forgets what was not on disk.
    - S and O never both take writes, no acknowledged write is missing in O when it is open, and none is overwritten.
-   - A read of S finds the newest acknowledged version, or is refused because S has moved. Then O has this version, and O
+   - A read of S finds the newest acknowledged version, or is refused because S has moved. Then O has this version, and
      takes writes or lets them wait.
    - What the users of O do when it is open, no finisher undoes.
    - If everybody dies, at any moment, one more finish completes the move. A thaw opens S, or finds that it has moved.
@@ -12,8 +12,8 @@
    FREEZE_FROM_THE_END, FREEZE_WITHOUT_FENCE, DRAIN_BEFORE_FREEZE, WRITE_WITHOUT_TOKEN, PREPARE_WITHOUT_TOKEN,
    TRIGGERS_WITHOUT_TOKEN, DECIDE_BLINDLY, DECIDE_WITHOUT_TOKEN, MARK_WITHOUT_DURABLE, OPEN_BEFORE_MARK,
    OPEN_WITHOUT_TOKEN; of an undo UNDO_WITHOUT_TOKEN, UNDO_WITHOUT_SHARD_0, UNDO_FROM_THE_END, ASK_BEFORE_LOOK,
-   UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE. Without OWN_UNDO_FROM_THE_END and
-   STATE_IN_EARLIER_STATEMENT everything holds, too: see run.sh. */
+   UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE. With OWN_UNDO_FROM_THE_END and with
+   STATE_IN_EARLIER_STATEMENT everything still holds. */
 #ifndef PUTS
 #define PUTS 2       /* into both stores */
 #endif
@@ -67,9 +67,11 @@ byte newest[2];  /* the acknowledged version */
 bool triggers;   /* O has those of S */
 byte begun;      /* finishers */
 
-/* Others see a commit before it is on disk. AND_DURABLE is the answer to it: everything that this server has committed is
-   on disk. A process dies if the server has crashed meanwhile. What a process finds may not be on disk, either, so it
-   commits something there, too. */
+#define REQUIRE(condition, label) if :: condition :: else -> goto label fi
+
+/* Others see a commit before it is on disk. AND_DURABLE is the answer to it: everything that this server has committed
+   is on disk. A process dies if the server has crashed meanwhile. What a process finds may not be on disk, either, so
+   it commits something there, too. */
 #if CRASHES
 byte disk_s[2], disk_has[2], life[2], crashes;
 #define NO_COMMIT 255
@@ -113,13 +115,10 @@ proctype Writer(byte e) {
   do
   :: atomic { s[e] == OPEN && MAY_PUT -> shared[e]++; COMMIT(e) }  /* put.fence */
     atomic {  /* put.commit */
-      if
-      :: IS_ALIVE(e) ->
-        assert(o[0] != OPEN && o[OTHERS - 1] != OPEN);
-        has[e]++;
-        shared[e]--
-      :: else -> goto done
-      fi;
+      REQUIRE(IS_ALIVE(e), done);
+      assert(o[0] != OPEN && o[OTHERS - 1] != OPEN);
+      has[e]++;
+      shared[e]--;
 #if CRASHES
     }
     AND_DURABLE(e);
@@ -199,10 +198,7 @@ proctype Undoer() {
   byte k, f, mine;
   do
   :: atomic {
-      if
-      :: IS_MOVING(0) -> k = 0
-      :: IS_MOVING(1) -> k = 1
-      fi;
+      if :: IS_MOVING(0) -> k = 0 :: IS_MOVING(1) -> k = 1 fi;
       f = s[k]
     }
     UNDO(f, k, goto done)
@@ -237,12 +233,7 @@ inline claim(m) {
 }
 
 inline freeze_other(m) {
-  atomic {
-    if
-    :: IS_OURS(m) -> o[m] = FROZEN(me)
-    :: else -> goto done
-    fi
-  }
+  atomic { REQUIRE(IS_OURS(m), done); o[m] = FROZEN(me) }
 }
 
 #ifdef FREEZE_WITHOUT_FENCE
@@ -269,52 +260,35 @@ inline freeze(k) {
   od
 }
 
-#ifdef WRITE_WITHOUT_TOKEN
-#define MAY_WRITE(m) true
-#else
-#define MAY_WRITE(m) IS_OURS(m)
-#endif
 inline copy(e) {
   atomic { read = has[e]; COMMIT(e) }
   AND_DURABLE(e);
   atomic {
-    if
-    :: MAY_WRITE(PLACE(e)) ->
-      assert(read >= there[e]);
-      there[e] = read;
-      read = 0
-    :: else -> goto give_up
-    fi
+#ifndef WRITE_WITHOUT_TOKEN
+    REQUIRE(IS_OURS(PLACE(e)), give_up);
+#endif
+    assert(read >= there[e]);
+    there[e] = read;
+    read = 0
   }
 }
 
-#ifdef PREPARE_WITHOUT_TOKEN
-#define MAY_PREPARE(m) true
-#else
-#define MAY_PREPARE(m) IS_OURS(m)
-#endif
 inline prepare(m) {
   atomic {  /* move.prepare */
-    if
-    :: MAY_PREPARE(m) -> o[m] = OPENING(me)
-    :: else -> goto give_up
-    fi
+#ifndef PREPARE_WITHOUT_TOKEN
+    REQUIRE(IS_OURS(m), give_up);
+#endif
+    o[m] = OPENING(me)
   }
 }
 
-#ifdef TRIGGERS_WITHOUT_TOKEN
-#define MAY_WRITE_TRIGGERS true
-#else
-#define MAY_WRITE_TRIGGERS IS_OURS(0)
-#endif
 inline write_triggers() {
   atomic {
-    if
-    :: MAY_WRITE_TRIGGERS ->
-      assert(!IS_IN_USE(0));
-      triggers = true
-    :: else -> goto give_up
-    fi
+#ifndef TRIGGERS_WITHOUT_TOKEN
+    REQUIRE(IS_OURS(0), give_up);
+#endif
+    assert(!IS_IN_USE(0));
+    triggers = true
   }
 }
 
@@ -437,18 +411,15 @@ proctype Crash() {
   do
   :: atomic {
       crashes < CRASHES -> crashes++;
-      if
-      :: k = 0
-      :: k = 1
-      fi;
+      if :: k = 0 :: k = 1 fi;
       s[k] = disk_s[k]; has[k] = disk_has[k]; shared[k] = 0; life[k]++; k = 0
     }
   od
 }
 #endif
 
-/* Everybody else has died, and somebody finishes the move, or thaws S. Afterwards everything is put back. So this can be
-   tried at every moment, and adds no states. */
+/* Everybody else has died, and somebody finishes the move, or thaws S. Afterwards everything is put back. So this can
+   be tried at every moment, and adds no states. */
 byte old_s[2], old_shared[2], old_o[2], old_there[2], old_disk_s[2], old_disk_has[2], old_triggers;
 
 inline keep(k) {
@@ -519,13 +490,9 @@ init {
     run LastFinish();
     run LastThaw();
 #if UNDOERS
-    for (i : 1 .. UNDOERS) {
-      run Undoer()
-    }
+    for (i : 1 .. UNDOERS) { run Undoer() }
 #endif
-    for (i : 1 .. FINISHERS) {
-      run Finisher(i)
-    }
+    for (i : 1 .. FINISHERS) { run Finisher(i) }
     i = 0
   }
 }

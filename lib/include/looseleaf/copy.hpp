@@ -1,8 +1,10 @@
 // Copying a store to another cluster, with another number of shards, on other servers or the other vendor's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <looseleaf/compare.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/jobs.hpp>
 #include <looseleaf/uuid.hpp>
@@ -29,6 +31,24 @@ struct CopyReport {
   std::vector<std::string> created, dropped;  // indexes of the other cluster
   std::uint64_t written = 0;                  // versions of entities, and deletes, in this run
   std::uint64_t unreadable = 0;               // entities that were not copied
+};
+
+struct MoveOptions {
+  CopyOptions copy = {};  // without `follow`; the throttle ends when writers begin to wait
+  // Once writers have waited this long, any of them may open the store again, and the move is given up.
+  std::chrono::seconds freeze_limit = std::chrono::seconds(10);
+  // A difference between both stores, because of which the move is refused. One call at a time, from any thread.
+  std::function<void(const Difference&)> on_difference = {};
+};
+
+struct MoveReport {
+  CopyReport copy;
+  std::uint64_t differences = 0;           // entities because of which the store has not moved; 0: it has
+  std::uint64_t compared = 0;              // entities that were compared while the store was open
+  std::uint64_t compared_again = 0;        // of these, those that changed meanwhile, each time
+  std::chrono::milliseconds blocked = {};  // the time during which writers waited
+  std::vector<std::string> triggers;       // that begin in the other store
+  bool was_decided = false;                // an earlier call had decided the move, and this one has only completed it
 };
 
 }  // namespace looseleaf

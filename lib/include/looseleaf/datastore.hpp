@@ -105,6 +105,13 @@ class LOOSELEAF_EXPORT Datastore {
   // it.
   // `options` are for catching up, without `follow`.
   CopyReport detach_copy(Datastore& other, CopyEnd end, const CopyOptions& options, JobControl& control) const;
+  // Moves this store to its copy: copies and compares everything while writers go on, lets them wait for a moment, and
+  // opens the other cluster once this one takes no writes any more. Afterwards reads and writes of entities here throw
+  // Error(moved). Begins the copy if there is none. If the call fails, this store is open again, except after
+  // Error(outcome_unknown). It can be repeated: if the move was decided, that completes it. Does not move the
+  // store if the other cluster differs: the report says so. Throws Error(busy) if a trigger has not delivered
+  // everything, or if an index changes, and Error(frozen) if this store is frozen.
+  MoveReport move_to(Datastore& other, const MoveOptions& options, JobControl& control) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
   // `building`.

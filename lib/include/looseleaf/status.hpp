@@ -68,9 +68,10 @@ enum class ShardState {
 // Whether a shard takes writes.
 enum class AccessState {
   open,
-  frozen,  // writes are refused
-  moving,  // somebody is about to move the store, so writes wait
-  moved,   // writes and reads of entities are refused
+  frozen,   // writes are refused
+  moving,   // the store is about to move to another cluster, so writes wait
+  moved,    // writes and reads of entities are refused
+  opening,  // a store is about to move to this cluster, so writes wait
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(AccessState state);

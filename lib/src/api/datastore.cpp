@@ -15,6 +15,7 @@
 #include "index/drop_index.hpp"
 #include "index/explain.hpp"
 #include "job/throttling.hpp"
+#include "move/finish.hpp"
 #include "move/freeze.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
@@ -161,6 +162,10 @@ CopyReport Datastore::copy_to(Datastore& other, const CopyOptions& options, JobC
 CopyReport Datastore::detach_copy(Datastore& other, CopyEnd end, const CopyOptions& options,
                                   JobControl& control) const {
   return copy::detach(impl_->shards, other.impl_->shards, end, options, control);
+}
+
+MoveReport Datastore::move_to(Datastore& other, const MoveOptions& options, JobControl& control) const {
+  return move::finish(impl_->shards, other.impl_->shards, options, control);
 }
 
 std::vector<CreateReport> Datastore::create_indexes(const std::vector<IndexDefinition>& definitions) {

@@ -354,7 +354,7 @@ class Backfill {
     const std::string& table = target.definition.table;
     shard::with_fence_exclusive(
         shards_, shard, shards_.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
-          shard::require_write_access(shards_, database, fence);
+          shard::require_write_access(shards_, shard, database, fence);
           const auto job = job::read_job(database, "backfill", table);
           if (!job || job->token != target.token ||
               !shard::set_index_state(database, table, target.generation, {IndexState::building}, IndexState::ready)) {

@@ -125,7 +125,7 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
       continue;
     }
     shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence& fence) {
-      shard::require_write_access(shards, database, fence);
+      shard::require_write_access(shards, shard, database, fence);
       for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
         const std::string& table = index.definition.table;
         if (index.state == IndexState::ready || index.state == IndexState::building) {

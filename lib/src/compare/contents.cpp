@@ -43,6 +43,24 @@ Content content_of(const shard::EntityRow& row, const Digester& digester) {
   return content;
 }
 
+std::vector<std::pair<DifferenceKind, std::string>> kinds_of_difference(const Content& here, const Content& there) {
+  using Kind = Content::Kind;
+  std::vector<std::pair<DifferenceKind, std::string>> kinds;
+  if (here.kind == Kind::unreadable) {
+    kinds.emplace_back(DifferenceKind::unreadable, here.problem);
+  }
+  if (there.kind == Kind::unreadable) {
+    kinds.emplace_back(DifferenceKind::other_unreadable, there.problem);
+  }
+  if (kinds.empty()) {
+    kinds.emplace_back(there.kind == Kind::absent  ? DifferenceKind::missing
+                       : here.kind == Kind::absent ? DifferenceKind::extra
+                                                   : DifferenceKind::different,
+                       "");
+  }
+  return kinds;
+}
+
 std::vector<Content> read_contents(const Store& store, std::span<const Uuid> ids, const Digester& digester) {
   shard::IdsByShard by_shard;
   std::vector<std::uint32_t> needed;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <looseleaf/compare.hpp>
 #include <looseleaf/uuid.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/stamp.hpp"
@@ -25,6 +27,10 @@ struct Content {
 
 // Returns true if both are the same text, or both are absent.
 [[nodiscard]] bool same(const Content& one, const Content& other);
+
+// Returns how contents differ that are not the same, each with a reason, or an empty one.
+[[nodiscard]] std::vector<std::pair<DifferenceKind, std::string>> kinds_of_difference(const Content& here,
+                                                                                      const Content& there);
 
 // `row` has its body, unless it is a tombstone.
 [[nodiscard]] Content content_of(const shard::EntityRow& row, const Digester& digester);

@@ -124,19 +124,8 @@ void Settlement::check(Suspect suspect, Content here, Content there, Rule rule) 
 }
 
 void Settlement::report(const Suspect& suspect) {
-  using Kind = Content::Kind;
-  const Content &here = suspect.here, &there = suspect.there;
-  if (here.kind == Kind::unreadable) {
-    report(DifferenceKind::unreadable, suspect.id, here.problem);
-  }
-  if (there.kind == Kind::unreadable) {
-    report(DifferenceKind::other_unreadable, suspect.id, there.problem);
-  }
-  if (here.kind != Kind::unreadable && there.kind != Kind::unreadable) {
-    report(there.kind == Kind::absent  ? DifferenceKind::missing
-           : here.kind == Kind::absent ? DifferenceKind::extra
-                                       : DifferenceKind::different,
-           suspect.id, {});
+  for (const auto& [kind, reason] : kinds_of_difference(suspect.here, suspect.there)) {
+    report(kind, suspect.id, reason);
   }
 }
 

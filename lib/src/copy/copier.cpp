@@ -252,6 +252,7 @@ void Copier::store_positions() {
 // If a shard of the original does not answer, the mark of before stays, which spares more deletes than necessary.
 void Copier::mark() {
   marked_ = Clock::now();
+  target_.require_own_row();  // whoever has completed the copy has deleted the marks
   try {
     write_marks(original_, target_.shards().cluster_id(), target_.positions());
   } catch (const Error& error) {

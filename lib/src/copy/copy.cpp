@@ -22,8 +22,7 @@ constexpr auto between_runs = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(20);
 
 void require_not_moved(shard::Shards& shards) {
-  const shard::Access access = shard::read_shard(
-      shards, 0, shards.deadline(), [](const sql::Database& database) { return shard::read_access(database); });
+  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
   if (access.state == AccessState::moved) {
     throw shard::has_moved(access);
   }
@@ -61,8 +60,48 @@ void run_once(Copier&& copier, feed::Extent extent) {
   }
 }
 
-// A failure is told once, and that the copy works again when it has stored a position.
+}  // namespace
+
+std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
+  require_not_moved(original);
+  if (const auto origin = origin_of(original)) {
+    throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
+                "copy the original, or detach this copy first: `looseleaf copy --detach`");
+  }
+  std::unique_ptr<Target> target;
+  try {
+    target = std::make_unique<Target>(other, original.cluster_id(), original.count());
+  } catch (Error& error) {
+    error.with("cluster", "the other one");
+    throw;
+  }
+  if (target->announced()) {  // by a former process; its writers must not be refused if the store has moved after all
+    if (!shard::undo_moves(original, original.deadline())) {
+      require_not_moved(original);
+    }
+    target->refuse();
+  }
+  try {
+    copy_indexes(original, *target, control, report);
+  } catch (const Error&) {
+    if (target->fresh()) {  // so that its owner can drop what is wrong there
+      target->open();
+    }
+    throw;
+  }
+  target->begin_writing();
+  return target;
+}
+
+void catch_up(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
+  expect(original, job, target.positions());
+  run_once(Copier(original, target, options, job, report), feed::Extent::entities_and_changes);
+  job.checkpoint();
+}
+
+// The copy works again when it has stored a position.
 void follow(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
+  expect(original, job, target.positions());
   bool failing = false;
   const auto tell = [&](const Error* failure) {
     const bool fails = failure != nullptr;
@@ -85,42 +124,17 @@ void follow(shard::Shards& original, Target& target, const CopyOptions& options,
   }
 }
 
-}  // namespace
-
 CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions& options, JobControl& control) {
   CopyReport report;
-  require_not_moved(original);
-  if (const auto origin = origin_of(original)) {
-    throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
-                "copy the original, or detach this copy first: `looseleaf copy --detach`");
-  }
   job::Job job(original, control, options.throttle, "copy",
                Error(ErrorCode::interrupted, "the copy was stopped; what was copied is kept", {},
                      "run the command again to go on"));
-  std::optional<Target> claimed;
-  try {
-    claimed.emplace(other, original.cluster_id(), original.count());
-  } catch (Error& error) {
-    error.with("cluster", "the other one");
-    throw;
-  }
-  Target& target = *claimed;
-  try {
-    copy_indexes(original, target, control, report);
-  } catch (const Error&) {
-    if (target.fresh()) {  // so that its owner can drop what is wrong there
-      target.detach();
-    }
-    throw;
-  }
-  target.begin_writing();
-  expect(original, job, target.positions());
+  const std::unique_ptr<Target> target = begin(original, other, control, report);
   if (options.follow) {
-    follow(original, target, options, job, report);
-    return report;
+    follow(original, *target, options, job, report);
+  } else {
+    catch_up(original, *target, options, job, report);
   }
-  run_once(Copier(original, target, options, job, report), feed::Extent::entities_and_changes);
-  job.checkpoint();
   return report;
 }
 
@@ -135,11 +149,12 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
     }
     return report;
   }
+  require_not_moved(original);  // it would be open before every shard of the original has moved
   if (end == CopyEnd::caught_up) {
     report = copy(original, other, options, control);
   }
-  Target target(other, original.cluster_id(), original.count(), Target::Purpose::detach);
-  target.detach();
+  Target target(other, original.cluster_id(), original.count(), Target::Purpose::open);
+  target.open();
   static_cast<void>(remove_marks(original, other.cluster_id()));
   return report;
 }

@@ -16,6 +16,7 @@ namespace {
 
 struct Indexes {
   std::map<std::string, IndexDefinition> definitions;
+  std::map<std::string, bool> ready;
   bool building = false;
 };
 
@@ -34,10 +35,19 @@ Indexes read_indexes(shard::Shards& shards, const char* whose) {
         }
       }
       indexes.building = indexes.building || index.state == IndexState::building;
+      const auto [entry, is_first] = indexes.ready.emplace(index.definition.table, true);
+      entry->second = entry->second && index.state == IndexState::ready;
       indexes.definitions.emplace(index.definition.table, index.definition);
     }
   }
   return indexes;
+}
+
+Error indexes_changed(const std::string& table) {
+  return {ErrorCode::busy,
+          "an index has been created, filled or dropped meanwhile",
+          {{"index", table}},
+          "run the command again: it begins with the indexes"};
 }
 
 bool same(const IndexDefinition& a, const IndexDefinition& b) {
@@ -81,6 +91,24 @@ void copy_indexes(shard::Shards& original, Target& target, JobControl& control, 
   }
   if (there.building) {
     backfill::backfill(other, {}, control);
+  }
+}
+
+// An index that the original has not filled yet may be filled in the copy.
+void require_same_indexes(shard::Shards& original, shard::Shards& other) {
+  const Indexes wanted = read_indexes(original, "the original");
+  const Indexes there = read_indexes(other, "the other one");
+  for (const auto& [table, definition] : wanted.definitions) {
+    const auto found = there.definitions.find(table);
+    if (found == there.definitions.end() || !same(found->second, definition) ||
+        (wanted.ready.at(table) && !there.ready.at(table))) {
+      throw indexes_changed(table);
+    }
+  }
+  for (const auto& [table, definition] : there.definitions) {
+    if (!wanted.definitions.contains(table)) {
+      throw indexes_changed(table);
+    }
   }
 }
 

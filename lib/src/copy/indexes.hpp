@@ -13,4 +13,7 @@ namespace looseleaf::copy {
 // one of them are being changed, and Error(usage) if the other one has an index that the copier did not create there.
 void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report);
 
+// Throws Error(busy) unless both have the same indexes, in the same states.
+void require_same_indexes(shard::Shards& original, shard::Shards& other);
+
 }  // namespace looseleaf::copy

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "shard/access.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
@@ -33,6 +32,12 @@ Access frozen(std::uint64_t token, const Uuid& origin) {
           fmt::format("a copy of cluster {} is being made here", to_string(origin)),
           job::this_process(),
           {}};
+}
+
+// Returns true for the states that a copy of this cluster gives a shard.
+bool is_of_copy(const Access& access, const Uuid& origin) {
+  return (access.state == AccessState::frozen || access.state == AccessState::opening) &&
+         access.reason == frozen(0, origin).reason;
 }
 
 Error not_empty(const std::string& what) {
@@ -82,7 +87,7 @@ Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count, Pu
   claim_shards(purpose);
   if (fresh_ && !is_empty()) {
     require_own_row();  // the entities may be those of another copier
-    detach();
+    open();
     throw not_empty("entities");
   }
   take_over();
@@ -130,8 +135,7 @@ void Target::begin() {
 // Refuses what can be refused before anything is changed.
 void Target::check_before() {
   for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
-    const Access access = shard::read_shard(other_, shard, other_.deadline(),
-                                            [](const sql::Database& database) { return shard::read_access(database); });
+    const Access access = shard::read_shard(other_, shard, other_.deadline(), shard::read_access);
     if (access.state != AccessState::open) {
       Error::Context context = other_.where(shard);
       context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
@@ -144,28 +148,41 @@ void Target::check_before() {
   }
 }
 
-// A shard that is open after the copy has begun may have other writes, and so may one that its owner has frozen.
 void Target::claim_shards(Purpose purpose) {
   for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
-    const base::Deadline deadline = other_.deadline();
-    const Step step(steps::copy_claim, shard);
-    const Access access = shard::read_shard(other_, shard, deadline,
-                                            [](const sql::Database& database) { return shard::read_access(database); });
-    const Access ours = frozen(lock_.token(), origin_);
-    const bool is_ours = access.state == AccessState::frozen && access.reason == ours.reason;
-    if (purpose == Purpose::detach && !is_ours) {
-      continue;
-    }
-    if (!is_ours && !(fresh_ && access.state == AccessState::open)) {
-      Error::Context context = other_.where(shard);
-      context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
-      throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
-                  "others may have written to it; copy to an empty cluster instead, and open this one as it is: "
-                  "`looseleaf copy --detach --force`");
-    }
-    if (!shard::change_access(other_, shard, access.token, ours, deadline)) {
-      throw taken_over();
-    }
+    claim_shard(shard, purpose);
+  }
+}
+
+// A shard that is open after the copy has begun may have other writes, and so may one that its owner has frozen.
+void Target::claim_shard(std::uint32_t shard, Purpose purpose) {
+  const base::Deadline deadline = other_.deadline();
+  const Step step(steps::copy_claim, shard);
+  const Access access = shard::read_shard(other_, shard, deadline, shard::read_access);
+  Access ours = frozen(lock_.token(), origin_);
+  const bool is_ours = is_of_copy(access, origin_);
+  if (purpose == Purpose::open && !is_ours) {
+    return;
+  }
+  if (!is_ours && !(fresh_ && access.state == AccessState::open)) {
+    Error::Context context = other_.where(shard);
+    context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
+    throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
+                "others may have written to it; copy to an empty cluster instead, and open this one as it is: "
+                "`looseleaf copy --detach --force`");
+  }
+  if (is_ours && access.state == AccessState::opening) {
+    ours.state = access.state;
+    announced_ = true;
+  }
+  if (!shard::change_access(other_, shard, access.token, ours, deadline)) {
+    throw taken_over();
+  }
+}
+
+void Target::change(std::uint32_t shard, const Access& to) {
+  if (!shard::change_access(other_, shard, lock_.token(), to, other_.deadline())) {
+    throw taken_over();
   }
 }
 
@@ -247,17 +264,35 @@ void Target::store(const Positions& positions) {
   }
 }
 
-// The rows last: as long as a shard is frozen, they say why.
-void Target::detach() {
-  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
-    const base::Deadline deadline = other_.deadline();
-    const Access access = shard::read_shard(other_, shard, deadline,
-                                            [](const sql::Database& database) { return shard::read_access(database); });
-    if (access.state == AccessState::frozen && access.token == lock_.token() &&
-        !shard::change_access(other_, shard, lock_.token(), Access(), deadline)) {
-      throw taken_over();
+void Target::announce(base::Stamp floor) {
+  Access opening = frozen(lock_.token(), origin_);
+  opening.state = AccessState::opening;
+  shard::for_each_shard(other_, [&](std::uint32_t shard) {
+    const Step step(steps::move_prepare, shard);
+    change(shard, opening);
+    shard::raise_clock_floor(other_, shard, floor, other_.deadline());
+  });
+}
+
+void Target::refuse() {
+  shard::for_each_shard(other_, [&](std::uint32_t shard) {
+    if (shard::read_shard(other_, shard, other_.deadline(), shard::read_access).state == AccessState::opening) {
+      change(shard, frozen(lock_.token(), origin_));
     }
-  }
+  });
+}
+
+// The rows last: as long as a shard is frozen, they say why.
+void Target::open() {
+  shard::for_each_shard(other_, [&](std::uint32_t shard) {
+    const Step step(steps::move_open, shard);
+    const Access access = shard::read_shard(other_, shard, other_.deadline(), shard::read_access);
+    if (is_of_copy(access, origin_)) {
+      change(shard, Access());
+    } else if (access.state == AccessState::open) {  // by another process, perhaps not on disk yet
+      static_cast<void>(shard::change_access(other_, shard, access.token, Access(), other_.deadline()));
+    }
+  });
   remove_rows();
 }
 

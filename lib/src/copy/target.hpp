@@ -11,6 +11,7 @@
 
 #include "feed/position.hpp"
 #include "job/jobs.hpp"
+#include "shard/access.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::copy {
@@ -23,11 +24,11 @@ using Positions = std::map<std::uint32_t, feed::ShardPosition>;  // by shard of 
 // class can neither write there nor store a position any more: every shard then has another token.
 class Target {
  public:
-  enum class Purpose { copy, detach };
+  enum class Purpose { copy, open };
 
   // Claims `other` for a copy of the cluster `origin`, which has `count` shards. Throws Error(busy) if a copy is
-  // running, and Error(usage) if `other` is neither empty nor this cluster's copy. To detach it, some shards may be
-  // open already. `other` must outlive the object.
+  // running, and Error(usage) if `other` is neither empty nor this cluster's copy. To open it, some shards may be open
+  // already. `other` must outlive the object.
   Target(shard::Shards& other, const Uuid& origin, std::uint32_t count, Purpose purpose = Purpose::copy);
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
@@ -36,6 +37,8 @@ class Target {
   [[nodiscard]] shard::Shards& shards() { return other_; }
   // Nothing was copied before this run.
   [[nodiscard]] bool fresh() const { return fresh_; }
+  // Writers wait there already, because a former process was about to open the cluster.
+  [[nodiscard]] bool announced() const { return announced_; }
   // Returns how far this run and earlier ones have come.
   [[nodiscard]] const Positions& positions() const { return positions_; }
   // The indexes are there: from now on entities are written.
@@ -44,15 +47,25 @@ class Target {
   // taken the copy over.
   void store(const Positions& positions);
 
+  // Throws Error(busy) if another process has taken the copy over.
+  void require_own_row();
+
+  // Lets writers wait instead of refusing them, because the cluster is opened soon; or refuses them again. From then on
+  // every stamp there is later than `floor`.
+  void announce(base::Stamp floor);
+  void refuse();
+
   // Ends the copy: opens the shards, and forgets the original.
-  void detach();
+  void open();
 
  private:
   void begin();
   void check_before();
   void claim_shards(Purpose purpose);
+  void claim_shard(std::uint32_t shard, Purpose purpose);
+  // Changes the state of a shard that still has this object's token.
+  void change(std::uint32_t shard, const shard::Access& to);
   void take_over();
-  void require_own_row();
   void keep_lock(const std::stop_token& stop);
   [[nodiscard]] bool is_empty();
   void remove_rows();
@@ -61,6 +74,7 @@ class Target {
   const Uuid origin_;
   const std::uint32_t count_;
   job::JobLock lock_;
+  bool announced_ = false;
   bool fresh_ = false;  // nothing was copied yet
   Positions positions_;
   std::jthread keeper_;  // of the lock; last, so that it ends first

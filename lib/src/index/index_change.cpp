@@ -82,7 +82,7 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
 
 void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
   shard::with_fence_exclusive(shards_, shard, deadline_, [&](const sql::Database& database, const shard::Fence& fence) {
-    shard::require_write_access(shards_, database, fence);
+    shard::require_write_access(shards_, shard, database, fence);
     if (!is_ours(database)) {
       throw taken_over(table_);
     }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -44,8 +45,7 @@ void require_reason(const std::string& reason) {
 }
 
 Access access_of(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return shard::read_shard(shards, shard, deadline,
-                           [](const sql::Database& database) { return shard::read_access(database); });
+  return shard::read_shard(shards, shard, deadline, shard::read_access);
 }
 
 Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
@@ -70,8 +70,12 @@ Error about_to_move(const Access& access) {
   if (access.state == AccessState::moved) {
     return shard::has_moved(access);
   }
+  if (access.state == AccessState::opening) {
+    return {ErrorCode::busy, "another store is about to move here", shard::facts(access),
+            "wait; if the process that moves it has died, run its command again"};
+  }
   return {ErrorCode::busy, "the store is about to move", shard::facts(access),
-          "wait; if the process that moves it has died, run its command again"};
+          "wait; if the process that moves it has died, run its command again, or `looseleaf thaw`"};
 }
 
 // `not_open` are the shards that are not open, in order, and `access` is the first one's.
@@ -143,7 +147,7 @@ class Thaw {
   std::uint32_t run(bool force) {
     read_states();
     for (const auto& access : states_) {
-      if (access && access->state != AccessState::open && access->state != AccessState::frozen) {
+      if (access && (access->state == AccessState::moved || access->state == AccessState::opening)) {
         throw about_to_move(*access);
       }
     }
@@ -152,7 +156,9 @@ class Thaw {
     }
     for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
       if (is_frozen(states_[shard])) {
-        open_shard(shard);
+        open_shard(shard, [&] { return change(shards_, shard, states_[shard]->token, open, shards_.deadline()); });
+      } else if (states_[shard] && states_[shard]->state == AccessState::moving) {
+        open_shard(shard, [&] { return shard::undo_move(shards_, shard, states_[shard]->token, shards_.deadline()); });
       }
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {  // a freeze may have run at the same time
@@ -193,9 +199,10 @@ class Thaw {
     }
   }
 
-  void open_shard(std::uint32_t shard) {
+  // `open_it` returns false if another process has changed the state meanwhile.
+  void open_shard(std::uint32_t shard, const std::function<bool()>& open_it) {
     try {
-      if (change(shards_, shard, states_[shard]->token, open, shards_.deadline())) {
+      if (open_it()) {
         opened_.insert(opened_.begin(), shard);
       } else {
         throw changed_meanwhile(shards_, shard);

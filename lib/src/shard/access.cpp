@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "shard/durability.hpp"
 #include "shard/schema.hpp"
+#include "shard/steps.hpp"
 #include "sql/literals.hpp"
+#include "sql/retry.hpp"
 
 namespace looseleaf::shard {
 namespace {
@@ -16,7 +19,7 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
   return shards.access_token() == 0 ? state == AccessState::open : token == shards.access_token();
 }
 
-[[noreturn]] void refuse_write(const Access& access) {
+[[noreturn]] void refuse_write(std::uint32_t shard, const Access& access) {
   switch (access.state) {
     case AccessState::open:
       throw Error(ErrorCode::busy, "the store was thawed, and takes the writes of others", {},
@@ -24,9 +27,8 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
     case AccessState::frozen:
       break;
     case AccessState::moving:
-      throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                             "the store is about to move, and takes no writes", facts(access),
-                             "retry, or use a longer --timeout");
+    case AccessState::opening:
+      throw AboutToMove(shard, access);
     case AccessState::moved:
       throw Error(ErrorCode::moved, "the store has moved, and takes no writes", facts(access), use_the_new_store);
   }
@@ -34,7 +36,26 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
               "wait until it is open again; `looseleaf status` shows it, and `looseleaf thaw` opens it");
 }
 
+Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  return with_shard(shards, shard, deadline, [&](const sql::Database& database) {
+    Access access = read_access(database);
+    make_durable(database, shard);
+    return access;
+  });
+}
+
 }  // namespace
+
+AboutToMove::AboutToMove(std::uint32_t shard, const Access& access)
+    : ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
+                  access.state == AccessState::opening ? "another store is about to move here, and writes wait for that"
+                                                       : "the store is about to move, and takes no writes",
+                  facts(access), "retry, or use a longer --timeout"),
+      shard_(shard),
+      token_(access.token),
+      overdue_(access.overdue) {}
+
+AboutToMove::~AboutToMove() = default;
 
 Error::Context facts(const Access& access) {
   return {{access.state == AccessState::moved ? "to" : "reason", access.reason},
@@ -47,14 +68,19 @@ Error has_moved(const Access& access) {
 }
 
 Access read_access(const sql::Database& database) {
-  const sql::Result row = database->query(
-      fmt::format("SELECT access, access_token, access_reason, access_holder, access_since FROM {} WHERE only_row = 1",
-                  database.table("looseleaf_shard")));
+  const sql::Result row =
+      database->query(fmt::format("SELECT access, access_token, access_reason, access_holder, access_since, "
+                                  "COALESCE(access_until < NOW(6), 0) FROM {} WHERE only_row = 1",
+                                  database.table("looseleaf_shard")));
   if (row.empty()) {
     throw NotInitialised();
   }
-  return {parse_access_state(row.text(0, 0)), row.unsigned_integer(0, 1), row.text(0, 2), row.text(0, 3),
-          row.text(0, 4)};
+  return {.state = parse_access_state(row.text(0, 0)),
+          .token = row.unsigned_integer(0, 1),
+          .reason = row.text(0, 2),
+          .holder = row.text(0, 3),
+          .since = row.text(0, 4),
+          .overdue = row.unsigned_integer(0, 5) != 0};
 }
 
 // An earlier attempt may have changed the state, but its commit may not be on disk yet. So the row is written again,
@@ -68,27 +94,69 @@ bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, cons
     if (changed) {
       database->execute(
           fmt::format("UPDATE {} SET access = '{}', access_token = {}, access_reason = {}, access_holder = {}, "
-                      "access_since = NOW(6) WHERE only_row = 1",
+                      "access_since = NOW(6), access_until = {} WHERE only_row = 1",
                       database.table("looseleaf_shard"), to_string(to.state), to.token, sql::text_literal(to.reason),
-                      sql::text_literal(to.holder)));
+                      sql::text_literal(to.holder),
+                      to.limit.count() == 0 ? "NULL" : fmt::format("NOW(6) + INTERVAL {} SECOND", to.limit.count())));
     }
   });
   return changed;
 }
 
-void require_write_access(const Shards& shards, const sql::Database& database, const Fence& fence) {
+// Shard 0 decides: a move that has lost it can never be completed. So it must have lost it for good: what another
+// process has done to shard 0 may not be on disk yet.
+bool undo_move(Shards& shards, std::uint32_t shard, std::uint64_t token, const base::Deadline& deadline) {
+  const auto open = [&](std::uint32_t which) {
+    const Step step(steps::move_undo, which);
+    return change_access(shards, which, token, Access(), deadline);
+  };
+  if (!open(0)) {
+    if (read_durable_access(shards, 0, deadline).state == AccessState::moved) {
+      return false;
+    }
+  }
+  if (shard != 0) {
+    static_cast<void>(open(shard));
+  }
+  return true;
+}
+
+bool undo_moves(Shards& shards, const base::Deadline& deadline) {
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    const Access access = read_durable_access(shards, shard, deadline);
+    if ((shard == 0 && access.state == AccessState::moved) ||
+        (access.state == AccessState::moving && !undo_move(shards, shard, access.token, deadline))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void undo_if_overdue(Shards& shards, const AboutToMove& move, const base::Deadline& deadline) {
+  if (move.overdue() && !undo_move(shards, move.shard(), move.token(), deadline)) {
+    throw has_moved(read_shard(shards, 0, deadline, read_access));
+  }
+}
+
+void require_write_access(const Shards& shards, std::uint32_t shard, const sql::Database& database,
+                          const Fence& fence) {
   if (!may_write(shards, fence.access, fence.access_token)) {
-    refuse_write(read_access(database));
+    refuse_write(shard, read_access(database));
   }
 }
 
 void require_write_access(Shards& shards, std::span<const std::uint32_t> some, const base::Deadline& deadline) {
   for_shards(shards, some, [&](std::uint32_t shard) {
-    with_shard(shards, shard, deadline, [&](const sql::Database& database) {
-      const Access access = read_access(database);
-      require_still_writable(database);
-      if (!may_write(shards, access.state, access.token)) {
-        refuse_write(access);
+    sql::with_retries(deadline, [&] {
+      const Access access = read_shard(shards, shard, deadline, read_access);
+      if (may_write(shards, access.state, access.token)) {
+        return;
+      }
+      try {
+        on_shard(shards, shard, [&] { refuse_write(shard, access); });
+      } catch (const AboutToMove& move) {
+        undo_if_overdue(shards, move, deadline);
+        throw;
       }
     });
   });

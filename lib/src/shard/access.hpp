@@ -2,6 +2,7 @@
 // has the shard's token. The state is in the fence row, so that every writer reads it together with the fence.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "base/deadline.hpp"
 #include "shard/fence.hpp"
 #include "shard/shards.hpp"
+#include "sql/errors.hpp"
 
 namespace looseleaf::shard {
 
@@ -17,23 +19,53 @@ struct Access {
   std::uint64_t token = 0;  // a process that has it may write; 0 if the shard is open
   std::string reason;       // why it is frozen or moves, or where it has moved to
   std::string holder;       // the process that has changed the state
-  std::string since;        // in UTC, formatted like DATETIME(6)
+  std::string since = {};   // in UTC, formatted like DATETIME(6)
+  // Of the state `moving`: how long others must wait before they may open the store again.
+  std::chrono::seconds limit = {};
+  bool overdue = false;  // they may now
+};
+
+// The store is about to move. Whoever waits for that may open it once the process that moves it has had its time.
+class AboutToMove : public sql::ServerError {
+ public:
+  AboutToMove(std::uint32_t shard, const Access& access);
+  AboutToMove(const AboutToMove&) = default;
+  AboutToMove& operator=(const AboutToMove&) = default;
+  ~AboutToMove() override;
+
+  [[nodiscard]] std::uint32_t shard() const { return shard_; }
+  [[nodiscard]] std::uint64_t token() const { return token_; }
+  [[nodiscard]] bool overdue() const { return overdue_; }
+
+ private:
+  std::uint32_t shard_;
+  std::uint64_t token_;
+  bool overdue_;
 };
 
 [[nodiscard]] Access read_access(const sql::Database& database);
 
-// Changes the state if it still has the token `from`. Sets `since` to the server's time. Returns false if it has not.
+// Changes the state if it still has the token `from`. Counts times from now on. Returns false if it has not.
 // If it already has the state and the token of `to`, an earlier attempt has changed it, and the result is true. The
 // state `moved` never changes.
 [[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
                                  const base::Deadline& deadline);
 
+// Gives up a move of the store that has this token, unless it is decided: opens shard 0, and then this shard. Returns
+// false if the store has moved. Does nothing to a shard whose token is another one.
+[[nodiscard]] bool undo_move(Shards& shards, std::uint32_t shard, std::uint64_t token, const base::Deadline& deadline);
+// Does that with every shard that is `moving`. Returns false if the store has moved.
+[[nodiscard]] bool undo_moves(Shards& shards, const base::Deadline& deadline);
+// Undoes a move if it is overdue. Call this with no fence locked.
+void undo_if_overdue(Shards& shards, const AboutToMove& move, const base::Deadline& deadline);
+
 // Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), while the store
-// is about to move a retryable ServerError, and Error(busy) if it has a token and the shard is open.
-void require_write_access(const Shards& shards, const sql::Database& database, const Fence& fence);
+// is about to move AboutToMove, which is retryable, and Error(busy) if it has a token and the shard is open.
+void require_write_access(const Shards& shards, std::uint32_t shard, const sql::Database& database, const Fence& fence);
 
 // Does the same for these shards, without a lock, before an operation of many steps changes anything. The state may
-// change after that, so each step must check it again under the fence. Waits while the store is about to move.
+// change after that, so each step must check it again under the fence. Waits while the store is about to move, and
+// undoes that if it is overdue.
 void require_write_access(Shards& shards, std::span<const std::uint32_t> some, const base::Deadline& deadline);
 
 // Throws Error(moved) if one of these shards, which are on the session's server, has moved.

@@ -7,10 +7,11 @@
 namespace looseleaf {
 namespace {
 
-constexpr std::array<std::pair<AccessState, const char*>, 4> names = {{{AccessState::open, "open"},
+constexpr std::array<std::pair<AccessState, const char*>, 5> names = {{{AccessState::open, "open"},
                                                                        {AccessState::frozen, "frozen"},
                                                                        {AccessState::moving, "moving"},
-                                                                       {AccessState::moved, "moved"}}};
+                                                                       {AccessState::moved, "moved"},
+                                                                       {AccessState::opening, "opening"}}};
 
 }  // namespace
 

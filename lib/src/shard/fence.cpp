@@ -208,4 +208,11 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
   return barrier;
 }
 
+void raise_clock_floor(Shards& shards, std::uint32_t shard, base::Stamp floor, const base::Deadline& deadline) {
+  with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence&) {
+    database->execute(fmt::format("UPDATE {} SET clock_floor = GREATEST(clock_floor, {}) WHERE only_row = 1",
+                                  database.table("looseleaf_shard"), sql::stamp_literal(floor)));
+  });
+}
+
 }  // namespace looseleaf::shard

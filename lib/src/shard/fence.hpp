@@ -63,4 +63,7 @@ void with_fence_exclusive(
 // visible now, and no later commit can have a smaller stamp, whatever the clocks do.
 [[nodiscard]] base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
 
+// No stamp of a later commit is smaller than this one.
+void raise_clock_floor(Shards& shards, std::uint32_t shard, base::Stamp floor, const base::Deadline& deadline);
+
 }  // namespace looseleaf::shard

@@ -61,7 +61,8 @@ std::vector<std::string> tool_tables() {
       "  access_token BIGINT UNSIGNED NOT NULL,\n"
       "  access_reason VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
       "  access_holder VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,\n"
-      "  access_since DATETIME(6) NOT NULL\n"
+      "  access_since DATETIME(6) NOT NULL,\n"
+      "  access_until DATETIME(6)\n"
       ") ENGINE=InnoDB",
       "CREATE TABLE IF NOT EXISTS looseleaf_index (\n"
       "  table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,\n"

@@ -76,7 +76,13 @@ inline constexpr std::string_view
     trigger_deliver = "trigger.deliver",
     trigger_store = "trigger.store",
     copy_claim = "copy.claim",
-    copy_store = "copy.store";
+    copy_store = "copy.store",
+    move_freeze = "move.freeze",
+    move_prepare = "move.prepare",
+    move_decide = "move.decide",
+    move_mark = "move.mark",
+    move_open = "move.open",
+    move_undo = "move.undo";
 }  // namespace steps
 // clang-format on
 

@@ -15,6 +15,8 @@
 #include "base/random.hpp"
 #include "feed/feed.hpp"
 #include "job/jobs.hpp"
+#include "shard/access.hpp"
+#include "sql/transaction.hpp"
 #include "trigger/leases.hpp"
 #include "trigger/trigger_row.hpp"
 
@@ -163,6 +165,25 @@ void drop(shard::Shards& shards, const std::string& name, WhileRunning running) 
     shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
       remove_trigger(database, name);
       remove_leases(database, name);
+    });
+  });
+}
+
+// Another process may have opened the store while this one slept. It may not lose a position then.
+void start_now(shard::Shards& shards, const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return;
+  }
+  const feed::Position now = feed::start_position(shards, "now");
+  const std::uint64_t generation = base::random_u64();
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      sql::Transaction transaction(database);
+      shard::require_write_access(shards, shard, database, shard::lock_fence_shared(database));
+      for (const std::string& name : names) {
+        write_trigger(database, {.name = name, .generation = generation, .position = now.shards[shard]});
+      }
+      transaction.commit();
     });
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "shard/shards.hpp"
 
@@ -21,5 +22,9 @@ enum class WhileRunning { refuse, change };
 // process runs it. So does drop().
 void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running);
 void drop(shard::Shards& shards, const std::string& name, WhileRunning running);
+
+// Lets triggers of these names begin now in a store that is not open yet, and that only this process may write to
+// (Shards::use_access_token). Replaces triggers of the same names.
+void start_now(shard::Shards& shards, const std::vector<std::string>& names);
 
 }  // namespace looseleaf::trigger

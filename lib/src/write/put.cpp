@@ -145,7 +145,14 @@ class BatchWriter {
     const bool one_shard =
         std::all_of(items.begin(), items.end(), [&](const Item* item) { return item->shard == items.front()->shard; });
     try {
-      shard::on_shard(shards_, items.front()->shard, [&] { attempt(items); });
+      shard::on_shard(shards_, items.front()->shard, [&] {
+        try {
+          attempt(items);
+        } catch (const shard::AboutToMove& move) {
+          shard::undo_if_overdue(shards_, move, deadline_);
+          throw;
+        }
+      });
     } catch (const sql::ServerError& error) {
       note(items, error);
       const bool final = !error.retryable() && error.error_class() != sql::ErrorClass::duplicate_key;
@@ -355,7 +362,7 @@ class BatchWriter {
     Locked locked = lock_first(lease, *batch.catalog, items);
     for (const auto& [shard, fence] : locked.fences) {
       shard::on_shard(shards_, shard, [&, shard = shard, &fence = fence] {
-        shard::require_write_access(shards_, lease.on(shard), fence);
+        shard::require_write_access(shards_, shard, lease.on(shard), fence);
       });
       if (fence.epoch != batch.epochs.at(shard)) {
         done.new_catalog.insert(shard);

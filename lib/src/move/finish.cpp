@@ -1,0 +1,284 @@
+// The store is copied and compared while it is open. Then all writers wait for a moment, in which the rest is copied
+// and compared. One compare-and-set on shard 0 decides that the store has moved.
+#include "move/finish.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "compare/changes.hpp"
+#include "compare/compare.hpp"
+#include "copy/copy.hpp"
+#include "copy/indexes.hpp"
+#include "copy/source_marks.hpp"
+#include "move/source.hpp"
+#include "shard/access.hpp"
+#include "trigger/list.hpp"
+#include "trigger/manage.hpp"
+
+namespace looseleaf::move {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto short_round = std::chrono::seconds(1);
+constexpr int most_rounds = 60;
+constexpr auto tolerable_lag = std::chrono::seconds(30);  // of a trigger, before writers wait for it
+constexpr auto nap = std::chrono::milliseconds(20);
+
+Error stopped() {
+  return {ErrorCode::interrupted,
+          "the move was stopped; the store is open, and what was copied is kept",
+          {},
+          "run the command again to go on"};
+}
+
+// The number of entities that differ in the other cluster.
+struct Differs {
+  std::uint64_t entities;
+};
+
+// Which shard of which trigger has not delivered everything.
+struct Late {
+  std::string trigger;
+  TriggerShard shard;
+};
+
+Error is_behind(const Late& late, const std::string& hint) {
+  Error error(ErrorCode::busy, "a trigger is behind, so the store does not move",
+              {{"trigger", late.trigger},
+               {"shard", std::to_string(late.shard.shard)},
+               {"changes", std::to_string(late.shard.lag_changes)},
+               {"seconds", std::to_string(late.shard.lag.count())}},
+              hint);
+  if (!late.shard.error.empty()) {
+    error.with("reason", late.shard.error);
+  }
+  return error;
+}
+
+class Move {
+ public:
+  Move(shard::Shards& original, shard::Shards& other, const MoveOptions& options, JobControl& control)
+      : original_(original), other_(other), options_(options), control_(control) {}
+
+  MoveReport run() {
+    original_.check_identities();
+    other_.check_identities();
+    Source source(original_, other_);
+    if (source.has_moved_there() || !begin(source)) {
+      report_.was_decided = source.decide();
+      source.mark();
+      if (copy::origin_of(other_) == to_string(original_.cluster_id())) {
+        copy::Target(other_, original_.cluster_id(), original_.count(), copy::Target::Purpose::open).open();
+      }
+    } else {
+      try {
+        compare_all();
+        catch_up();
+        move(source);
+      } catch (const Differs& found) {
+        report_.differences = found.entities;
+        return std::move(report_);
+      }
+    }
+    static_cast<void>(copy::remove_marks(original_, other_.cluster_id()));
+    return std::move(report_);
+  }
+
+ private:
+  // Returns false if an earlier process has decided the move meanwhile.
+  bool begin(Source& source) {
+    source.require_not_frozen();
+    require_no_late_trigger();
+    try {
+      target_ = copy::begin(original_, other_, control_, report_.copy);
+      if (shard::undo_moves(original_, original_.deadline())) {
+        return true;
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::moved) {
+        throw;
+      }
+    }
+    target_.reset();
+    if (!source.has_moved_there()) {
+      throw Error(ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again");
+    }
+    return false;
+  }
+
+  // Returns a shard of a trigger that has not delivered everything yet, if there is one. Sets the names of all
+  // triggers.
+  std::optional<Late> late_trigger() {
+    std::map<std::uint32_t, Error> down;
+    const std::vector<TriggerStatus> triggers = trigger::list(original_, down);
+    if (!down.empty()) {
+      throw down.begin()->second;
+    }
+    report_.triggers.clear();
+    std::optional<Late> late;
+    for (const TriggerStatus& status : triggers) {
+      report_.triggers.push_back(status.name);
+      for (const TriggerShard& shard : status.shards) {
+        if ((shard.lag_changes > 0 || shard.scanning) && (!late || shard.lag > late->shard.lag)) {
+          late = {status.name, shard};
+        }
+      }
+    }
+    return late;
+  }
+
+  void require_no_late_trigger() {
+    const auto late = late_trigger();
+    if (late && late->shard.holder.empty()) {
+      throw is_behind(*late,
+                      "no process runs it: let `looseleaf trigger run` catch up, or `looseleaf trigger drop` it");
+    }
+    if (late && late->shard.lag > tolerable_lag) {
+      throw is_behind(*late, "wait until it has caught up: `looseleaf trigger list` shows it");
+    }
+  }
+
+  // Compares both stores while the copy goes on, so that it can tell what is late from what differs.
+  void compare_all() {
+    job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
+    copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    changes_.emplace(target_->positions());
+    JobControl following;
+    CompareReport found;
+    const auto compare = [&] {
+      try {
+        found = compare::compare(
+            original_, other_, {.throttle = options_.copy.throttle, .on_difference = options_.on_difference}, control_);
+      } catch (...) {
+        following.stop = true;
+        throw;
+      }
+      following.stop = true;
+    };
+    const auto follow = [&] {
+      job::Job background(original_, following, options_.copy.throttle, "copy", stopped());
+      copy::follow(original_, *target_, options_.copy, background, report_.copy);
+    };
+    base::run_all({compare, follow});
+    report_.compared = found.entities;
+    if (found.found > 0) {  // what is unsettled has changed meanwhile, and is compared again
+      throw Differs{found.found};
+    }
+  }
+
+  // Copies and compares what has changed, in rounds, until a round is short.
+  void catch_up() {
+    job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
+    for (int round = 0; round < most_rounds; ++round) {
+      const auto begin = Clock::now();
+      copy_and_compare(job);
+      if (Clock::now() - begin < short_round) {
+        return;
+      }
+    }
+    throw Error(ErrorCode::busy, "the copy does not catch up with the writers, so the store does not move", {},
+                "run the command again when there are fewer writes");
+  }
+
+  void copy_and_compare(job::Job& job) {
+    job::Job part(job, other_, {}, "compare");
+    copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    changes_->compare({original_, job}, {other_, part, true});
+    report_.compared_again = changes_->compared();
+  }
+
+  void move(Source& source) {
+    const auto begin = Clock::now();
+    try {
+      source.freeze(options_.freeze_limit);
+      prepare(begin + options_.freeze_limit);
+      if (!source.decide()) {
+        throw Error(ErrorCode::busy, "another process has opened the store again, so it does not move", {},
+                    "run the command again; if it took too long, there may be too many writes, or use a longer "
+                    "--freeze-limit");
+      }
+    } catch (...) {
+      if (source.undo()) {
+        refuse_again();
+        throw;
+      }
+    }
+    source.mark();
+    target_->open();
+    report_.blocked = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+  }
+
+  // While nobody writes to either store: everything is copied, both are found to be the same, and writers of the other
+  // one wait.
+  void prepare(Clock::time_point until) {
+    job::Job job(original_, control_, {}, "move", stopped());
+    copy_and_compare(job);
+    require_no_difference(job);
+    copy::require_same_indexes(original_, other_);
+    wait_for_triggers(until);
+    base::Stamp floor;
+    for (const auto& [shard, position] : target_->positions()) {
+      floor = std::max(floor, position.place.updated);
+    }
+    target_->announce({floor.micros + 1});
+    trigger::start_now(other_, report_.triggers);
+    job.checkpoint();
+  }
+
+  void require_no_difference(job::Job& job) {
+    if (changes_->differing().empty()) {
+      return;
+    }
+    job::Job part(job, other_, {}, "compare");
+    const auto differences = changes_->differences({original_, job}, {other_, part, true});
+    for (const Difference& difference : differences) {
+      if (options_.on_difference) {
+        options_.on_difference(difference);
+      }
+    }
+    throw Differs{differences.size()};
+  }
+
+  void wait_for_triggers(Clock::time_point until) {
+    while (const auto late = late_trigger()) {
+      if (Clock::now() >= until || control_.stop) {
+        throw is_behind(*late, "run the command again when it keeps up, or use a longer --freeze-limit");
+      }
+      std::this_thread::sleep_for(nap);
+    }
+  }
+
+  // A failure does not matter: the next run claims the shards anyway.
+  void refuse_again() {
+    try {
+      target_->refuse();
+    } catch (const Error&) {
+    }
+  }
+
+  shard::Shards& original_;
+  shard::Shards& other_;
+  const MoveOptions& options_;
+  JobControl& control_;
+  MoveReport report_;
+  std::unique_ptr<copy::Target> target_;
+  std::optional<compare::Changes> changes_;
+};
+
+}  // namespace
+
+MoveReport finish(shard::Shards& original, shard::Shards& other, const MoveOptions& options, JobControl& control) {
+  return Move(original, other, options, control).run();
+}
+
+}  // namespace looseleaf::move

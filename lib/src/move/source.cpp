@@ -1,0 +1,152 @@
+// open -> moving -> moved. Nobody else changes `moving` but to undo it, from shard 0 on, and nobody changes `moved`.
+#include "move/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/random.hpp"
+#include "job/jobs.hpp"
+#include "shard/steps.hpp"
+
+namespace looseleaf::move {
+namespace {
+
+using shard::Access;
+using shard::Step;
+namespace steps = shard::steps;
+
+constexpr auto time_to_freeze = std::chrono::seconds(2);
+
+Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
+  return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
+          "run `looseleaf status` to see the state"};
+}
+
+std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
+  std::vector<std::uint32_t> others(shards.count() - 1);
+  std::iota(others.begin(), others.end(), 1);
+  return others;
+}
+
+}  // namespace
+
+Source::Source(shard::Shards& original, shard::Shards& other)
+    : shards_(original),
+      to_("cluster " + to_string(other.cluster_id())),
+      file_(other.cluster().file),
+      token_(std::max<std::uint64_t>(base::random_u64(), 1)) {}
+
+bool Source::has_moved_there() {
+  const Access first = shard::read_shard(shards_, 0, shards_.deadline(), shard::read_access);
+  if (first.state != AccessState::moved) {
+    return false;
+  }
+  if (!first.reason.starts_with(to_)) {
+    throw shard::has_moved(first);
+  }
+  token_ = first.token;
+  return true;
+}
+
+std::vector<Access> Source::states() {
+  std::vector<Access> all(shards_.count());
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+    all[shard] = shard::read_shard(shards_, shard, shards_.deadline(), shard::read_access);
+  });
+  return all;
+}
+
+void Source::require_not_frozen() {
+  const std::vector<Access> all = states();
+  for (std::uint32_t shard = 0; shard < all.size(); ++shard) {
+    if (all[shard].state != AccessState::open && all[shard].state != AccessState::moving) {
+      Error::Context context = shards_.where(shard);
+      context.emplace_back("state", to_string(all[shard].state));
+      for (auto& fact : shard::facts(all[shard])) {
+        context.push_back(std::move(fact));
+      }
+      throw Error(ErrorCode::frozen, "a store that is not open cannot be moved", std::move(context),
+                  "run `looseleaf thaw` first, or copy it without --finish");
+    }
+  }
+}
+
+Access Source::access(AccessState state, std::chrono::seconds limit) const {
+  const std::string where = file_.empty() ? to_ : fmt::format("{} ({})", to_, file_);
+  return {.state = state,
+          .token = token_,
+          .reason = state == AccessState::moving ? "to " + where : where,
+          .holder = job::this_process(),
+          .limit = limit};
+}
+
+// From shard 0 on, because that one decides: a shard that waits although shard 0 does not is opened by whoever meets
+// it.
+void Source::freeze(std::chrono::seconds limit) {
+  const base::Deadline deadline(time_to_freeze);
+  const auto freeze_one = [&](std::uint32_t shard) {
+    const Step step(steps::move_freeze, shard);
+    while (!shard::change_access(shards_, shard, Access().token, access(AccessState::moving, limit), deadline)) {
+      const Access found = shard::read_shard(shards_, shard, deadline, shard::read_access);
+      const bool is_late = shard != 0 && found.state == AccessState::moving;  // a former process has frozen it just now
+      if (!is_late || !shard::undo_move(shards_, shard, found.token, deadline)) {
+        throw changed_meanwhile(shards_, shard);
+      }
+    }
+  };
+  try {
+    freeze_one(0);
+    shard::for_shards(shards_, all_but_first(shards_), freeze_one);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::unavailable) {
+      error.with_hint(
+          fmt::format("run the command again; all writers must be stopped within {} s, and a server was "
+                      "slow, or a transaction long",
+                      time_to_freeze.count()));
+    }
+    throw;
+  }
+}
+
+bool Source::decide() {
+  const Step step(steps::move_decide, 0);
+  return shard::change_access(shards_, 0, token_, access(AccessState::moved, {}), shards_.deadline());
+}
+
+void Source::mark() {
+  shard::for_shards(shards_, all_but_first(shards_), [&](std::uint32_t shard) {
+    const Step step(steps::move_mark, shard);
+    if (!shard::change_access(shards_, shard, token_, access(AccessState::moved, {}), shards_.deadline())) {
+      throw changed_meanwhile(shards_, shard);
+    }
+  });
+}
+
+bool Source::undo() {
+  try {
+    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+      if (shard::undo_move(shards_, shard, token_, shards_.deadline())) {
+        continue;
+      }
+      const Access first = shard::read_shard(shards_, 0, shards_.deadline(), shard::read_access);
+      if (first.token != token_) {
+        throw shard::has_moved(first);
+      }
+      return false;
+    }
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::moved) {
+      throw;
+    }
+    Error unknown(ErrorCode::outcome_unknown, "it is not known whether the store has moved", error.context(),
+                  "run the command again when every server answers: it completes the move, or begins it anew");
+    throw unknown.with("cause", error.what());
+  }
+}
+
+}  // namespace looseleaf::move

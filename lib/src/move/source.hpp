@@ -1,0 +1,47 @@
+// The store that moves to another cluster: the states that its shards go through. Shard 0 decides.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "shard/access.hpp"
+#include "shard/shards.hpp"
+
+namespace looseleaf::move {
+
+// Not thread-safe. Every change is made only if the shard still has this process's token. So a process that was asleep
+// while another one undid its move, or completed it, changes nothing.
+class Source {
+ public:
+  // Both outlive the object.
+  Source(shard::Shards& original, shard::Shards& other);
+
+  // Returns true if an earlier process has decided this move; then decide() and mark() complete it. Throws Error(moved)
+  // if the store has moved to another cluster.
+  [[nodiscard]] bool has_moved_there();
+  // Throws Error(frozen) if a shard is frozen.
+  void require_not_frozen();
+  // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
+  // takes too long. Once they have waited for `limit`, others may undo the move.
+  void freeze(std::chrono::seconds limit);
+  // Decides that the store has moved, durably, even if an earlier process has decided it and died. Returns false if
+  // another process has undone the move.
+  [[nodiscard]] bool decide();
+  // Lets the other shards say so, durably. Then no reader finds anything here any more.
+  void mark();
+  // Lets writers go on here. Returns false if the move was decided. Throws Error(outcome_unknown) if nobody can tell,
+  // and Error(moved) if another process has moved the store.
+  [[nodiscard]] bool undo();
+
+ private:
+  [[nodiscard]] std::vector<shard::Access> states();
+  [[nodiscard]] shard::Access access(AccessState state, std::chrono::seconds limit) const;
+
+  shard::Shards& shards_;
+  const std::string to_;  // the other cluster
+  const std::string file_;
+  std::uint64_t token_;
+};
+
+}  // namespace looseleaf::move

@@ -1,0 +1,286 @@
+// Moves to another cluster: they lose nothing although processes die or sleep, and are refused where they must be.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* has_moved = "looseleaf: the store has moved; use the cluster file ";
+
+// A store of two shards, and a cluster of three to move it to.
+struct Pair {
+  TestCluster original = initialised(2), other = initialised(3);
+
+  Pair() {
+    create_index(original, by_n_sharded);
+    put_all(original, entity_lines(40, R"("n":{0})"));
+    check_status(original.looseleaf({"delete", id_of(7), id_of(8)}), 0);
+  }
+
+  [[nodiscard]] std::vector<std::string> finish_command(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> arguments = {"copy", "--to", other.file(), "--finish"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  }
+  [[nodiscard]] cli::ProcessResult finish(const std::vector<std::string>& options = {}) const {
+    return original.looseleaf(finish_command(options));
+  }
+};
+
+std::string states(const TestCluster& cluster) {
+  std::string all;
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    const std::string state = cluster.sql(shard, "SELECT access FROM looseleaf_shard");
+    all += (all.empty() ? "" : " ") + state.substr(0, state.size() - 1);
+  }
+  return all;
+}
+
+// The store has moved, and the other cluster has these entities.
+void check_moved(const Pair& pair, std::size_t entities) {
+  CHECK(states(pair.original) == "moved moved");
+  CHECK(states(pair.other) == "open open open");
+  check_status(pair.original.looseleaf({"put"}, entity(90)), 2, {"error: the store has moved, and takes no writes\n"});
+  check_status(pair.original.looseleaf({"get", id_of(1)}), 2, {"error: the store has moved\n"});
+  CHECK(lines_of(pair.other.looseleaf({"export"}).out).size() == entities);
+  check_status(pair.other.looseleaf({"verify", "--grace", "0"}), 0, {"consistent"});
+  for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
+    CHECK(cluster->sql(0, "SELECT job FROM looseleaf_progress WHERE job LIKE 'cop%'").empty());
+  }
+  put_all(pair.other, entity(91, R"("n":1)"));
+}
+
+// Nothing has happened: the store takes writes, and the other cluster does not.
+void check_not_moved(const Pair& pair) {
+  CHECK(states(pair.original) == "open open");
+  put_all(pair.original, entity(50, R"("n":50)"));
+  CHECK(pair.other.looseleaf({"--timeout", "1", "put"}, entity(50)).status == 3);
+}
+
+void cut_sessions(const Pair& pair) {  // as a server does with those of a process that does not answer
+  for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
+    for (std::uint32_t shard = 0; shard < cluster->shards(); ++shard) {
+      cluster->kill_sessions(shard);
+    }
+  }
+}
+
+TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move can be repeated") {
+  const Pair pair;
+  check_status(pair.finish(), 0,
+               {"looseleaf: created 1 index, dropped 0 indexes, wrote 38 versions\n",
+                "looseleaf: compared 38 entities; writers waited for ", has_moved + pair.other.file() + "\n"});
+  check_moved(pair, 38);
+  check_status(pair.finish(), 0, {"looseleaf: the store has moved already; use the cluster file "});
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 2, {"error: the store has moved\n"});
+  check_status(pair.original.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
+               {"error: the store has moved\n", "  to: cluster ", "hint: use the cluster file of the new store\n"});
+}
+
+TEST_CASE("a move that follows a copy brings what has changed since") {
+  const Pair pair;
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
+  put_all(pair.original, entity_lines(5, R"("n":70)"));
+  check_status(pair.original.looseleaf({"delete", id_of(20)}), 0);
+  check_status(pair.finish(), 0, {"wrote 6 versions\n"});
+  check_moved(pair, 37);
+}
+
+constexpr const char* before_decision[] = {"move.freeze:before@0", "move.freeze:after@0",   "move.freeze:before@1",
+                                           "move.freeze:after@1",  "move.prepare:before@0", "move.prepare:after@2",
+                                           "move.decide:before@0"};
+constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:before@1", "move.mark:after@1",
+                                          "move.open:before@0",  "move.open:after@0",  "move.open:after@2"};
+
+TEST_CASE("whatever step a move dies at, the next one completes it" * doctest::skip(!base::failpoints_enabled)) {
+  const auto die_and_repeat = [](const std::string& place, bool decided) {
+    INFO(place);
+    const Pair pair;
+    pair.original.die_at(place, pair.finish_command());
+    check_status(pair.finish(), 0, {decided ? "the store has moved already" : has_moved});
+    check_moved(pair, 38);
+  };
+  for (const char* const place : before_decision) {
+    die_and_repeat(place, false);
+  }
+  for (const char* const place : after_decision) {
+    die_and_repeat(place, true);
+  }
+}
+
+TEST_CASE("writers wait for a move that has died, open the store again after its time, and lose nothing" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* const place : before_decision) {
+    INFO(place);
+    const Pair pair;
+    pair.original.die_at(place, pair.finish_command({"--freeze-limit", "1"}));
+    check_run(pair.original.looseleaf({"put", "--quiet"}, entity_lines(10, R"("n":60)")), 0, "", {});
+    CHECK(states(pair.original) == "open open");
+    check_status(pair.finish(), 0, {has_moved});
+    check_moved(pair, 40);
+  }
+}
+
+TEST_CASE("thaw opens a store whose move has died, unless the move was decided" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  pair.original.die_at("move.decide:before", pair.finish_command());
+  CHECK(states(pair.original) == "moving moving");
+  check_status(pair.original.looseleaf({"thaw"}), 0, {"2 shards"});
+  check_not_moved(pair);
+  pair.original.die_at("move.decide:after", pair.finish_command());
+  CHECK(states(pair.original) == "moved moving");
+  check_status(pair.original.looseleaf({"thaw"}), 2, {"error: the store has moved\n"});
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 2,
+               {"error: the store has moved\n"});
+  check_status(pair.finish(), 0, {"the store has moved already"});
+  check_moved(pair, 39);
+}
+
+// Stops a move there, lets `meanwhile` happen, and wakes it.
+cli::ProcessResult sleep_at(const Pair& pair, const std::string& place, const std::function<void()>& meanwhile) {
+  cli::Process asleep = pair.original.stop_at(place, pair.finish_command());
+  cut_sessions(pair);
+  meanwhile();
+  asleep.signal(SIGCONT);
+  return asleep.wait();
+}
+
+TEST_CASE("a move that was asleep while another one took over changes nothing" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const auto sleep_and_wake = [](const std::string& place) {
+    INFO(place);
+    const Pair pair;
+    const cli::ProcessResult result = sleep_at(pair, place, [&] {
+      check_status(pair.finish(), 0, {"the store has moved"});
+      create_index(pair.other, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})");
+    });
+    CAPTURE(result.err);
+    CHECK((result.status == 3 || result.status == 2 || result.status == 0));
+    check_moved(pair, 38);
+  };
+  for (const char* const place : before_decision) {
+    sleep_and_wake(place);
+  }
+  for (const char* const place : after_decision) {
+    sleep_and_wake(place);
+  }
+}
+
+TEST_CASE("a move that was asleep while writers opened the store again does not move it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* const place : {"move.freeze:after@0", "move.prepare:before@0", "move.decide:before@0"}) {
+    INFO(place);
+    const Pair pair;
+    const cli::ProcessResult result = sleep_at(pair, place, [&] {
+      check_status(pair.original.looseleaf({"thaw"}), 0, {"opened"});
+      put_all(pair.original, entity_lines(5, R"("n":80)"));
+    });
+    check_status(result, 3, {"looseleaf: error: another process has opened the store again, so it does not move\n"});
+    check_not_moved(pair);
+    check_status(pair.finish(), 0, {has_moved});
+    check_moved(pair, 39);
+  }
+}
+
+TEST_CASE("a signal in the middle of a move leaves the store open" * doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  cli::Process move = pair.original.stop_at("move.prepare:before@0", pair.finish_command());
+  CHECK(states(pair.original) == "moving moving");
+  move.signal(SIGTERM);
+  move.signal(SIGCONT);
+  check_status(move.wait(), 143, {"looseleaf: interrupted; run the same command to resume\n"});
+  check_not_moved(pair);
+}
+
+TEST_CASE("a put that began before a move is in the other cluster, or waits and is told that the store has moved" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
+  cli::Process writer = pair.original.stop_at("put.commit:before@1", {"put"}, entity(61));
+  move.signal(SIGCONT);
+  wait_until("the move waits for the writer", [&] { return states(pair.original) == "moving open"; });
+  writer.signal(SIGCONT);
+  CHECK(writer.wait().status == 0);
+  CHECK(move.wait().status == 0);
+  check_moved(pair, 39);
+}
+
+TEST_CASE("what differs in the other cluster prevents the move, and is named") {
+  const Pair pair;
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
+  for (std::uint32_t shard = 0; shard < 3; ++shard) {
+    pair.other.sql(shard, "DELETE FROM entities WHERE id = x'" + id_of(3) + "'");
+  }
+  const std::vector<std::string> differs = {
+      "error: an entity is not the same in the other cluster\n",
+      "  id: " + id_of(3) + "\n",
+      "  difference: missing\n",
+      "error: the other cluster differs from this store, so the store has not moved\n",
+      "  entities: 1\n",
+      "hint: put or delete these entities in this store, and run the command again\n"};
+  check_status(pair.finish(), 1, differs);
+  check_not_moved(pair);
+  put_all(pair.original, entity(3, R"("n":3)"));
+  check_status(pair.finish(), 0, {has_moved});
+  check_moved(pair, 39);
+}
+
+TEST_CASE("triggers begin in the other cluster where they have ended here") {
+  const Pair pair;
+  const std::string file = pair.original.directory().path() + "/out";
+  const std::vector<std::string> trigger = {"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file};
+  cli::Process before = pair.original.start(trigger);
+  wait_until("everything is delivered", [&] {
+    return contains(pair.original.looseleaf({"trigger", "list"}).out, "t") && lines_of(read_text(file)).size() >= 38;
+  });
+  put_all(pair.original, entity_lines(5, R"("n":33)"));
+  check_status(pair.finish(), 0, {"looseleaf: a trigger begins there from now on: t\n", has_moved});
+  before.signal(SIGTERM);
+  CHECK(before.wait().status == 143);
+  const std::size_t delivered = lines_of(read_text(file)).size();
+  CHECK(delivered >= 43);
+  put_all(pair.other, entity(92, R"("n":2)"));
+  cli::Process after = pair.other.start(trigger);
+  wait_until("the change is delivered", [&] { return contains(read_text(file), id_of(92)); });
+  after.signal(SIGTERM);
+  CHECK(after.wait().status == 143);
+  CHECK(lines_of(read_text(file)).size() == delivered + 1);
+}
+
+TEST_CASE("a store that cannot move now says why, and stays open") {
+  const Pair pair;
+  check_status(pair.finish({"--follow"}), 2, {"options that exclude each other", "--follow, --finish"});
+  check_status(pair.finish({"--detach"}), 2, {"options that exclude each other", "--detach, --finish"});
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--freeze-limit", "3"}), 2,
+               {"--freeze-limit is for --finish only"});
+  cli::Process trigger = pair.original.start({"trigger", "run", "t", "--", "false"});
+  wait_until("it fails", [&] { return contains(trigger.err(), "the command failed"); });
+  check_status(pair.finish({"--freeze-limit", "1"}), 3,
+               {"error: a trigger is behind, so the store does not move\n", "  trigger: t\n", "  changes: "});
+  check_not_moved(pair);
+  trigger.signal(SIGTERM);
+  static_cast<void>(trigger.wait());
+  check_status(pair.finish(), 3,
+               {"error: a trigger is behind", "hint: no process runs it: let `looseleaf trigger run`"});
+  check_status(pair.original.looseleaf({"trigger", "drop", "t"}), 0, {"dropped"});
+  check_status(pair.original.looseleaf({"freeze", "--reason", "a holiday"}), 0, {"froze"});
+  check_status(pair.finish(), 3,
+               {"error: a store that is not open cannot be moved\n", "  reason: a holiday\n",
+                "hint: run `looseleaf thaw` first"});
+  check_status(pair.original.looseleaf({"thaw"}), 0, {"opened"});
+  check_not_moved(pair);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
