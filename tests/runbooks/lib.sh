@@ -42,13 +42,22 @@ ssh() {
   socket_of "$1" > /dev/null
   start_servers
 }
-looseleaf() {
-  local host script="s#\"user\"#\"defaults_file\": \"$work/empty.cnf\", &#;"
+private() {  # FILE: prints the name of a cluster file that names the private servers
+  local host file=private-$BASHPID-$1 script="s#\"user\"#\"defaults_file\": \"$work/empty.cnf\", &#;"
   for host in db1 db2 db3; do
     script+="s#\"$host:3306/(\\w+)\"#{\"socket\": \"$(socket_of $host)\", \"database\": \"\\1\"}#g;"
   done
-  sed -E "$script" looseleaf.json > private.json
-  "$program" "$@" --cluster private.json
+  sed -E "$script" "$1" > "$file"
+  echo "$file"
+}
+looseleaf() {
+  local argument arguments=()
+  for argument; do
+    if [[ $argument == *.json && -e $argument ]] && grep -q '"shards"' "$argument"; then argument=$(private "$argument"); fi
+    arguments+=("$argument")
+  done
+  [[ " $* " == *" --cluster "* ]] || arguments+=(--cluster "$(private looseleaf.json)")
+  "$program" "${arguments[@]}"
 }
 
 start_servers() { "$program" sandbox start --quiet --shards 3 --dir "$box" > /dev/null; }
