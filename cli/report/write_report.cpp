@@ -1,4 +1,4 @@
-// The output of put and delete.
+// The output of put, update and delete.
 #include "cli/report/write_report.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +25,12 @@ std::string_view name_of(WriteStatus status) {
       return "stored";
     case WriteStatus::not_found:
       return "not_found";
+    case WriteStatus::exists:
+      return "exists";
+    case WriteStatus::changed:
+      return "changed";
+    case WriteStatus::unchanged:
+      return "unchanged";
     case WriteStatus::rejected:
       return "rejected";
     case WriteStatus::failed:
@@ -41,7 +47,7 @@ Error::Context place(WriteKind kind, const std::string& input, Position position
     context.emplace_back("file", input);
   }
   context.emplace_back("line", std::to_string(position.line));
-  if (kind == WriteKind::put) {
+  if (kind != WriteKind::remove) {
     context.emplace_back("column", std::to_string(position.column));
   }
   return context;
@@ -61,6 +67,43 @@ Error placed(const Error& error, Error::Context place) {
   }
   context.insert(context.end(), error.context().begin(), error.context().end());
   return Error(error.code(), error.what(), std::move(context), error.hint());
+}
+
+// Why a write that has no error was not done.
+Error refusal(const WriteResult& result) {
+  switch (result.status) {
+    case WriteStatus::exists:
+      return {ErrorCode::usage,
+              "the entity exists already",
+              {{"text", result.same_text ? "same" : "different"}},
+              result.same_text ? "" : "put it without --if-absent to replace what is stored"};
+    case WriteStatus::changed:
+      return {ErrorCode::usage, "the entity was changed meanwhile"};
+    default:
+      return {ErrorCode::usage, "no such entity"};
+  }
+}
+
+// What the summary counts, beside what was stored.
+std::vector<WriteStatus> counted_statuses(WriteKind kind) {
+  std::vector<WriteStatus> statuses;
+  if (kind == WriteKind::put_if_absent) {
+    statuses = {WriteStatus::exists};
+  } else if (kind == WriteKind::merge || kind == WriteKind::update) {
+    statuses = {WriteStatus::unchanged, WriteStatus::not_found};
+  } else if (kind == WriteKind::remove) {
+    statuses = {WriteStatus::not_found};
+  }
+  statuses.insert(statuses.end(), {WriteStatus::rejected, WriteStatus::failed, WriteStatus::unknown});
+  return statuses;
+}
+
+std::string_view words_for(WriteStatus status) {
+  return status == WriteStatus::not_found ? "not found" : status == WriteStatus::exists ? "existing" : name_of(status);
+}
+
+bool is_success(WriteStatus status) {
+  return status == WriteStatus::stored || status == WriteStatus::unchanged;
 }
 
 }  // namespace
@@ -102,7 +145,8 @@ WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::stri
       globals_(globals),
       rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
       rejections_("entities", printed_of_a_kind(globals)),
-      absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
+      absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning),
+      existing_("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
 void WriteReport::begin() {
   if (rejects_) {
@@ -134,7 +178,7 @@ void WriteReport::input_failed(const Error& error) {
 void WriteReport::take(const WriteResult& result) {
   const Lock lock(mutex_);
   ++counts_[result.status];
-  if (result.status == WriteStatus::stored) {
+  if (is_success(result.status)) {
     print_result(result, nullptr);
   } else {
     take_refused(result);
@@ -144,7 +188,7 @@ void WriteReport::take(const WriteResult& result) {
 }
 
 void WriteReport::take_refused(const WriteResult& result) {
-  Error error = result.error.value_or(Error(ErrorCode::bad_entity, "no such entity"));
+  Error error = result.error ? *result.error : refusal(result);
   if (!inputs_.empty()) {
     error = placed(error, place(kind_, input_of(result.sequence), result.position));
   }
@@ -152,21 +196,30 @@ void WriteReport::take_refused(const WriteResult& result) {
     error.with("id", to_string(*result.id));
   }
   print_result(result, &error);
+  count_refused(result, error);
+  // Who puts the rejects again must not be told again that they exist.
+  const bool refused = result.status == WriteStatus::exists || result.status == WriteStatus::changed;
+  if (rejects_ && kind_ != WriteKind::remove && !refused) {
+    rejects_->write(result.text, true);
+  }
+}
+
+void WriteReport::count_refused(const WriteResult& result, const Error& error) {
   if (result.status == WriteStatus::rejected) {
     status_ = stronger(status_, ExitStatus::negative);
     rejections_.add(error);
   } else if (result.status == WriteStatus::not_found) {
     status_ = stronger(status_, ExitStatus::negative);
     absent_.add(error);
+  } else if (result.status == WriteStatus::exists || result.status == WriteStatus::changed) {
+    status_ = stronger(status_, ExitStatus::negative);
+    existing_.add(error);
   } else {
     const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster ||
                              error.code() == ErrorCode::moved;
     hopeless_ = hopeless_ || wrong_setup;
     status_ = stronger(status_, wrong_setup ? ExitStatus::usage : ExitStatus::failed);
     failures_.add(error);
-  }
-  if (rejects_ && kind_ == WriteKind::put) {
-    rejects_->write(result.text, true);
   }
 }
 
@@ -248,7 +301,7 @@ void WriteReport::print_result(const WriteResult& result, const Error* error) {
   if (globals_.json()) {
     const bool deleted = kind_ == WriteKind::remove && result.status == WriteStatus::stored;
     print_status(id, deleted ? "deleted" : name_of(result.status), error);
-  } else if (result.status == WriteStatus::stored) {
+  } else if (is_success(result.status)) {
     print_line(id);
   }
   check_output();
@@ -276,9 +329,9 @@ void WriteReport::check_output() {
         Error(ErrorCode::io,
               fmt::format("{}; entities are still being {}, but their ids are not printed",
                           error == EPIPE ? "standard output was closed" : "cannot write to standard output",
-                          kind_ == WriteKind::put ? "stored" : "deleted"),
+                          kind_ != WriteKind::remove ? "stored" : "deleted"),
               {{"reason", std::strerror(error)}},
-              kind_ == WriteKind::put
+              kind_ != WriteKind::remove
                   ? "keep the ids in a file next time; `looseleaf export` prints all entities, also those whose "
                     "ids were not printed"
                   : "keep the ids in a file next time; `looseleaf get` says which entities exist"));
@@ -290,13 +343,11 @@ ExitStatus WriteReport::finish() {
   failures_.finish({});
   rejections_.finish(hint_for_others);
   absent_.finish(hint_for_others);
+  existing_.finish(hint_for_others);
   if (globals_.json()) {
     Json summary;
-    summary[kind_ == WriteKind::put ? "stored" : "deleted"] = counts_[WriteStatus::stored];
-    if (kind_ == WriteKind::remove) {
-      summary["not_found"] = counts_[WriteStatus::not_found];
-    }
-    for (const auto status : {WriteStatus::rejected, WriteStatus::failed, WriteStatus::unknown}) {
+    summary[kind_ != WriteKind::remove ? "stored" : "deleted"] = counts_[WriteStatus::stored];
+    for (const auto status : counted_statuses(kind_)) {
       summary[std::string(name_of(status))] = counts_[status];
     }
     print_summary(summary);
@@ -320,12 +371,12 @@ void WriteReport::print_note_of_counts() const {
   if (all_well && !messages_on_terminal() && !globals_.verbose) {
     return;
   }
-  std::string text = kind_ == WriteKind::put ? "stored " : "deleted ";
+  std::string text = kind_ != WriteKind::remove ? "stored " : "deleted ";
   const auto stored = counts_.find(WriteStatus::stored);
   text += counted(stored == counts_.end() ? 0 : stored->second, "entity", "entities");
   for (const auto& [status, count] : counts_) {
     if (status != WriteStatus::stored && count > 0) {
-      text += fmt::format(", {} {}", status == WriteStatus::not_found ? "not found" : name_of(status), grouped(count));
+      text += fmt::format(", {} {}", words_for(status), grouped(count));
     }
   }
   if (hopeless_ || stop_requested()) {

@@ -1,4 +1,4 @@
-// The output of put and delete: ids on standard output, failures on standard error, rejected texts in a file.
+// The output of put, update and delete: ids on standard output, failures on standard error, rejected texts in a file.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class RejectsFile {
   std::string failure_;
 };
 
-enum class WriteKind { put, remove };
+enum class WriteKind { put, put_if_absent, merge, update, remove };
 
 // Takes results from the write stream's thread, and rejected input from the reading thread.
 class WriteReport {
@@ -88,6 +88,7 @@ class WriteReport {
   void print_result(const WriteResult& result, const Error* error);
   void print_status(std::string_view id, std::string_view status, const Error* error);
   void take_refused(const WriteResult& result);
+  void count_refused(const WriteResult& result, const Error& error);
   void put_off(Piece piece, std::uint64_t results_before);
   void report_due_pieces();
   void report_piece(const PutOff& late);
@@ -103,7 +104,7 @@ class WriteReport {
   bool reading_long_piece_ = false, reporting_long_piece_ = false;
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
   std::unique_ptr<RejectsFile> rejects_;
-  FailureDigest failures_{"entities", 1}, rejections_, absent_;
+  FailureDigest failures_{"entities", 1}, rejections_, absent_, existing_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
   bool hopeless_ = false;

@@ -307,6 +307,20 @@ std::uint64_t count(const TestCluster& cluster, const std::string& condition) {
   return sum;
 }
 
+// A clock that is set back must not give a stamp to another version.
+TEST_CASE("no stamp that was purged can recur") {
+  const TestCluster cluster = with_entities(2);
+  REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1)}).status == 0);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    cluster.sql(shard, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY");
+    cluster.sql(shard, "UPDATE looseleaf_shard SET clock_floor = NOW(6) - INTERVAL 9 DAY");
+  }
+  check_status(cluster.looseleaf({"clean"}), 0, {"purged 2 tombstones\n"});
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    CHECK(cluster.sql(shard, "SELECT clock_floor > NOW(6) - INTERVAL 3 DAY FROM looseleaf_shard") == "1\n");
+  }
+}
+
 TEST_CASE("tombstones are found however many entities stand between them, also where all have one stamp") {
   const TestCluster cluster = with_entities(9000);
   REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1), id_of(4500), id_of(8998), id_of(8999)}).status == 0);

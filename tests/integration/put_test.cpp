@@ -11,7 +11,9 @@
 #include <functional>
 #include <thread>
 
+#include "base/hex.hpp"
 #include "base/stamp.hpp"
+#include "codec/body.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "sql/transaction.hpp"
@@ -385,15 +387,26 @@ TEST_CASE("a put waits for a locked row and is stored when it is free, or fails 
   }
 }
 
-// A put of `size` 8 that is stopped before its commit: another session is about to insert its index row.
+// The stamps of an entity that was stored when the clock was far ahead: each write adds a microsecond.
+const std::string future = "2040-01-01 00:00:00.00000";
+const WriteCondition is_old = {WriteCondition::Kind::unchanged, future + "5"};
+
+// A put of `size` 8 that is stopped before its commit: another session is about to insert its index row. With a
+// condition, even an empty one, the entity has the stamp `future` + "5" before.
 class StoppedPut {
  public:
-  explicit StoppedPut(StoreFixture& fixture) : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
+  explicit StoppedPut(StoreFixture& fixture, const std::optional<WriteCondition>& condition = {})
+      : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
     fixture.create_index(
         R"({"table": "index_size", "properties": [{"name": "size", "type": "int"}], "shard_on": "size"})");
     REQUIRE(put_one(fixture.datastore, entity(even, R"("size":6)")) == WriteStatus::stored);
+    if (condition) {
+      fixture.cluster.sql(0, "UPDATE entities SET updated = '" + future + "5'");
+    }
     holder_.execute("INSERT INTO index_size VALUES (8, x'" + even + "')");
-    put_ = std::jthread([this] { status_ = put_one(fixture_.datastore, entity(even, R"("size":8)")); });
+    put_ = std::jthread([this, when = condition.value_or(WriteCondition())] {
+      status_ = fixture_.datastore.put({text()}, when).front().status;
+    });
   }
 
   // Ends the session that holds the entity's row, as a lost connection would.
@@ -412,6 +425,8 @@ class StoppedPut {
     REQUIRE_FALSE(session.empty());
     fixture_.cluster.sql(0, "KILL " + session);
   }
+
+  static std::string text() { return entity(even, R"("size":8)"); }
 
   WriteStatus let_go() {
     holder_.release();
@@ -444,6 +459,98 @@ TEST_CASE("a commit in doubt never undoes what another writer was told is stored
   CHECK(put.let_go() == WriteStatus::stored);  // as if it had come just before the other one
   CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == entity(even, R"("size":4)"));
   CHECK(fixture.query("index_size", {"size=4"}) == std::vector<std::string>{even});
+  CHECK(fixture.findings().empty());
+}
+
+// Both can say to have changed version 5, and have the same stamp and body.
+TEST_CASE("a commit in doubt does not take another write of the same body and stamp for its own") {
+  StoreFixture fixture;
+  StoppedPut put(fixture, is_old);
+  put.kill_its_session();
+  fixture.cluster.sql(0, fmt::format("UPDATE entities SET updated = '{}6', writer = 7, body = x'{}'", future,
+                                     base::to_hex(codec::encode_body(StoppedPut::text()))));
+  CHECK(put.let_go() == WriteStatus::changed);
+  CHECK(fixture.cluster.sql(0, "SELECT writer FROM entities") == "7\n");
+}
+
+TEST_CASE("a commit in doubt that another write overtook is acknowledged only if neither had a condition") {
+  for (const bool has_condition : {false, true}) {
+    for (const bool other_has_condition : {false, true}) {
+      CAPTURE(has_condition);
+      CAPTURE(other_has_condition);
+      StoreFixture fixture;
+      StoppedPut put(fixture, has_condition ? is_old : WriteCondition());
+      put.kill_its_session();
+      Datastore other = fixture.open();
+      REQUIRE(put_one(other, entity(even, R"("size":4)")) == WriteStatus::stored);
+      const WriteCondition last = {WriteCondition::Kind::unchanged, future + "6"};
+      REQUIRE(other.put({entity(even, R"("size":2)")}, other_has_condition ? last : WriteCondition()).front().status ==
+              WriteStatus::stored);
+      CHECK(put.let_go() == (has_condition || other_has_condition ? WriteStatus::unknown : WriteStatus::stored));
+      CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == entity(even, R"("size":2)"));
+      CHECK(fixture.findings().empty());
+    }
+  }
+}
+
+TEST_CASE("a commit with a condition that did not happen is decided anew") {
+  StoreFixture fixture;
+  StoppedPut put(fixture, is_old);
+  put.kill_its_session();
+  SUBCASE("and done again") {
+    CHECK(put.let_go() == WriteStatus::stored);
+    CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+  }
+  SUBCASE("and refused") {
+    Datastore other = fixture.open();
+    REQUIRE(put_one(other, entity(even, R"("size":4)")) == WriteStatus::stored);
+    CHECK(put.let_go() == WriteStatus::changed);
+    CHECK(fixture.query("index_size", {"size=4"}) == std::vector<std::string>{even});
+  }
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a write with a condition is stored if the entity meets it, and otherwise changes nothing") {
+  StoreFixture fixture;
+  fixture.create_index(index_color);
+  const std::string red = entity(even, R"("color":"red")"), blue = entity(even, R"("color":"blue")");
+  const WriteCondition absent = {WriteCondition::Kind::absent};
+  const auto stamp = [&] { return stamp_of(fixture, 0, even).substr(0, future.size() + 1); };
+  const auto put = [&](const std::string& text, const WriteCondition& condition) {
+    // Alone and in a batch, which take different ways.
+    const std::string other = entity(odd, R"("color":"green")");
+    const std::string before = stamp();
+    WriteResult result = fixture.datastore.put({text}, condition).front();
+    if (result.status == WriteStatus::exists || result.status == WriteStatus::changed) {
+      WriteStatus in_batch = WriteStatus::stored;
+      WriteStream stream(fixture.datastore,
+                         [&](const WriteResult& one) { in_batch = one.sequence == 1 ? one.status : in_batch; });
+      stream.put(other);
+      stream.put(text, {}, condition);
+      stream.finish();
+      CHECK(in_batch == result.status);
+      CHECK(stamp() == before);
+    }
+    return result;
+  };
+  CHECK(put(red, {WriteCondition::Kind::unchanged, "2026-01-01 00:00:00"}).status == WriteStatus::changed);
+  CHECK(put(red, absent).status == WriteStatus::stored);
+  CHECK(put(blue, absent).status == WriteStatus::exists);
+  CHECK_FALSE(put(blue, absent).same_text);
+  CHECK(put(red, absent).same_text);
+  const std::string first = stamp();
+  CHECK(put(blue, {WriteCondition::Kind::unchanged, first}).status == WriteStatus::stored);
+  CHECK(put(red, {WriteCondition::Kind::unchanged, first}).status == WriteStatus::changed);
+  CHECK(fixture.query("index_color", {"color=blue"}) == std::vector<std::string>{even});
+  const Uuid id = *Uuid::parse(even);
+  CHECK(fixture.datastore.remove({id}, {WriteCondition::Kind::unchanged, first}).front().status ==
+        WriteStatus::changed);
+  CHECK(fixture.datastore.remove({id}, {WriteCondition::Kind::unchanged, stamp()}).front().status ==
+        WriteStatus::stored);
+  CHECK(fixture.datastore.remove({id}, {WriteCondition::Kind::unchanged, stamp()}).front().status ==
+        WriteStatus::not_found);
+  CHECK(put(red, absent).status == WriteStatus::stored);  // a deleted entity is absent
+  CHECK_THROWS_WITH_AS(put(red, {WriteCondition::Kind::unchanged, "yesterday"}), "malformed stamp", Error);
   CHECK(fixture.findings().empty());
 }
 

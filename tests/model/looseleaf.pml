@@ -181,6 +181,11 @@ byte records = 0, tickets = 0;        /* the cleanup records that are committed;
 #define holds(p) (((sfence | srow) & bit(p)) || xfence == p || xrow == p)
 #define fence_free (xfence == 0 && sfence == 0)
 #define row_free (xrow == 0 && srow == 0)
+#ifdef CONDITIONS                     /* puts have conditions; not with CRASHES or ADMINS */
+byte writer = 0; bool conditional = false;  /* the number of the write that stored E's row; whether it had a condition */
+byte version = 0;                     /* bookkeeping: writes of E that were committed */
+byte conditions[3];                   /* of the writers' puts */
+#endif
 #if UNKNOWNS > 0 || CLEANS > 0 || BACKFILLERS > 0 || CRASHES > 0 || TIDIES > 0
 #define STAMPS
 #endif
@@ -443,6 +448,9 @@ init {
 #endif
 #else
     if :: true :: body = TOMB :: body = 1; row[1] = true fi;
+#ifdef CONDITIONS
+    stamp = (body == ABSENT -> 0 : 1);
+#endif
 #endif
     write_entity_log(); write_index_log(1); write_index_log(2);
     run Writer(W1);

@@ -19,6 +19,13 @@
 #define as_old_as(before) (stamp < before)
 #endif
 
+/* Only conditions need this: no later version gets the stamp of one that was purged. */
+#if defined(CONDITIONS) && !defined(PURGE_ABOVE_FLOOR)
+#define below_floor (stamp < floor)
+#else
+#define below_floor true
+#endif
+
 #if ADMINS > 0
 #define being_built(g) ((state[0] == BUILDING && generation[0] == g) || (state[1] == BUILDING && generation[1] == g))
 #define forget_job(s, g) if :: job_generation[s] == g -> job[s] = 0 :: else fi
@@ -250,9 +257,12 @@ proctype Cleaner() {
 kept:
      skip
 #endif
-  :: atomic { !quiet && before == 0 && is_old_tombstone -> before = stamp + 1 }
+  :: atomic { !quiet && before == 0 && is_old_tombstone && below_floor -> before = stamp + 1 }
+#if defined(CONDITIONS) && !defined(PURGE_ABOVE_FLOOR)
+  :: atomic { !quiet && is_old_tombstone && !below_floor && fence_free -> floor = next_barrier } /* barrier.take */
+#endif
   :: atomic { !quiet && before != 0 && fence_free && row_free ->
-       if :: body == TOMB && as_old_as(before) && !row[1] && !row[2] -> body = ABSENT :: else fi;
+       if :: body == TOMB && as_old_as(before) && below_floor && !row[1] && !row[2] -> body = ABSENT :: else fi;
        before = 0 }
   :: atomic { quiet -> break }
   od

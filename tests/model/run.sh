@@ -29,6 +29,9 @@ immutable     | -DUNIQUE -DRECONCILERS=1 -DPUTS=3 -DUNKNOWNS=1 -DPURGES=0 -DSWEE
 crash         | -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                                | -DSWEEPS=1
 crash_unique  | -DUNIQUE -DRECONCILERS=1 -DCRASHES=1 -DPURGES=0 -DSWEEPS=0                                                       | -DSWEEPS=1
 crash_unknown | -DCRASHES=1 -DUNKNOWNS=1                                                                                         | -DPUTS=3
+conditions    | -DCONDITIONS -DPUTS=3 -DUNKNOWNS=1                                                                               | -DPUTS=4
+cond_unique   | -DCONDITIONS -DUNIQUE -DPUTS=2 -DUNKNOWNS=1                                                                      | -DPUTS=3
+cond_purge    | -DCONDITIONS -DPUTS=3 -DCLEANS=1                                                                                 | -DUNKNOWNS=1
 fill          | -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                    | -DFIRST=1
 fill_unique   | -DUNIQUE -DADMINS=1 -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY           | -DFIRST=1
 fill_purge    | -DADMINS=1 -DBODY=TOMB -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=1 -DWRITERS=1 -DCLEANS=1 -DSTEADY                 | -DFIRST=1
@@ -83,6 +86,11 @@ RESOLVE_WITHOUT_LOCK          | unknown
 RESOLVE_UNLIKE_IMMUTABLE      | immutable
 RESOLVE_BY_TOMBSTONE          | immutable
 RESOLVE_WITHOUT_DURABLE       | crash_unknown
+RESOLVE_BY_STAMP              | conditions
+RESOLVE_CONDITIONS_ALIKE      | conditions
+RESOLVE_OWN_CONDITION         | conditions
+RESOLVE_OTHER_CONDITION       | conditions
+PURGE_ABOVE_FLOOR             | cond_purge
 RECONCILE_WITHOUT_PROOF       | write
 RECONCILE_WITHOUT_PROOF       | crash
 PROVE_BY_A_READ               | unknown

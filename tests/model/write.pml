@@ -36,17 +36,51 @@ inline draw_ticket(ticket) {
 #endif
 }
 
+/* The condition of a put. It is decided where the row is locked; the plain insert of a new id decides it, too. */
+#define NOTHING 0
+#define IS_ABSENT 1
+#define HAS_STAMP 2
+#ifdef CONDITIONS
+#define condition_of(w) conditions[w]
+#define both_without_condition(w) (conditions[1] == NOTHING && conditions[2] == NOTHING)
+#define its_condition , me, conditions[w], seen_version
+#define condition_parameters ; byte me; byte condition; byte seen_version
+#define passed_condition , me, condition, seen_version
+inline check_condition(w) {
+  if
+  :: (conditions[w] == IS_ABSENT && has_value(old)) || (conditions[w] == HAS_STAMP && (old == ABSENT || stamp != seen)) ->
+     assert(!(took_effect & bit(w)));
+     goto end_of_put                                                 /* exists, or changed */
+  :: else
+  fi
+}
+inline commit_condition(number, condition, version_seen) {
+  assert(condition != IS_ABSENT || !has_value(body));
+  assert(condition != HAS_STAMP || version == version_seen);
+  version++; writer = number; conditional = (condition != NOTHING)
+}
+#else
+#define condition_of(w) NOTHING
+#define both_without_condition(w) true
+#define its_condition , 0, 0, 0
+#define condition_parameters
+#define passed_condition , 0, 0, 0
+inline check_condition(w) { skip }
+inline commit_condition(number, condition, version_seen) { skip }
+#endif
+
 /* The entity transaction of writer w commits body v with stamp st, and writes its record. */
 #ifdef PUT_WITHOUT_RECORD
 #define its_record 0
 #else
 #define its_record ticket
 #endif
-inline commit_write(w, v, st, record) {
+inline commit_write(w, v, st, record, number, condition, version_seen) {
+  commit_condition(number, condition, version_seen);
 #ifdef DOUBTS
   assert(!(took_effect & bit(w)) || last_writer == w);
   if
-  :: (under_way & ~took_effect & bit(3 - w)) && !refused(body, wants[3 - w]) && !refused(wants[3 - w], v) ->
+  :: (under_way & ~took_effect & bit(3 - w)) && both_without_condition(w) && !refused(body, wants[3 - w]) && !refused(wants[3 - w], v) ->
      overtaken = overtaken | bit(3 - w)
   :: else
   fi;
@@ -74,27 +108,65 @@ inline acknowledge(w, st) {
 }
 
 /* A COMMIT that was sent over a connection that broke: its session still holds the locks, and ends one way or other. */
-proctype Ghost(byte w; byte v; byte st; byte record) {
+proctype Ghost(byte w; byte v; byte st; byte record condition_parameters) {
   atomic {
     if
-    :: !lost(GHOST) -> commit_write(w, v, st, record)
+    :: !lost(GHOST) -> commit_write(w, v, st, record passed_condition)
     :: true
     fi;
     release(GHOST); ghost = false; in_flight--
   }
 }
 
+#ifdef CONDITIONS
+#define ghost_of(w, v, st, record) run Ghost(w, v, st, record, me, conditions[w], seen_version)
+#else
+#define ghost_of(w, v, st, record) run Ghost(w, v, st, record)
+#endif
+
+/* How put.resolve knows its write, and when it cannot tell whether the write came before the one that it finds. */
+#if defined(CONDITIONS) && !defined(RESOLVE_BY_STAMP)
+#define is_mine (writer == me)
+#define is_overtaken (stamp > st && writer != me)
+#else
+#define is_mine (stamp == st && body == v)
+#define is_overtaken (stamp > st)
+#endif
+#if !defined(CONDITIONS) || defined(RESOLVE_CONDITIONS_ALIKE)
+#define knows_nothing false
+#elif defined(RESOLVE_OWN_CONDITION)
+#define knows_nothing (conditions[w] != NOTHING)
+#elif defined(RESOLVE_OTHER_CONDITION)
+#define knows_nothing conditional
+#else
+#define knows_nothing (conditions[w] != NOTHING || conditional)
+#endif
+
 #define tidies_itself (tidies < TIDIES && known != 0 && has_value(old) && old != v)
 
 proctype Writer(byte w) {
   byte v, old, st, known = 1; bool inserted;
+#ifdef CONDITIONS
+  byte me, seen, seen_version;        /* the number of its write; what it knows of an earlier version */
+#endif
   byte ticket;                        /* the token of its record, if a row will be there that only the old body calls for */
 #if CRASHES > 0
   bool fresh;                         /* it inserted the row itself */
 #endif
   do
+#ifdef CONDITIONS
+  :: atomic { puts < PUTS && seen == 0 && has_value(body) -> seen = stamp; seen_version = version }   /* get */
+#endif
   :: atomic {
        puts < PUTS -> puts++;
+#ifdef CONDITIONS
+       me = puts;
+       if
+       :: conditions[w] = NOTHING
+       :: conditions[w] = IS_ABSENT
+       :: seen != 0 -> conditions[w] = HAS_STAMP
+       fi;
+#endif
        if :: v = 1 :: v = 2 :: v = TOMB fi;
 #ifdef DOUBTS
        under_way = under_way | bit(w); took_effect = took_effect & ~bit(w); overtaken = overtaken & ~bit(w);
@@ -110,7 +182,7 @@ again:
 #endif
      if
      :: atomic { /* put.fence; the id is taken for a new one, which the insert proves or disproves */
-          v != TOMB && xfence == 0 && !lagging -> connect(w); old = ABSENT; ticket = 0;
+          v != TOMB && condition_of(w) != HAS_STAMP && xfence == 0 && !lagging -> connect(w); old = ABSENT; ticket = 0;
 #ifndef NO_EPOCH
           learn_catalog;
 #endif
@@ -132,6 +204,10 @@ again:
 #endif
        if
        :: v == TOMB && !has_value(old) -> goto end_of_put            /* not found */
+       :: else
+       fi;
+       check_condition(w);
+       if
        :: refused(old, v) -> goto end_of_put                         /* an immutable property would change */
        :: else
        fi;
@@ -214,7 +290,7 @@ written:
 #endif
 #endif
      if
-     :: atomic { !lost(w) -> commit_write(w, v, st, its_record); release(w); /* put.commit */
+     :: atomic { !lost(w) -> commit_write(w, v, st, its_record its_condition); release(w); /* put.commit */
 #if CRASHES > 0
           unanswered = unanswered | bit(w);
 #endif
@@ -222,7 +298,7 @@ written:
      :: atomic { !lost(w) && unknowns < UNKNOWNS && !ghost -> unknowns++; ghost = true; in_flight++;
           sfence = (sfence & ~bit(w)) | bit(GHOST);
           if :: xrow == w -> xrow = GHOST :: else fi;
-          run Ghost(w, v, st, its_record); goto resolve }
+          ghost_of(w, v, st, its_record); goto resolve }
      :: atomic { lost(w) -> release(w); goto resolve }
      :: atomic { untidy = true; release(w); goto end_of_put }        /* dies, or gives up */
      fi;
@@ -244,10 +320,10 @@ resolve:
 #endif
        if
 #ifndef RESOLVE_BY_BODY
-       :: body != ABSENT && stamp > st && may_have_refused(v) -> untidy = true; goto end_of_put   /* still unknown */
-       :: body != ABSENT && stamp > st && !may_have_refused(v) -> untidy = true
+       :: body != ABSENT && is_overtaken && (may_have_refused(v) || knows_nothing) -> untidy = true; goto end_of_put   /* still unknown */
+       :: body != ABSENT && is_overtaken && !(may_have_refused(v) || knows_nothing) -> untidy = true
 #endif
-       :: body != ABSENT && stamp == st && body == v
+       :: body != ABSENT && is_mine
        :: else -> untidy = true; goto again
        fi;
 #if CRASHES > 0
@@ -335,6 +411,9 @@ acknowledged:
 end_of_put:
      atomic { under_way = under_way & ~bit(w); recent = recent & ~bit(w); v = 0; old = 0; st = 0; inserted = false;
        ticket = 0;
+#ifdef CONDITIONS
+       me = 0; seen = 0; seen_version = 0; conditions[w] = NOTHING;
+#endif
 #if CRASHES > 0
        fresh = false;
 #endif

@@ -35,8 +35,11 @@ const char* word(looseleaf::WriteStatus status) {
       return "rejected";
     case looseleaf::WriteStatus::failed:
       return "failed";
+    case looseleaf::WriteStatus::exists:
+    case looseleaf::WriteStatus::changed:
+    case looseleaf::WriteStatus::unchanged:
     case looseleaf::WriteStatus::unknown:
-      return "unknown";
+      break;
   }
   return "unknown";
 }

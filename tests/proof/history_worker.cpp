@@ -32,6 +32,9 @@ Outcome outcome_of(WriteStatus status) {
     case WriteStatus::not_found:
       return Outcome::not_found;
     case WriteStatus::rejected:
+    case WriteStatus::exists:
+    case WriteStatus::changed:
+    case WriteStatus::unchanged:
       return Outcome::rejected;
     case WriteStatus::failed:
       return Outcome::failed;

@@ -58,12 +58,13 @@ class LOOSELEAF_EXPORT Datastore {
   // answered. To split the work over several calls, pass the same `down` to each: a call adds the shards that it could
   // not reach, with the reason, and does not wait for those that are already in it.
   void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
-                std::map<std::uint32_t, Error>* down = nullptr) const;
+                std::map<std::uint32_t, Error>* down = nullptr, Stamps stamps = Stamps::leave_out) const;
 
-  // Stores JSON texts, or deletes ids. Returns when each write is durable or has failed, with one result per write, in
-  // order. Use WriteStream for long inputs.
-  std::vector<WriteResult> put(const std::vector<std::string>& texts);
-  std::vector<WriteResult> remove(const std::vector<Uuid>& ids);
+  // Stores JSON texts, or deletes ids, if the condition holds for each. Returns when each write is durable or has
+  // failed, with one result per write, in order. Use WriteStream for long inputs. Throws Error(usage) if the
+  // condition's stamp is malformed.
+  std::vector<WriteResult> put(const std::vector<std::string>& texts, const WriteCondition& condition = {});
+  std::vector<WriteResult> remove(const std::vector<Uuid>& ids, const WriteCondition& condition = {});
 
   // Calls `on_entity` for each match, in index order, until it returns false. See query.hpp.
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;

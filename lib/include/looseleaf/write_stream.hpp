@@ -25,11 +25,12 @@ class LOOSELEAF_EXPORT WriteStream {
   // Waits for all writes, as finish() does, but cannot report an error. Call finish() first.
   ~WriteStream();
 
-  // Both calls block while too many writes are waiting. `position` is returned in the result and in error messages. If
-  // the stream itself has failed, because memory ran out or `on_result` threw, every member function throws that error.
-  // Writes that have no result yet may then be stored or not.
-  void put(std::string text, Position position = {});
-  void remove(Uuid id, Position position = {});
+  // Both calls block while too many writes are waiting. `position` is returned in the result and in error messages.
+  // Throws Error(usage) if the condition's stamp is malformed. If the stream itself has failed, because memory ran out
+  // or `on_result` threw, every member function throws that error. Writes that have no result yet may then be stored or
+  // not.
+  void put(std::string text, Position position = {}, const WriteCondition& condition = {});
+  void remove(Uuid id, Position position = {}, const WriteCondition& condition = {});
   // Returns when all results for the writes so far were delivered. More writes may follow.
   void flush();
   // Waits for all writes and returns when the last result was delivered. No writes may follow.

@@ -29,11 +29,13 @@ namespace looseleaf {
 namespace {
 
 // One write in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
-WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::string& text) {
+WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::string& text,
+                      const write::Condition& condition) {
   shards.prepare_put();
   WriteResult result;
   result.text = text;
   if (auto write = write::encode_put(shards, result)) {
+    write->condition = condition;
     writer.write_batch({*std::move(write)}, shards.deadline());
   }
   write::settle_text(result);
@@ -73,34 +75,34 @@ std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) 
 }
 
 void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
-                         std::map<std::uint32_t, Error>* down) const {
+                         std::map<std::uint32_t, Error>* down, Stamps stamps) const {
   read::Unavailable unavailable(down != nullptr ? *down : read::Unavailable::Shards());
   read::get_each(impl_->shards, ids, on_result, unavailable, read::Wanted::all,
-                 {.text = read::require_entity, .skip = {}});
+                 {.text = read::require_entity, .skip = {}}, stamps);
   if (down != nullptr) {
     *down = unavailable.down();
   }
 }
 
-std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts) {
+std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts, const WriteCondition& condition) {
   std::vector<WriteResult> results;
   if (texts.size() == 1) {
-    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front()));
+    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front(), write::to_condition(condition)));
     return results;
   }
   WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
   for (const std::string& text : texts) {
-    stream.put(text);
+    stream.put(text, {}, condition);
   }
   stream.finish();
   return results;
 }
 
-std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids) {
+std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids, const WriteCondition& condition) {
   std::vector<WriteResult> results;
   WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
   for (const Uuid& id : ids) {
-    stream.remove(id);
+    stream.remove(id, {}, condition);
   }
   stream.finish();
   return results;

@@ -19,12 +19,12 @@ WriteStream::WriteStream(Datastore& datastore, std::function<void(WriteResult)> 
 
 WriteStream::~WriteStream() = default;
 
-void WriteStream::put(std::string text, Position position) {
-  impl_->pipeline.put(std::move(text), position);
+void WriteStream::put(std::string text, Position position, const WriteCondition& condition) {
+  impl_->pipeline.put(std::move(text), position, write::to_condition(condition));
 }
 
-void WriteStream::remove(Uuid id, Position position) {
-  impl_->pipeline.remove(id, position);
+void WriteStream::remove(Uuid id, Position position, const WriteCondition& condition) {
+  impl_->pipeline.remove(id, position, write::to_condition(condition));
 }
 
 void WriteStream::flush() {

@@ -8,6 +8,7 @@
 #include "base/parallel.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/cleanup_records.hpp"
+#include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "sql/errors.hpp"
 #include "verify/verify.hpp"
@@ -195,9 +196,14 @@ bool Cleaner::is_building(const job::JobRow& backfill) {
 
 // Returns the earliest of these times: one day ago, the barriers of running backfills, the positions of copies, and
 // those of triggers, unless a trigger is late for too long.
+//
+// Raises the clock floor to that time, so that no stamp that is purged ever recurs, even if the clock is set back.
 base::Stamp Cleaner::purge_before(std::uint32_t shard) {
-  return shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-    base::Stamp before = base::parse_stamp(database->query("SELECT NOW(6)").text(0, 0));
+  base::Stamp clock_floor;
+  const base::Stamp limit = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    const sql::Result clocks = database->query("SELECT NOW(6), clock_floor FROM " + database.table("looseleaf_shard"));
+    base::Stamp before = base::parse_stamp(clocks.text(0, 0));
+    clock_floor = base::parse_stamp(clocks.text(0, 1));
     const base::Stamp longest_kept = {before.micros - std::chrono::microseconds(options_.keep_tombstones).count()};
     before.micros -= day;
     for (const job::JobRow& job : job::read_jobs(database)) {
@@ -209,6 +215,10 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
     }
     return before;
   });
+  if (clock_floor < limit) {
+    static_cast<void>(shard::take_barrier(shards_, shard, shards_.deadline()));
+  }
+  return limit;
 }
 
 // The row of the job says how far the purge is, so that after a crash another cleaner does not start over.

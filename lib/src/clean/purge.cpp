@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "reconcile/reconcile.hpp"
@@ -36,10 +37,10 @@ std::vector<Uuid> ids_of(const std::vector<shard::EntityRow>& rows) {
   return ids;
 }
 
-shard::Catalog lock_fence(std::uint32_t shard, const sql::Database& database) {
+std::pair<shard::Catalog, base::Stamp> lock_fence(std::uint32_t shard, const sql::Database& database) {
   const Step step(steps::purge_fence, shard);
-  static_cast<void>(shard::lock_fence_shared(database));
-  return shard::load_catalog(database);
+  const base::Stamp clock_floor = shard::lock_fence_shared(database).clock_floor;
+  return {shard::load_catalog(database), clock_floor};
 }
 
 void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const shard::ServerLeases& leases,
@@ -102,7 +103,10 @@ Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::spa
     const shard::Lease lease = shards.connect(shard, deadline);
     return shard::on_shard(shards, shard, [&] {
       sql::Transaction transaction(*lease);
-      const shard::Catalog catalog = lock_fence(shard, *lease);
+      const auto [catalog, clock_floor] = lock_fence(shard, *lease);
+      if (clock_floor < before) {
+        return Purged{.removed = 0, .all_settled = false};  // a failover has lost the barrier
+      }
       std::vector<shard::EntityRow> tombstones = lock_tombstones(shard, *lease, ids, before);
       const std::size_t locked = tombstones.size();
       spare_those_with_rows(shards, shard, leases, catalog, tombstones);

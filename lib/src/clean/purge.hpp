@@ -36,7 +36,8 @@ struct Purged {
 // Deletes some tombstones of one shard; `ids` has at most purge_batch ids. A tombstone is deleted only if its stamp is
 // below `before` and none of its index rows is left. Each one is checked under its row lock. Thus no put can store the
 // entity while its rows are searched, and an entity that was put and deleted again since the search has a recent stamp
-// and is kept. If a checkpoint of the job throws, nothing is deleted.
+// and is kept. Nothing is deleted unless the clock floor has reached `before`. If a checkpoint of the job throws,
+// nothing is deleted.
 Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before);
 
 }  // namespace looseleaf::clean

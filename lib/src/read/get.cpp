@@ -55,8 +55,8 @@ void decode(Bodies& bodies, std::size_t& room, const GetHooks& hooks) {
 class Batch {
  public:
   // `partial`: skips entities whose shard is down.
-  Batch(shard::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks)
-      : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks) {}
+  Batch(shard::Shards& shards, Unavailable& unavailable, bool partial, const GetHooks& hooks, Stamps stamps)
+      : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks), stamps_(stamps) {}
 
   void read(std::span<const Uuid> ids) {
     IdsByShard by_shard;
@@ -89,21 +89,22 @@ class Batch {
   // Returns nothing if the id is skipped. To be called once for each time that an id was asked for.
   std::optional<GetResult> result_of(const Uuid& id) {
     const std::uint32_t shard = shard::shard_of(id, shards_.count());
-    GetResult result{id, {}, {}};
+    GetResult result{id, {}, {}, {}};
     const auto found = bodies_.at(shard).find(id);
     if (found != bodies_.at(shard).end() && found->second.text) {
       result.entity = Entity{id, *found->second.text};
+      result.stamp = stamp_of(found->second.row);
       return result;
     }
     if (found != bodies_.at(shard).end()) {
-      std::optional<std::string> large;  // kept no longer than this
-      const std::optional<std::string>* body = &found->second.row.body;
-      if (found->second.row.lacks_body()) {
+      std::optional<shard::EntityRow> large;  // kept no longer than this
+      const shard::EntityRow* row = &found->second.row;
+      if (row->lacks_body()) {
         tolerate({&shard, 1}, [&] { large = read_large(shard, id); });
-        body = &large;
+        row = large ? &*large : nullptr;
       }
-      if (*body) {
-        decode(shard, **body, result);
+      if (row != nullptr) {
+        decode(shard, *row, result);
         return result;
       }
     }
@@ -115,22 +116,28 @@ class Batch {
   // Reads the bodies of entities of these shards, which are on one server.
   std::vector<shard::EntityRow> read_from(std::span<const std::uint32_t> group, const IdsByShard& ids,
                                           std::uint64_t max_size, const base::Deadline& deadline) {
-    return shard::with_group(
-        shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
-        [&](shard::Lease& lease) { return shard::read_bodies(lease, group, ids, max_size, shard::Moved::refuse); });
+    return shard::with_group(shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
+                             [&](shard::Lease& lease) {
+                               return shard::read_bodies(lease, group, ids, max_size, shard::Moved::refuse, stamps_);
+                             });
+  }
+
+  [[nodiscard]] std::string stamp_of(const shard::EntityRow& row) const {
+    return stamps_ == Stamps::read ? base::to_string(row.updated) : std::string();
   }
 
   // Returns nothing if the entity was deleted meanwhile.
-  std::optional<std::string> read_large(std::uint32_t shard, const Uuid& id) {
+  std::optional<shard::EntityRow> read_large(std::uint32_t shard, const Uuid& id) {
     auto rows = read_from({&shard, 1}, {{shard, {id}}}, model::max_body_size, shards_.deadline());
-    return rows.empty() ? std::nullopt : std::move(rows.front().body);
+    return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
   }
 
-  void decode(std::uint32_t shard, const std::string& body, GetResult& result) const {
+  void decode(std::uint32_t shard, const shard::EntityRow& row, GetResult& result) const {
     try {
       shard::on_shard(shards_, shard, [&] {
-        result.entity = Entity{result.id, decoded(result.id, body, model::max_body_size, hooks_)};
+        result.entity = Entity{result.id, decoded(result.id, *row.body, model::max_body_size, hooks_)};
       });
+      result.stamp = stamp_of(row);
     } catch (Error& error) {
       result.error = error.with("id", to_string(result.id));
     }
@@ -158,6 +165,7 @@ class Batch {
   Unavailable& unavailable_;
   const bool partial_;
   const GetHooks& hooks_;
+  const Stamps stamps_;
   std::map<std::uint32_t, Bodies> bodies_;
 };
 
@@ -194,10 +202,10 @@ void require_entity(const Uuid& id, const std::string& text) {
 }
 
 void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks) {
+              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks, Stamps stamps) {
   for (std::size_t from = 0; from < ids.size(); from += ids_at_once) {
     const auto part = ids.subspan(from, std::min(ids_at_once, ids.size() - from));
-    Batch batch(shards, unavailable, wanted == Wanted::part, hooks);
+    Batch batch(shards, unavailable, wanted == Wanted::part, hooks, stamps);
     batch.read(part);
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (hooks.skip && hooks.skip(from + i)) {

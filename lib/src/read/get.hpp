@@ -48,6 +48,6 @@ struct GetHooks {
 // For GetHooks::text. Throws Error(corrupt) if the text is no JSON object, or has another entity's id.
 void require_entity(const Uuid& id, const std::string& text);
 void get_each(shard::Shards& shards, std::span<const Uuid> ids, const std::function<bool(GetResult)>& on_result,
-              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks = {});
+              Unavailable& unavailable, Wanted wanted, const GetHooks& hooks = {}, Stamps stamps = Stamps::leave_out);
 
 }  // namespace looseleaf::read

@@ -24,9 +24,10 @@ void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
     EntityRow row{.id = require_uuid(result.text(i, 1)),
                   .added_id = result.unsigned_integer(i, 0),
                   .updated = base::parse_stamp(result.text(i, 2))};
-    if (const auto& body = result.cell(i, 3)) {
+    row.writer = result.unsigned_integer(i, 3);
+    if (const auto& body = result.cell(i, 4)) {
       row.body_size = body->size();
-      row.body = result.take(i, 3);
+      row.body = result.take(i, 4);
     }
     rows.push_back(std::move(row));
   }
@@ -61,20 +62,23 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, Col
   return rows;
 }
 
-// Selects ids, which are absent if the server is read-only, and bodies. Every cell of a result costs time.
-std::string select_bodies(const sql::Database& database, std::uint64_t max_size) {
-  return fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body FROM {} WHERE id IN (",
-                     database->is_writable(), max_size + 1, database.table("entities"));
+// Selects ids, which are absent if the server is read-only, bodies, and stamps if they are wanted. Every cell of a
+// result costs time.
+std::string select_bodies(const sql::Database& database, std::uint64_t max_size, Stamps stamps) {
+  return fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body{} FROM {} WHERE id IN (",
+                     database->is_writable(), max_size + 1, stamps == Stamps::read ? ", updated" : "",
+                     database.table("entities"));
 }
 
 // Returns the end of a statement that reads bodies: a row without an id for each of these shards that has moved. All
 // parts of a UNION see the same moment.
-std::string union_moved(Lease& lease, std::span<const std::uint32_t> shards, Moved moved) {
+std::string union_moved(Lease& lease, std::span<const std::uint32_t> shards, Moved moved, Stamps stamps) {
   std::string select;
   if (moved == Moved::refuse) {
     for (const std::uint32_t shard : shards) {
-      select += fmt::format(" UNION ALL SELECT NULL, NULL FROM {} WHERE only_row = 1 AND access = '{}'",
-                            lease.on(shard).table("looseleaf_shard"), to_string(AccessState::moved));
+      select += fmt::format(" UNION ALL SELECT NULL, NULL{} FROM {} WHERE only_row = 1 AND access = '{}'",
+                            stamps == Stamps::read ? ", NULL" : "", lease.on(shard).table("looseleaf_shard"),
+                            to_string(AccessState::moved));
     }
   }
   return select;
@@ -83,13 +87,13 @@ std::string union_moved(Lease& lease, std::span<const std::uint32_t> shards, Mov
 // A statement for few ids of one database has a power of two of placeholders, and the last id fills the rest, so that
 // only few different statements exist.
 sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& by_shard,
-                         std::uint64_t max_size, Moved moved) {
-  const std::string end = union_moved(lease, shards, moved);
+                         std::uint64_t max_size, Moved moved, Stamps stamps) {
+  const std::string end = union_moved(lease, shards, moved, stamps);
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::vector<Uuid>& first = by_shard.at(shards.front());
   if (shards.size() == 1 && first.size() <= few && max_size <= small) {
-    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size));
+    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size, stamps));
     for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
       statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
     }
@@ -98,22 +102,23 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
   std::string select;
   for (const std::uint32_t shard : shards) {
     select += select.empty() ? "" : " UNION ALL ";
-    select += select_bodies(lease.on(shard), max_size) + id_list(by_shard.at(shard)) + ")";
+    select += select_bodies(lease.on(shard), max_size, stamps) + id_list(by_shard.at(shard)) + ")";
   }
   return lease->query(select + end);
 }
 
-// Formats the id, stamp and body of rows as SQL. It caches the stamp's text, because rows that are written together
-// mostly have the same stamp.
+// Formats the id, stamp, writer and body of rows as SQL. It caches the text of stamp and writer, because rows that are
+// written together mostly have the same.
 class RowLiterals {
  public:
   void append(std::string& out, const EntityRow& row) {
-    if (row.updated != stamp_) {
+    if (version_.empty() || row.updated != stamp_ || row.writer != writer_) {
       stamp_ = row.updated;
-      stamp_literal_ = ", " + sql::stamp_literal(stamp_) + ", ";
+      writer_ = row.writer;
+      version_ = fmt::format(", {}, {}, ", sql::stamp_literal(stamp_), writer_);
     }
     append_id_literal(out, row.id);
-    out += stamp_literal_;
+    out += version_;
     if (row.body) {
       sql::append_bytes_literal(out, *row.body);
     } else {
@@ -123,7 +128,8 @@ class RowLiterals {
 
  private:
   base::Stamp stamp_;
-  std::string stamp_literal_ = ", " + sql::stamp_literal(stamp_) + ", ";
+  std::uint64_t writer_ = 0;
+  std::string version_;
 };
 
 }  // namespace
@@ -149,7 +155,7 @@ std::vector<EntityRow> read_entities(const sql::Database& database, std::span<co
                                               : " ORDER BY id FOR UPDATE";
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
-    append_rows(rows, database->query("SELECT added_id, id, updated, body FROM " + database.table("entities") +
+    append_rows(rows, database->query("SELECT added_id, id, updated, writer, body FROM " + database.table("entities") +
                                       " WHERE id IN (" + id_list(some) + ")" + suffix));
   });
   return rows;
@@ -168,8 +174,8 @@ std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const 
 }
 
 std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
-                                   std::uint64_t max_size, Moved moved) {
-  sql::Result result = query_bodies(lease, shards, ids, max_size, moved);
+                                   std::uint64_t max_size, Moved moved, Stamps stamps) {
+  sql::Result result = query_bodies(lease, shards, ids, max_size, moved, stamps);
   if (result.empty()) {
     require_still_writable(*lease);
     return {};
@@ -189,6 +195,9 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
     EntityRow row{.id = require_uuid(result.text(i, 0)), .body_size = result.text(i, 1).size()};
     if (*row.body_size <= max_size) {
       row.body = result.take(i, 1);
+    }
+    if (stamps == Stamps::read) {
+      row.updated = base::parse_stamp(result.text(i, 2));
     }
     bodies.push_back(std::move(row));
   }
@@ -216,7 +225,8 @@ SomeIds read_changed(Lease& lease, std::span<const std::uint32_t> shards, std::c
 }
 
 void insert_entities(const sql::Database& database, std::span<const EntityRow> rows) {
-  const std::string insert = fmt::format("INSERT INTO {} (id, updated, body) VALUES ", database.table("entities"));
+  const std::string insert =
+      fmt::format("INSERT INTO {} (id, updated, writer, body) VALUES ", database.table("entities"));
   MultiRow statement(database, insert, "");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
@@ -228,8 +238,10 @@ void insert_entities(const sql::Database& database, std::span<const EntityRow> r
 void update_entities(const sql::Database& database, std::span<const EntityRow> rows) {
   // One multi-row statement. Every row exists and is locked, so the duplicate clause always applies, by primary key.
   const std::string insert =
-      fmt::format("INSERT INTO {} (added_id, id, updated, body) VALUES ", database.table("entities"));
-  MultiRow statement(database, insert, " ON DUPLICATE KEY UPDATE updated = VALUES(updated), body = VALUES(body)");
+      fmt::format("INSERT INTO {} (added_id, id, updated, writer, body) VALUES ", database.table("entities"));
+  MultiRow statement(database, insert,
+                     " ON DUPLICATE KEY UPDATE updated = VALUES(updated), writer = VALUES(writer), "
+                     "body = VALUES(body)");
   RowLiterals literals;
   for (const EntityRow& row : rows) {
     statement.add([&](std::string& out) {

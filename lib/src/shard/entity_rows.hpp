@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/entity.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
 #include <optional>
@@ -22,6 +23,7 @@ struct EntityRow {
   Uuid id;
   std::uint64_t added_id = 0;  // 0: not inserted yet
   base::Stamp updated = {};
+  std::uint64_t writer = 0;                     // which write stored this version
   base::Stamp locked = {};                      // the server's clock when the row was locked
   std::optional<std::uint64_t> body_size = {};  // bytes as stored; absent: a tombstone
   std::optional<std::string> body = {};         // as stored; absent: a tombstone, or the body was not read
@@ -59,11 +61,12 @@ using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 enum class Moved { read, refuse };
 
 // Returns the ids and bodies of the entities (no tombstones) among at most max_ids ids of each of these shards, in no
-// order. The shards are on the session's server. A body of more than `max_size` bytes is not read, and its body_size is
-// max_size + 1. This is a plain read from a server that was not read-only at the time. With Moved::refuse, throws
-// Error(moved) if one of the shards had moved by then.
+// order, and with Stamps::read also their stamps. The shards are on the session's server. A body of more than
+// `max_size` bytes is not read, and its body_size is max_size + 1. This is a plain read from a server that was not
+// read-only at the time. With Moved::refuse, throws Error(moved) if one of the shards had moved by then.
 [[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
-                                                 const IdsByShard& ids, std::uint64_t max_size, Moved moved);
+                                                 const IdsByShard& ids, std::uint64_t max_size, Moved moved,
+                                                 Stamps stamps = Stamps::leave_out);
 
 // Ids that a statement with a limit has found.
 struct SomeIds {
@@ -86,8 +89,8 @@ struct SomeIds {
 // inserted one of the ids first.
 void insert_entities(const sql::Database& database, std::span<const EntityRow> rows);
 
-// Overwrites the stamps and bodies of rows that this transaction has locked exclusively. `added_id` must be that of the
-// existing row.
+// Overwrites the stamps, writers and bodies of rows that this transaction has locked exclusively. `added_id` must be
+// that of the existing row.
 void update_entities(const sql::Database& database, std::span<const EntityRow> rows);
 
 // Plain reads of ids and bodies, tombstones included. They leave out large bodies as read_bodies() does.

@@ -45,6 +45,7 @@ std::vector<std::string> tool_tables() {
       "  added_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
       "  id BINARY(16) NOT NULL,\n"
       "  updated DATETIME(6) NOT NULL,\n"
+      "  writer BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
       "  body MEDIUMBLOB,\n"
       "  UNIQUE KEY (id),\n"
       "  KEY (updated)\n"

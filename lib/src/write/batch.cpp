@@ -5,6 +5,26 @@
 
 namespace looseleaf::write {
 
+Condition to_condition(const WriteCondition& condition) {
+  if (condition.kind != WriteCondition::Kind::unchanged) {
+    return {condition.kind, {}};
+  }
+  try {
+    return {condition.kind, base::parse_stamp(condition.stamp)};
+  } catch (const Error&) {
+    throw Error(ErrorCode::usage, "malformed stamp", {{"stamp", condition.stamp}},
+                "give a stamp as `looseleaf get --output json` prints it");
+  }
+}
+
+std::uint64_t writer_number(std::uint64_t random, const Write& write) {
+  return (random & ~std::uint64_t{1}) | std::uint64_t{write.has_condition()};
+}
+
+bool had_condition(std::uint64_t writer) {
+  return (writer & 1) != 0;
+}
+
 ItemsByShard by_shard(const Items& items) {
   ItemsByShard groups;
   for (Item* item : items) {

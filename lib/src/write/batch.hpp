@@ -20,12 +20,23 @@ struct ExpectedRows {
   std::vector<shard::PlacedRow> rows;
 };
 
+// See WriteCondition.
+struct Condition {
+  WriteCondition::Kind kind = WriteCondition::Kind::none;
+  base::Stamp stamp = {};
+};
+// Throws Error(usage) if the stamp is malformed.
+[[nodiscard]] Condition to_condition(const WriteCondition& condition);
+
 // One entity to store or, without a body, to delete.
 struct Write {
   Uuid id;
   std::optional<std::string> body;       // as stored
   std::optional<ExpectedRows> expected;  // present if the caller had both the parsed body and a catalog
   WriteResult* result = nullptr;         // where the outcome goes
+  Condition condition = {};
+
+  [[nodiscard]] bool has_condition() const { return condition.kind != WriteCondition::Kind::none; }
 };
 
 // One write on its way.
@@ -42,6 +53,7 @@ struct Item {
   std::set<std::uint32_t> new_on;  // shards of the expected rows that the old body does not call for
   std::uint64_t added_id = 0;      // of the entity's row; 0: a new row
   base::Stamp stamp;               // the stamp to be written
+  std::uint64_t writer = 0;        // the row's `writer`, by which this write recognises its row
   std::uint64_t record = 0;        // the token of the cleanup record that names it; 0: none
 
   // Returns true if the index tables may have superfluous rows of this entity once it is stored.
@@ -53,6 +65,11 @@ using ItemsByShard = std::map<std::uint32_t, Items>;  // by entity shard
 
 [[nodiscard]] ItemsByShard by_shard(const Items& items);
 [[nodiscard]] std::vector<Uuid> ids_of(const Items& items);
+
+// Returns the `writer` of a row: a random number, of which the lowest bit says whether the write has a condition.
+[[nodiscard]] std::uint64_t writer_number(std::uint64_t random, const Write& write);
+// Returns whether the write that stored this row had a condition.
+[[nodiscard]] bool had_condition(std::uint64_t writer);
 
 // Notes that index rows of these items may be inserted although the items are not stored.
 void mark_for_reconcile(const Items& items);

@@ -68,6 +68,7 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
                      const shard::Fence& fence, const Items& items, const LockedRows& found) {
   const std::uint32_t shard = items.front()->shard;
   forget_old_bodies(items);
+  check_conditions(database, items, found);
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);
   }
@@ -79,13 +80,10 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
   Items written;
   std::vector<shard::EntityRow> inserts, updates;
   for (Item* item : items) {
-    const auto before = found.find(item->write->id);
-    if (!item->write->body && (before == found.end() || !before->second.body_size)) {
-      decide(*item, WriteStatus::not_found);
-    }
     if (item->decided) {
       continue;
     }
+    const auto before = found.find(item->write->id);
     item->added_id = 0;
     item->stamp = earliest;
     if (before != found.end()) {
@@ -93,8 +91,11 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
       item->stamp = std::max(item->stamp, base::Stamp{before->second.updated.micros + 1});
     }
     (item->added_id != 0 ? updates : inserts)
-        .push_back(
-            {.id = item->write->id, .added_id = item->added_id, .updated = item->stamp, .body = item->write->body});
+        .push_back({.id = item->write->id,
+                    .added_id = item->added_id,
+                    .updated = item->stamp,
+                    .writer = item->writer,
+                    .body = item->write->body});
     written.push_back(item);
   }
   const Step step(steps::put_write_entities, shard);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -48,7 +49,84 @@ void check_against(const shard::Shards& shards, const shard::Catalog& catalog, c
   }
 }
 
+// Calls `check` for the old entities of these items, with their bodies. It reads a few bodies at a time, because they
+// may be much larger than the new ones.
+void for_each_old_body(const sql::Database& database, const Items& items, const std::map<Uuid, shard::EntityRow>& found,
+                       const std::function<void(const shard::EntityRow&, Item&)>& check) {
+  std::map<Uuid, Item*> to_read;
+  std::vector<Uuid> ids;
+  std::uint64_t bytes = 0;
+  const auto check_read = [&] {
+    for (const shard::EntityRow& old : shard::read_entities(database, ids, shard::Lock::none)) {
+      check(old, *to_read.at(old.id));
+    }
+    to_read.clear();
+    ids.clear();
+    bytes = 0;
+  };
+  for (Item* item : items) {
+    const auto row = found.find(item->write->id);
+    if (row == found.end()) {
+      continue;
+    }
+    if (row->second.body) {
+      check(row->second, *item);
+    } else if (row->second.body_size) {
+      to_read.emplace(item->write->id, item);
+      ids.push_back(item->write->id);
+      bytes += *row->second.body_size;
+    }
+    if (bytes > max_old_bodies) {
+      check_read();
+    }
+  }
+  check_read();
+}
+
+bool has_same_text(const shard::EntityRow& old, const Item& item) {
+  try {
+    return item.write->body && codec::decode_body(*old.body, model::max_body_size) ==
+                                   codec::decode_body(*item.write->body, model::max_body_size);
+  } catch (const Error&) {
+    return false;  // the old body is unreadable
+  }
+}
+
+bool condition_holds(const Condition& condition, const shard::EntityRow* row) {
+  switch (condition.kind) {
+    case WriteCondition::Kind::none:
+      return true;
+    case WriteCondition::Kind::absent:
+      return row == nullptr || !row->body_size;
+    case WriteCondition::Kind::unchanged:
+      return row != nullptr && row->updated == condition.stamp;
+  }
+  return false;
+}
+
 }  // namespace
+
+void check_conditions(const sql::Database& database, const Items& items,
+                      const std::map<Uuid, shard::EntityRow>& found) {
+  Items existing;
+  for (Item* item : items) {
+    const auto row = found.find(item->write->id);
+    const bool exists = row != found.end() && row->second.body_size;
+    if (!item->write->body && !exists) {
+      decide(*item, WriteStatus::not_found);
+    } else if (condition_holds(item->write->condition, row == found.end() ? nullptr : &row->second)) {
+      continue;
+    } else if (item->write->condition.kind == WriteCondition::Kind::absent) {
+      decide(*item, WriteStatus::exists);
+      existing.push_back(item);
+    } else {
+      decide(*item, WriteStatus::changed);
+    }
+  }
+  for_each_old_body(database, existing, found, [](const shard::EntityRow& old, Item& item) {
+    item.write->result->same_text = has_same_text(old, item);
+  });
+}
 
 model::ParsedEntity read_body(const std::string& body) {
   return model::ParsedEntity(codec::decode_body(body, model::max_body_size));
@@ -56,31 +134,11 @@ model::ParsedEntity read_body(const std::string& body) {
 
 void check_against_old(const shard::Shards& shards, const sql::Database& database, const shard::Catalog& catalog,
                        const Items& items, const std::map<Uuid, shard::EntityRow>& found) {
-  std::map<Uuid, Item*> by_id;
-  for (Item* item : items) {
-    by_id.emplace(item->write->id, item);
-  }
-  std::vector<Uuid> ids;
-  std::uint64_t bytes = 0;
-  const auto check_read = [&] {
-    for (const shard::EntityRow& old : shard::read_entities(database, ids, shard::Lock::none)) {
-      check_against(shards, catalog, old, *by_id.at(old.id));
-    }
-    ids.clear();
-    bytes = 0;
-  };
-  for (const auto& [id, row] : found) {
-    if (row.body) {
-      check_against(shards, catalog, row, *by_id.at(id));
-    } else if (row.body_size) {
-      ids.push_back(id);
-      bytes += *row.body_size;
-    }
-    if (bytes > max_old_bodies) {
-      check_read();
-    }
-  }
-  check_read();
+  Items undecided;
+  std::copy_if(items.begin(), items.end(), std::back_inserter(undecided),
+               [](const Item* item) { return !item->decided; });
+  for_each_old_body(database, undecided, found,
+                    [&](const shard::EntityRow& old, Item& item) { check_against(shards, catalog, old, item); });
 }
 
 const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const model::ParsedEntity& before,

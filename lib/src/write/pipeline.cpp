@@ -46,6 +46,7 @@ struct Pipeline::Slot {
   std::size_t cost = 0;  // bytes that count towards the window
   enum class Kind { put, put_stored, remove };
   Kind kind = Kind::remove;
+  Condition condition;
   bool encoded = false;                    // the encoder has finished: `write` is complete, or the result is final
   bool final_already = false;              // the encoder found the text malformed, or could not encode it
   bool done = false;                       // the result is final; set only after every stage has finished with the slot
@@ -75,9 +76,10 @@ Pipeline::~Pipeline() {
   end_threads();
 }
 
-void Pipeline::put(std::string text, Position position) {
+void Pipeline::put(std::string text, Position position, const Condition& condition) {
   auto slot = std::make_unique<Slot>();
   slot->kind = Slot::Kind::put;
+  slot->condition = condition;
   slot->cost = text.size();
   slot->result.text = std::move(text);
   slot->result.position = position;
@@ -94,11 +96,12 @@ void Pipeline::put_stored(Uuid id, std::string body, Position position) {
   enter(std::move(slot));
 }
 
-void Pipeline::remove(Uuid id, Position position) {
+void Pipeline::remove(Uuid id, Position position, const Condition& condition) {
   auto slot = std::make_unique<Slot>();
   slot->result.id = id;
   slot->result.position = position;
   slot->write.id = id;
+  slot->write.condition = condition;
   slot->write.result = &slot->result;
   enter(std::move(slot));
 }
@@ -220,6 +223,7 @@ void Pipeline::encode() {
                                                    : encode_stored(shards_, *std::move(slot->write.body), slot->result);
         slot->final_already = !write;
         slot->write = std::move(write).value_or(Write());
+        slot->write.condition = slot->condition;
       }
     }
     lock.lock();

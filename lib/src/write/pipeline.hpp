@@ -27,10 +27,10 @@ class Pipeline {
   ~Pipeline();
 
   // See looseleaf::WriteStream.
-  void put(std::string text, Position position);
+  void put(std::string text, Position position, const Condition& condition);
   // Like put(), for an entity with its body as another cluster has stored it.
   void put_stored(Uuid id, std::string body, Position position);
-  void remove(Uuid id, Position position);
+  void remove(Uuid id, Position position, const Condition& condition = {});
   void flush();
   void finish();
 

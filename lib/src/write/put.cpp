@@ -512,8 +512,9 @@ class BatchWriter {
   // If the ids of one shard are likely new, they are treated as new, which an INSERT verifies as reliably as a lookup:
   // if there is a row, it throws ServerError(duplicate_key).
   [[nodiscard]] bool ids_are_likely_new(const Items& items) const {
-    return last_ids_were_new_[items.front()->shard] &&
-           std::all_of(items.begin(), items.end(), [](const Item* item) { return item->write->body; });
+    return last_ids_were_new_[items.front()->shard] && std::all_of(items.begin(), items.end(), [](const Item* item) {
+             return item->write->body && item->write->condition.kind != WriteCondition::Kind::unchanged;
+           });
   }
 
   // Defers the items that need an index shard on which rows could not be inserted. All of them start over.
@@ -555,10 +556,12 @@ Error resource_exhausted(const std::exception& error) {
 std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
                                              HeldShards held) {
   std::vector<Item> items(writes.size());
+  const std::uint64_t random = base::random_u64();  // one for all, because their ids differ
   Items all;
   for (std::size_t i = 0; i < writes.size(); ++i) {
     items[i].write = &writes[i];
     items[i].shard = shard::shard_of(writes[i].id, shards_.count());
+    items[i].writer = writer_number(random, writes[i]);
     writes[i].result->status = WriteStatus::failed;  // until it is decided
     all.push_back(&items[i]);
   }

@@ -27,16 +27,23 @@ std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::sp
 void leave_unknown(const Items& items, const Error& error) {
   for (Item* item : items) {
     Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
-                  "read the entity, or put it again; a put can be repeated safely");
+                  item->write->has_condition() ? "read the entity before you repeat the write"
+                                               : "read the entity, or put it again; a put can be repeated safely");
     decide(*item, WriteStatus::unknown, unknown.with("id", to_string(item->write->id)));
   }
 }
 
-// Decides an item whose row has a greater stamp, because another writer came later. Normally this write took effect
-// before that one. But if the other write would have been rejected after ours, then either ours never took effect, or
-// the entity was deleted in between. If the entity is deleted now, such a write may have come in between, so the
-// outcome is unknown.
+// Decides an item whose row is another write's, with a greater stamp. If neither write had a condition, ours took
+// effect just before that one, or can be said to have. A condition tells whether it did, but nothing tells us what the
+// condition saw. Nor do we know if the other write would have been rejected after ours: then either ours never took
+// effect, or the entity was deleted in between. If the entity is deleted now, such a write may have come in between.
 void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::EntityRow& row) {
+  if (item.write->has_condition() || had_condition(row.writer)) {
+    decide(item, WriteStatus::unknown,
+           Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown", {{"id", to_string(item.write->id)}},
+                 "read the entity before you repeat the write: another writer has changed it since"));
+    return;
+  }
   const IndexDefinition* const forbidding =
       item.write->body ? first_forbidding(catalog, read_body(*item.write->body), row.body) : nullptr;
   if (forbidding == nullptr) {
@@ -53,13 +60,13 @@ void decide_from_rows(const shard::Catalog& catalog, const Items& items, const s
   for (Item* item : items) {
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& found) { return found.id == item->write->id; });
-    if (row == rows.end() || row->updated < item->stamp) {
+    if (row == rows.end()) {
       continue;
     }
-    if (row->updated > item->stamp) {
-      decide_overtaken(catalog, *item, *row);
-    } else if (row->body == item->write->body) {
+    if (row->writer == item->writer) {
       decide(*item, WriteStatus::stored);
+    } else if (row->updated > item->stamp) {
+      decide_overtaken(catalog, *item, *row);
     }
   }
 }
