@@ -21,14 +21,16 @@ constexpr std::size_t ids_at_a_time = 1000;
 
 struct Options {
   std::vector<std::string> ids;
+  bool stamps = false;
 };
 
 // Looks ids up and prints their entities.
 class GetSession {
  public:
-  GetSession(const Datastore& store, const Globals& globals)
+  GetSession(const Datastore& store, const Options& options, const Globals& globals)
       : store_(store),
         globals_(globals),
+        stamps_(options.stamps ? Stamps::read : Stamps::leave_out),
         failures_("ids", printed_of_a_kind(globals)),
         absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
@@ -41,7 +43,7 @@ class GetSession {
           wanted = print(result);
           return wanted && !stop_requested();
         },
-        &down_);
+        &down_, stamps_);
     return wanted;
   }
 
@@ -75,12 +77,19 @@ class GetSession {
     } else if (!result.entity) {
       absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
       ++missing_;
-    } else if (print_line(on_one_line(result.entity->json))) {
+    } else if (print_line(line_of(result))) {
       ++found_;
     } else {
       return false;
     }
     return true;
+  }
+
+  [[nodiscard]] std::string line_of(const GetResult& result) const {
+    const std::string entity = on_one_line(result.entity->json);
+    return stamps_ == Stamps::leave_out
+               ? entity
+               : fmt::format(R"({{"id":"{}","stamp":"{}","entity":{}}})", to_string(result.id), result.stamp, entity);
   }
 
   // Failures of a dead shard are all alike.
@@ -102,6 +111,7 @@ class GetSession {
 
   const Datastore& store_;
   const Globals& globals_;
+  const Stamps stamps_;
   std::map<std::uint32_t, Error> down_;
   FailureDigest not_asked_{"ids", 1}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
@@ -145,7 +155,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
   const Drain drain;
-  GetSession session(store, globals);
+  GetSession session(store, options, globals);
   const bool wanted = from_input ? print_read(session) : print_listed(session, ids);
   return wanted ? session.finish() : ExitStatus::done;
 }
@@ -157,11 +167,18 @@ Command get_command() {
   Command command;
   command.name = "get";
   command.summary = "print entities by id, one per line";
-  command.parameters = {{.name = "ID",
-                         .value = "",
-                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
-                         .target = &options->ids,
-                         .required = true}};
+  command.parameters = {
+      {.name = "ID",
+       .value = "",
+       .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
+       .target = &options->ids,
+       .required = true},
+      {.name = "--stamps",
+       .value = "",
+       .help = "print objects with `id`, `stamp` and `entity`",
+       .target = &options->stamps,
+       .details = "The stamp names this version of the entity: every write gives it a greater one, and "
+                  "no other version ever has the same."}};
   command.details = {
       "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
       "and the exit status is 1.",

@@ -19,6 +19,11 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string rejects;
+  bool if_absent = false, merge = false;
+
+  [[nodiscard]] WriteKind kind() const {
+    return merge ? WriteKind::merge : if_absent ? WriteKind::put_if_absent : WriteKind::put;
+  }
 };
 
 // On a terminal that also shows the ids, they would run into the progress line.
@@ -68,7 +73,8 @@ class PutProgress {
 class PutSession {
  public:
   PutSession(Datastore& store, const Options& options, const Globals& globals)
-      : report_(WriteKind::put, globals, options.rejects),
+      : condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
+        report_(options.kind(), globals, options.rejects),
         progress_(globals, options.files),
         stream_(store, [this](const WriteResult& result) {
           report_.take(result);
@@ -119,12 +125,13 @@ class PutSession {
       }
       ++given_;
       progress_.add_entity();
-      stream_.put(std::move(piece->text), piece->position);
+      stream_.put(std::move(piece->text), piece->position, condition_);
     }
     csv.warn_if_csv(name);
     return reader.stopped_early() && !stop_requested();
   }
 
+  const WriteCondition condition_;
   WriteReport report_;
   PutProgress progress_;
   std::uint64_t given_ = 0;
@@ -178,6 +185,14 @@ Command put_command() {
        .details =
            "The file's old contents are deleted as soon as the program can write to the store. An entity whose outcome "
            "is unknown is written with the id that it was given, so that putting it again cannot store it twice."},
+      {.name = "--if-absent",
+       .value = "",
+       .help = "store only entities whose ids do not exist yet",
+       .target = &options->if_absent,
+       .details =
+           "An entity that exists already is left as it is. A warning says whether its text is the same, and the "
+           "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
+           "same id at once, one stores it."},
   };
   command.details = {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
@@ -193,7 +208,8 @@ Command put_command() {
       "summary on standard output has the counts."};
   command.examples = {{"Store a file", "looseleaf put entities.jsonl > ids.txt"},
                       {"Store a compressed file, and keep what cannot be stored",
-                       "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"}};
+                       "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"},
+                      {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"}};
   command.see_also = {"get", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

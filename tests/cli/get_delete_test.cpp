@@ -99,6 +99,21 @@ TEST_CASE("a bad id among the arguments is refused before anything is done") {
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 0, line_of(0) + line_of(1));
 }
 
+TEST_CASE("with --stamps get prints what names this version of an entity, however large it is") {
+  const TestCluster cluster = initialised();
+  std::string noise;
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    noise += fmt::format("{:x}", i * i * 2654435761U);
+  }
+  for (const std::string& text : {entity(1, R"("n": 1.10)"), entity(1, fmt::format(R"("noise":"{}")", noise))}) {
+    REQUIRE(cluster.looseleaf({"put"}, text).status == 0);
+    std::string stamp = cluster.sql(1, "SELECT updated FROM entities");
+    stamp.pop_back();
+    check_run(cluster.looseleaf({"get", "--stamps", id_of(1)}), 0,
+              fmt::format(R"({{"id":"{}","stamp":"{}","entity":{}}})", id_of(1), stamp, text) + "\n");
+  }
+}
+
 TEST_CASE("a deleted entity is gone, its id was printed, and deleting it again misses it") {
   const TestCluster cluster = with_entities(3);
   check_run(cluster.looseleaf({"delete", id_of(2), id_of(0)}), 0, id_of(2) + "\n" + id_of(0) + "\n");

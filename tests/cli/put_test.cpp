@@ -342,6 +342,57 @@ TEST_CASE("as JSON every entity has a status line and a summary comes last") {
   CHECK(holds_in_order(lines[3], {"\"stored\":2", "\"rejected\":1", "\"failed\":0", "\"unknown\":0"}));
 }
 
+TEST_CASE("with --if-absent put leaves entities that exist, says whether they are the same, and rejects none of them") {
+  const TestCluster cluster = initialised();
+  REQUIRE(cluster.looseleaf({"put"}, entity(1) + "\n" + entity(2)).status == 0);
+  const std::string other = entity(2, R"("n":2)"), rejects = cluster.directory().write("rejects", "");
+  const std::string input = entity(1) + "\n" + other + "\n" + entity(3) + "\n{}}\n";
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--if-absent", "--rejects", rejects}, input);
+  check_status(result, 1,
+               {"warning: the entity exists already\n  line: 1\n", "text: same\n", "id: " + id_of(1),
+                "warning: the entity exists already\n  line: 2\n", "text: different\n", "id: " + id_of(2),
+                "hint: put it without --if-absent to replace what is stored\n", "existing 2"});
+  CHECK(holds_in_order(result.out, {id_of(3) + "\n"}));
+  CHECK(read_text(rejects) == "}\n");
+  check_run(cluster.looseleaf({"get", id_of(2), id_of(3)}), 0, entity(2) + "\n" + entity(3) + "\n");
+  const cli::ProcessResult json = cluster.looseleaf({"put", "--if-absent", "--output", "json"}, other);
+  check_status(json, 1, {R"("what":"the entity exists already")"});
+  CHECK(json.out ==
+        fmt::format(R"({{"id":"{}","status":"exists","error":"the entity exists already","line":1,"column":1,)"
+                    R"("text":"different"}})",
+                    id_of(2)) +
+            "\n" + R"({"schema_version":1,"stored":0,"exists":1,"rejected":0,"failed":0,"unknown":0})" + "\n");
+}
+
+TEST_CASE("of several processes that put the same absent entities, each entity is stored by one") {
+  const TestCluster cluster = initialised();
+  constexpr int entities = 3000;
+  std::vector<cli::Process> processes;
+  for (int process = 0; process < 3; ++process) {
+    std::string input;
+    for (int number = 0; number < entities; ++number) {
+      input += entity(number, fmt::format(R"("by":{})", process)) + "\n";
+    }
+    processes.push_back(cluster.start({"put", "--if-absent", "--quiet", "--output", "json"}, input));
+  }
+  const auto number_after = [](const std::string& text, const std::string& key) {
+    return std::stoi(text.substr(text.find(key) + key.size()));
+  };
+  int stored = 0, existing = 0;
+  for (std::size_t process = 0; process < processes.size(); ++process) {
+    const cli::ProcessResult result = processes[process].wait();
+    const int by_it = number_after(result.out, "\"stored\":");
+    CHECK(result.status == (by_it == entities ? 0 : 1));
+    const std::string count =
+        fmt::format(R"(SELECT COUNT(*) FROM entities WHERE UNCOMPRESS(body) LIKE '%"by":{}}}')", process);
+    CHECK(std::stoi(cluster.sql(0, count)) + std::stoi(cluster.sql(1, count)) == by_it);
+    stored += by_it;
+    existing += number_after(result.out, "\"exists\":");
+  }
+  CHECK(stored == entities);
+  CHECK(existing == 2 * entities);
+}
+
 TEST_CASE("storing goes on when nobody takes the ids any more, which is reported once") {
   const std::string input = entity_lines(20'000);
   for (const std::string command :

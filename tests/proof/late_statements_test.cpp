@@ -105,6 +105,11 @@ TEST_CASE("a commit whose answer is lost is looked up and acknowledged, and not 
     check_acknowledged(fixture.start({"put"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
     CHECK(fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1));
   }
+  SUBCASE("of a put of an absent entity") {
+    REQUIRE(fixture.datastore.remove({*Uuid::parse(fixture.id)}).front().status == WriteStatus::stored);
+    check_acknowledged(fixture.start({"put", "--if-absent"}, entity(fixture.id, 2, 1)).wait(), fixture.id);
+    CHECK(fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1));
+  }
   SUBCASE("of a delete") {
     check_acknowledged(fixture.start({"delete", fixture.id}).wait(), fixture.id);
     CHECK_FALSE(fixture.truth.body(fixture.id).has_value());

@@ -113,6 +113,8 @@ def putting(box):
     assert (results[2]["id"], results[2]["line"], results[3]["line"]) == (None, 3, 4)
     assert results[4] == {"schema_version": 1, "stored": 2, "rejected": 2, "failed": 0, "unknown": 0}
     box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
+    there = box.run("put", "--if-absent", stdin=entity(2, n=3), status=1, lines=["result", "summary"])
+    assert (there[0]["status"], there[0]["text"], there[1]["exists"]) == ("exists", "different", 1)
     box.run("put", "/nonexistent.jsonl", status=3)
     box.run("put", f"{box.box}/s0.sock", status=3, lines=["summary"])  # which cannot be opened, but looks readable
     box.run("put", "--no-such-option", status=2)
@@ -123,6 +125,7 @@ def putting(box):
 
 def getting(box):
     box.run("get", uuid_of(1), lines=["entity", "summary"])
+    box.run("get", "--stamps", uuid_of(1), lines=["version", "summary"])
     end = box.run("get", "-", stdin=f"{uuid_of(2)}\nx\n{uuid_of(99)}\n", status=1, lines=["entity", "summary"])[1]
     assert end == {"schema_version": 1, "found": 1, "missing": 1, "rejected": 1, "failed": 0}
     box.run("put", "--quiet", stdin=entity(4), lines=["summary"])
