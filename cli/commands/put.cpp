@@ -16,6 +16,9 @@
 namespace looseleaf::cli {
 namespace {
 
+constexpr std::size_t merged_at_once = 1000;           // texts
+constexpr std::size_t bytes_merged_at_once = 1 << 20;  // of them
+
 struct Options {
   std::vector<std::string> files;
   std::string rejects;
@@ -73,7 +76,9 @@ class PutProgress {
 class PutSession {
  public:
   PutSession(Datastore& store, const Options& options, const Globals& globals)
-      : condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
+      : store_(store),
+        condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
+        merge_(options.merge),
         report_(options.kind(), globals, options.rejects),
         progress_(globals, options.files),
         stream_(store, [this](const WriteResult& result) {
@@ -97,6 +102,7 @@ class PutSession {
   [[nodiscard]] bool may_go_on() const { return !stop_requested() && !report_.hopeless(); }
 
   [[nodiscard]] ExitStatus finish() {
+    flush();
     stream_.finish();
     return report_.finish();
   }
@@ -119,19 +125,54 @@ class PutSession {
       csv.add(*piece);
       if (!piece->reject.empty()) {
         if (!report_.reject(std::move(*piece), given_)) {
-          stream_.flush();
+          flush();
         }
         continue;
       }
       ++given_;
       progress_.add_entity();
-      stream_.put(std::move(piece->text), piece->position, condition_);
+      give(std::move(*piece));
     }
     csv.warn_if_csv(name);
     return reader.stopped_early() && !stop_requested();
   }
 
+  void give(Piece piece) {
+    if (!merge_) {
+      stream_.put(std::move(piece.text), piece.position, condition_);
+      return;
+    }
+    bytes_to_merge_ += piece.text.size();
+    to_merge_.push_back(std::move(piece.text));
+    positions_.push_back(piece.position);
+    if (to_merge_.size() == merged_at_once || bytes_to_merge_ > bytes_merged_at_once) {
+      flush();
+    }
+  }
+
+  // Returns when all entities that were given have a result.
+  void flush() {
+    stream_.flush();
+    if (to_merge_.empty()) {
+      return;
+    }
+    const std::uint64_t first = given_ - to_merge_.size();
+    for (WriteResult& result : store_.merge(to_merge_, positions_)) {
+      result.sequence += first;
+      report_.take(result);
+    }
+    progress_.update(report_.done());
+    to_merge_.clear();
+    positions_.clear();
+    bytes_to_merge_ = 0;
+  }
+
+  Datastore& store_;
   const WriteCondition condition_;
+  const bool merge_;
+  std::vector<std::string> to_merge_;
+  std::vector<Position> positions_;  // of these texts
+  std::size_t bytes_to_merge_ = 0;
   WriteReport report_;
   PutProgress progress_;
   std::uint64_t given_ = 0;
@@ -139,6 +180,9 @@ class PutSession {
 };
 
 ExitStatus run(Options options, const Globals& globals) {
+  if (options.merge && options.if_absent) {
+    throw Error(ErrorCode::usage, "--merge and --if-absent exclude each other", {}, "give one of them");
+  }
   if (options.files.empty()) {
     options.files.emplace_back("-");
   }
@@ -193,6 +237,14 @@ Command put_command() {
            "An entity that exists already is left as it is. A warning says whether its text is the same, and the "
            "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
            "same id at once, one stores it."},
+      {.name = "--merge",
+       .value = "",
+       .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
+       .target = &options->merge,
+       .details =
+           "A member that is given replaces that of the entity, objects are merged, and null deletes a member. All "
+           "other members stay byte for byte. If an id does not exist, a warning names it, and the exit status is "
+           "1. No change that another process makes meanwhile is lost."},
   };
   command.details = {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
@@ -206,11 +258,14 @@ Command put_command() {
       "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "
       "all entities were stored, on a terminal, or with `--verbose`; `--quiet` leaves it out. With `--output json` the "
       "summary on standard output has the counts."};
-  command.examples = {{"Store a file", "looseleaf put entities.jsonl > ids.txt"},
-                      {"Store a compressed file, and keep what cannot be stored",
-                       "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"},
-                      {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"}};
-  command.see_also = {"get", "delete"};
+  command.examples = {
+      {"Store a file", "looseleaf put entities.jsonl > ids.txt"},
+      {"Store a compressed file, and keep what cannot be stored",
+       "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"},
+      {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"},
+      {"Change one member of an entity",
+       "echo '{\"id\": \"71f0c4d2291844cca2df6f486e96e37c\", \"done\": true}' |\n  looseleaf put --merge"}};
+  command.see_also = {"get", "update", "delete"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -315,7 +315,7 @@ void WriteReport::print_status(std::string_view id, std::string_view status, con
     line["error"] = error->what();
     for (const auto& [key, value] : error->context()) {
       if (key != "id") {
-        line[key] = json_of_context(key, value);
+        line[key == "status" ? "exit_status" : key] = json_of_context(key, value);
       }
     }
   }

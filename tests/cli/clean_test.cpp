@@ -271,7 +271,7 @@ TEST_CASE("a sweep and a backfill say which table kept them from their work") {
                 "shard: 1\n", "hint: run `looseleaf verify` to see what differs\n"});
   check_run(cluster.looseleaf({"backfill"}), 3, "",
             {"error: a table is not as it should be\n", "table: entities\n", "shard: 1\n",
-             "detail: it has 5 columns instead of 4\n",
+             "detail: it has 6 columns instead of 5\n",
              "hint: run `looseleaf verify` to see what differs, and repair it; nothing was filled\n"});
 }
 

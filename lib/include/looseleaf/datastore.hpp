@@ -66,6 +66,16 @@ class LOOSELEAF_EXPORT Datastore {
   std::vector<WriteResult> put(const std::vector<std::string>& texts, const WriteCondition& condition = {});
   std::vector<WriteResult> remove(const std::vector<Uuid>& ids, const WriteCondition& condition = {});
 
+  // Merges JSON texts into the stored entities with the same ids, as JSON Merge Patch (RFC 7396) says, and stores the
+  // results: members of a text replace those of the entity, objects are merged, and null deletes a member. All other
+  // members stay byte for byte. If another writer changes an entity meanwhile, it is merged again. A text without an id
+  // is rejected. `positions` are for the results and their errors; they are empty, or one for each text.
+  std::vector<WriteResult> merge(const std::vector<std::string>& texts, const std::vector<Position>& positions = {});
+  // Reads an entity, calls `change` with its text, and stores the text that `change` returns, which must have the same
+  // id. If another writer has changed the entity meanwhile, begins again. Calls for one entity wait for one another, in
+  // other processes too, so that they seldom begin again. What `change` throws is thrown.
+  WriteResult update(const Uuid& id, const std::function<std::string(const std::string& text)>& change);
+
   // Calls `on_entity` for each match, in index order, until it returns false. See query.hpp.
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;
   // Returns all matches, up to the query's limit. Ask for at most a few thousand: all are in memory at once.

@@ -22,6 +22,7 @@
 #include "trigger/list.hpp"
 #include "trigger/manage.hpp"
 #include "trigger/trigger.hpp"
+#include "update/update.hpp"
 #include "verify/verify.hpp"
 #include "write/encode.hpp"
 
@@ -106,6 +107,15 @@ std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids, const W
   }
   stream.finish();
   return results;
+}
+
+std::vector<WriteResult> Datastore::merge(const std::vector<std::string>& texts,
+                                          const std::vector<Position>& positions) {
+  return update::merge(impl_->shards, impl_->writer, texts, positions);
+}
+
+WriteResult Datastore::update(const Uuid& id, const std::function<std::string(const std::string& text)>& change) {
+  return update::update(impl_->shards, impl_->writer, id, change);
 }
 
 QueryReport Datastore::query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const {

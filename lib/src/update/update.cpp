@@ -1,0 +1,142 @@
+// One entity at a time. A named lock lets contending updates wait for one another before they read; without it, most of
+// what they compute would be in vain. The stamps alone keep the result correct.
+#include "update/update.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "job/jobs.hpp"
+#include "model/entity.hpp"
+#include "read/get.hpp"
+#include "shard/placement.hpp"
+#include "sql/retry.hpp"
+#include "update/versions.hpp"
+#include "write/encode.hpp"
+
+namespace looseleaf::update {
+namespace {
+
+// The place in the queue of those that update an entity. If the lock cannot be had, its owner goes on without it.
+class Turn {
+ public:
+  Turn(shard::Shards& shards, const Uuid& id)
+      : name_(fmt::format("looseleaf.update.{}", to_string(id))), shard_(shard::shard_of(id, shards.count())) {
+    const base::Deadline deadline = shards.deadline();
+    try {
+      lease_.emplace(shards.connect(shard_, deadline, shard::Purpose::pinned));
+      (*lease_)->execute("SET SESSION wait_timeout = 600");  // while the caller computes
+      while (!job::get_named_lock(**lease_, name_, deadline) && !deadline.passed()) {
+      }
+    } catch (const Error&) {
+      end_session();
+    }
+  }
+  ~Turn() {
+    try {
+      if (lease_) {
+        static_cast<void>((*lease_)->query(fmt::format("SELECT RELEASE_LOCK('{}')", name_)));
+      }
+    } catch (const std::exception&) {  // the lock ends with the session
+    }
+    end_session();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  // The session may hold the lock or still get it, so it is not used again.
+  void end_session() {
+    if (lease_) {
+      lease_->discard();
+      lease_.reset();
+    }
+  }
+
+  const std::string name_;
+  const std::uint32_t shard_;
+  std::optional<shard::Lease> lease_;
+};
+
+// Reads the new text. Throws Error(bad_entity).
+std::string accept(const Uuid& id, const std::string& text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw Error(ErrorCode::bad_entity, "there is no new text for the entity", {},
+                "give the whole entity; delete it with `looseleaf delete`");
+  }
+  model::AcceptedEntity entity = model::accept_entity(text);
+  if (entity.id_was_made || entity.id != id) {
+    throw Error(ErrorCode::bad_entity, "the new text has another id",
+                {{"new_id", entity.id_was_made ? "none" : to_string(entity.id)}}, "keep the entity's id");
+  }
+  return std::move(entity.text);
+}
+
+WriteResult put_if_unchanged(shard::Shards& shards, write::Writer& writer, const std::string& text,
+                             const std::string& stamp) {
+  WriteResult result;
+  result.text = text;
+  if (auto write = write::encode_put(shards, result)) {
+    write->condition = write::to_condition({WriteCondition::Kind::unchanged, stamp});
+    writer.write_batch({*std::move(write)}, shards.deadline());
+  }
+  write::settle_text(result);
+  return result;
+}
+
+WriteResult with_error(WriteStatus status, const Error& error) {
+  WriteResult result;
+  result.status = status;
+  result.error = error;
+  return result;
+}
+
+// Makes and stores a new text of this version. The result has the status `changed` if the version is not the last one.
+WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Version& version,
+                       const std::function<std::string(const std::string& text)>& change) {
+  const std::string given = change(version.text);
+  std::string text;
+  try {
+    text = accept(version.id, given);
+  } catch (const Error& error) {
+    WriteResult rejected = with_error(WriteStatus::rejected, error);
+    rejected.text = given;
+    return rejected;
+  }
+  if (text == version.text) {
+    make_durable(shards, shard::shard_of(version.id, shards.count()));
+    WriteResult result;
+    result.status = WriteStatus::unchanged;
+    return result;
+  }
+  return put_if_unchanged(shards, writer, text, version.stamp);
+}
+
+}  // namespace
+
+WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
+                   const std::function<std::string(const std::string& text)>& change) {
+  shards.prepare_put();
+  const Turn turn(shards, id);
+  sql::Backoff backoff;
+  WriteResult result;
+  do {
+    const GetResult read = read_version(shards, id);
+    if (read.error) {
+      result = with_error(WriteStatus::failed, *read.error);
+    } else if (!read.entity) {
+      result.status = WriteStatus::not_found;
+    } else {
+      result = store_next(shards, writer, {id, read.entity->json, read.stamp}, change);
+    }
+    if (result.status == WriteStatus::changed) {
+      backoff.wait(shards.deadline());
+    }
+  } while (result.status == WriteStatus::changed);
+  result.id = id;
+  return result;
+}
+
+}  // namespace looseleaf::update

@@ -1,0 +1,33 @@
+// Reading the version of an entity that a write will depend on.
+#include "update/versions.hpp"
+
+#include <utility>
+
+#include "read/get.hpp"
+#include "shard/durability.hpp"
+
+namespace looseleaf::update {
+
+void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::function<void(GetResult)>& on_result) {
+  read::Unavailable unavailable;
+  read::get_each(
+      shards, ids,
+      [&](GetResult result) {
+        on_result(std::move(result));
+        return true;
+      },
+      unavailable, read::Wanted::all, {.text = read::require_entity, .skip = {}}, Stamps::read);
+}
+
+GetResult read_version(shard::Shards& shards, const Uuid& id) {
+  GetResult version{id, {}, {}, {}};
+  read_versions(shards, {&id, 1}, [&](GetResult result) { version = std::move(result); });
+  return version;
+}
+
+void make_durable(shard::Shards& shards, std::uint32_t shard) {
+  shard::with_shard(shards, shard, shards.deadline(),
+                    [&](const sql::Database& database) { shard::make_durable(database, shard); });
+}
+
+}  // namespace looseleaf::update
