@@ -166,6 +166,39 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+// CLI11 takes one list of arguments only. If a command has a second one, that gets what follows `--`.
+const Parameter* second_list(const Command& command) {
+  bool has_first = false;
+  for (const Parameter& parameter : command.parameters) {
+    if (parameter.is_list() && !parameter.is_option()) {
+      if (has_first) {
+        return &parameter;
+      }
+      has_first = true;
+    }
+  }
+  return nullptr;
+}
+
+// Fills the second list, and returns the number of words without it.
+int take_second_list(const Registry& registry, int argc, const char* const* argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto is_named = [](std::string_view word, const Command& command) { return word == command.name; };
+  const auto named = std::find_first_of(words.begin(), end, registry.begin(), registry.end(), is_named);
+  if (named == end || end == words.end()) {
+    return argc;
+  }
+  const auto command =
+      std::find_if(registry.begin(), registry.end(), [&](const Command& other) { return is_named(*named, other); });
+  const Parameter* const list = second_list(*command);
+  if (list == nullptr) {
+    return argc;
+  }
+  std::get<std::vector<std::string>*>(list->target)->assign(end + 1, words.end());
+  return static_cast<int>(end - words.begin());
+}
+
 bool wants_color(const Globals& globals) {
   if (globals.color != "auto") {
     return globals.color == "always";
@@ -191,7 +224,9 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     CLI::App* sub = app.add_subcommand(command.name);
     prepare(*sub);
     for (const auto& parameter : command.parameters) {
-      add_parameter(*sub, parameter);
+      if (&parameter != second_list(command)) {
+        add_parameter(*sub, parameter);
+      }
     }
     sub->callback([&parsed, &command] { parsed.command = &command; });
   }
@@ -203,7 +238,7 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     }
     sub->callback([&parsed, &built_in] { parsed.built_in = &built_in; });
   }
-  parse_arguments(app, argc, argv);
+  parse_arguments(app, take_second_list(registry, argc, argv), argv);
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
   refuse_extras(app, parsed, registry, common);

@@ -68,9 +68,10 @@ void check(const Options& options) {
 class Delivery {
  public:
   Delivery(const Options& options, const Globals& globals)
-      : consumer_(options.command, options.command_timeout
-                                       ? std::optional(std::chrono::seconds(*options.command_timeout))
-                                       : std::nullopt),
+      : consumer_(
+            options.command,
+            options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
+            "the batch is repeated until the command exits with status 0"),
         unreadables_("entities", printed_of_a_kind(globals)) {}
 
   // Throws Error if the command has not taken the changes.

@@ -41,7 +41,7 @@ struct LateFixture : NetworkFixture {
     for (const char* const seconds : {"2", "6", "18", "18", "18"}) {
       route.proxy(shard).judge_by(at_statement(Direction::to_server, statement, {Kind::stall, 600s}));
       std::vector<std::string> command = arguments;
-      command.insert(command.end(), {"--timeout", seconds});
+      command.insert(command.begin() + 1, {"--timeout", seconds});
       cli::ProcessResult result = start(std::move(command), input).wait();
       if (route.proxy(shard).struck().starts_with(statement)) {
         return result;
@@ -153,6 +153,30 @@ TEST_CASE("a commit that comes after its client has given up was called unknown,
   CHECK(contains(result.err, "hint: read the entity, or put it again; a put can be repeated safely\n"));
   fixture.route.heal();
   CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); }));
+  fixture.check_nothing_missing();
+}
+
+// Who repeated it would give the command an entity that perhaps has this change already.
+TEST_CASE("an update or a merge whose commit has an unknown outcome is not repeated") {
+  LateFixture fixture;
+  fixture.put_directly(1, 1);
+  const std::string new_text = entity(fixture.id, 2, 1), runs = fixture.cluster.directory().write("runs", "");
+  SUBCASE("an update") {
+    const cli::ProcessResult result = fixture.run_into(
+        0, "COMMIT",
+        {"update", fixture.id, "--", "sh", "-c", fmt::format("echo run >> {}; echo '{}'", runs, new_text)});
+    CHECK(result.status == 3);
+    CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
+    CHECK(contains(result.err, "hint: read the entity before you repeat the write"));
+    CHECK(read_text(runs) == "run\n");
+  }
+  SUBCASE("a merge") {
+    const cli::ProcessResult result = fixture.run_into(0, "COMMIT", {"put", "--merge"}, new_text);
+    CHECK(result.status == 3);
+    CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
+  }
+  fixture.route.heal();
+  CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == new_text; }));
   fixture.check_nothing_missing();
 }
 

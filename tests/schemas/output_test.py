@@ -27,7 +27,7 @@ class Box(sandbox.Sandbox):
 
     def command(self, command, *arguments):
         cluster = ["--cluster", self.cluster] if self.cluster and command != "sandbox" else []
-        return [PROGRAM, *cluster, command, *arguments, "--output", "json"]
+        return [PROGRAM, *cluster, "--output", "json", command, *arguments]
 
     def run(self, *arguments, stdin="", status=0, lines=()):
         """Runs a command; its lines must be of these definitions (one that ends in * may be there once or more)."""
@@ -115,6 +115,14 @@ def putting(box):
     box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
     there = box.run("put", "--if-absent", stdin=entity(2, n=3), status=1, lines=["result", "summary"])
     assert (there[0]["status"], there[0]["text"], there[1]["exists"]) == ("exists", "different", 1)
+    merged = box.run("put", "--merge", stdin=entity(2, n=2) + entity(2, n=3) + entity(98) + '{}', status=1,
+                     lines=["result"] * 4 + ["summary"])
+    assert [result["status"] for result in merged[:4]] == ["unchanged", "stored", "not_found", "rejected"]
+    updated = box.run("update", uuid_of(2), uuid_of(98), "--", "sed", "s/3/4/", status=1,
+                      lines=["result"] * 2 + ["summary"])
+    assert [result["status"] for result in updated[:2]] == ["stored", "not_found"]
+    box.run("update", uuid_of(2), "--", "false", status=3, lines=["result", "summary"])
+    box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
     box.run("put", "/nonexistent.jsonl", status=3)
     box.run("put", f"{box.box}/s0.sock", status=3, lines=["summary"])  # which cannot be opened, but looks readable
     box.run("put", "--no-such-option", status=2)

@@ -1,0 +1,105 @@
+// looseleaf update: give entities to a command, and store what it prints.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/consumer.hpp"
+#include "cli/files/files.hpp"
+#include "cli/report/write_report.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/signals.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+constexpr std::size_t most_output = 32 << 20;  // bytes that COMMAND may print; twice what an entity may have
+
+struct Options {
+  std::vector<std::string> ids, command;
+  std::optional<std::uint64_t> command_timeout;
+};
+
+WriteResult update(Datastore& store, const Uuid& id, const Consumer& consumer) {
+  try {
+    return store.update(id, [&](const std::string& text) {
+      if (stop_requested()) {
+        throw Error(ErrorCode::interrupted, "interrupted");
+      }
+      return consumer.answer(text + "\n", most_output);
+    });
+  } catch (const Error& error) {
+    WriteResult failed;
+    failed.status = WriteStatus::failed;
+    failed.id = id;
+    failed.error = error;
+    return failed;
+  }
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  if (options.command.empty()) {
+    throw Error(ErrorCode::usage, "the command is missing", {}, "run `looseleaf update ID... -- COMMAND...`");
+  }
+  const std::vector<Uuid> ids = parse_ids(options.ids);
+  const Consumer consumer(
+      options.command,
+      options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
+      "the entity stays as it is; run the same command to try again");
+  Datastore store = open_store(globals);
+  const Drain drain;
+  WriteReport report(WriteKind::update, globals, "");
+  for (const Uuid& id : ids) {
+    if (stop_requested() || report.hopeless()) {
+      break;
+    }
+    const WriteResult result = update(store, id, consumer);
+    if (result.error && result.error->code() == ErrorCode::interrupted) {
+      break;
+    }
+    report.take(result);
+  }
+  return report.finish();
+}
+
+}  // namespace
+
+Command update_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "update";
+  command.summary = "give entities to a command, store what it prints, print each id";
+  command.parameters = {
+      {.name = "ID", .value = "", .help = "ids, with or without dashes", .target = &options->ids, .required = true},
+      {.name = "COMMAND",
+       .value = "",
+       .help = "the program to run for each entity, and its arguments",
+       .target = &options->command,
+       .details = "Write `--` before it."},
+      {.name = "--command-timeout",
+       .value = "S",
+       .help = "end COMMAND if it runs longer than S seconds, and leave the entity as it is",
+       .target = &options->command_timeout,
+       .range = {.least = 1, .most = longest_seconds},
+       .details = "It gets SIGTERM, and after 5 s SIGKILL."},
+  };
+  command.details = {
+      "COMMAND gets the entity on its standard input and prints the whole new entity. That is stored if nobody has "
+      "changed the entity meanwhile. Otherwise COMMAND runs again, with the entity as it is then. So no change is "
+      "lost, "
+      "however many processes update an entity. Updates of one entity wait for one another.",
+      "If COMMAND prints the same text, nothing is stored, and the id is printed. If it prints nothing, several "
+      "entities, no JSON or another id, the entity is rejected and stays as it is, and the exit status is 1. If "
+      "COMMAND "
+      "fails, the entity stays as it is, and the exit status is 3. If an id does not exist, the exit status is 1.",
+      "COMMAND may run several times for one entity, so it should do nothing but print. If the outcome of a commit is "
+      "unknown, the update is not repeated, and the exit status is 3."};
+  command.examples = {{"Add 1 to a counter", "looseleaf update 71f0c4d2291844cca2df6f486e96e37c -- jq -c '.n += 1'"}};
+  command.see_also = {"put", "get"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli
