@@ -50,6 +50,13 @@ Body read_body(const std::string& text) {
   return body;
 }
 
+// The members of the texts of workers are written without white space, so this is what is stored.
+std::string merged(const std::string& text, const std::string& changes) {
+  auto json = nlohmann::ordered_json::parse(text);
+  json.merge_patch(nlohmann::ordered_json::parse(changes));
+  return json.dump();
+}
+
 // The bodies of one entity's texts, by number.
 class Bodies {
  public:
@@ -72,6 +79,18 @@ class Bodies {
       throw std::invalid_argument("a text is put twice: " + text);
     }
     return static_cast<int>(bodies_.size());
+  }
+
+  int find_or_add(const std::string& text) {
+    const auto found = number_of(text);
+    return found ? *found : add(text);
+  }
+
+  // Notes that some text may have these values.
+  void expect_values(const std::string& members) {
+    for (const auto& [property, values] : read_body(members).values) {
+      ever_.values[property].insert(values.begin(), values.end());
+    }
   }
 
   [[nodiscard]] std::string text(int number) const {
@@ -109,10 +128,12 @@ class Bodies {
 // One operation as it concerns one entity.
 struct Event {
   enum class Kind {
-    put,           // writes `value`
+    put,           // writes `value`, over `expected` if that is given
+    merge,         // merges the operation's text into something
     remove,        // writes nothing over something
-    refused,       // saw an owner that a put of `value` would change
+    refused,       // saw an owner that a put of `value` would change, in `expected` if that is given
     saw,           // saw `value`
+    saw_another,   // saw anything but `expected`
     saw_no_match,  // saw nothing that meets the query, or the matching values in the middle of a change
     saw_a_change,  // saw the entity with different matching values
   };
@@ -120,8 +141,10 @@ struct Event {
   int value = absent;
   bool certain = true;  // a write that is not certain need not have happened
   const Operation* operation = nullptr;
+  std::optional<int> expected = {};
 
-  [[nodiscard]] bool writes() const { return kind == Kind::put || kind == Kind::remove; }
+  [[nodiscard]] bool writes() const { return kind == Kind::put || kind == Kind::merge || kind == Kind::remove; }
+  [[nodiscard]] bool may_meet(int found) const { return !expected || *expected == found; }
 };
 
 // What the entity may be at a moment, and which of the operations under way have had their moment.
@@ -134,7 +157,7 @@ struct State {
 
 class Search {
  public:
-  Search(const Bodies& bodies, std::vector<Event> events, HistoryRules rules)
+  Search(Bodies& bodies, std::vector<Event> events, HistoryRules rules)
       : bodies_(bodies), events_(std::move(events)), rules_(rules) {}
 
   // What cannot be explained; absent if all can.
@@ -220,7 +243,9 @@ class Search {
       case Event::Kind::saw:
         return value == event.value;
       case Event::Kind::refused:
-        return bodies_.owner_would_change(value, event.value);
+        return event.may_meet(value) && bodies_.owner_would_change(value, event.value);
+      case Event::Kind::saw_another:
+        return !event.may_meet(value);
       case Event::Kind::saw_no_match:
         return !bodies_.matches(value, event.operation->query);
       default:
@@ -234,7 +259,7 @@ class Search {
   }
 
   // The states that one write leads to.
-  [[nodiscard]] std::vector<State> successors(const State& state) const {
+  [[nodiscard]] std::vector<State> successors(const State& state) {
     std::vector<State> next;
     for (std::size_t place = 0; place < open_.size(); ++place) {
       const Event* const event = open_[place];
@@ -249,11 +274,17 @@ class Search {
   }
 
   [[nodiscard]] bool can_follow(const Event& event, int value) const {
-    return event.kind == Event::Kind::put ? !bodies_.owner_would_change(value, event.value) : value != absent;
+    return event.kind == Event::Kind::put ? event.may_meet(value) && !bodies_.owner_would_change(value, event.value)
+                                          : value != absent;
   }
 
-  [[nodiscard]] State after(const State& state, std::size_t place) const {
-    State next{open_[place]->value, state.done | bit(place)};
+  [[nodiscard]] int value_after(const Event& event, int value) {
+    return event.kind == Event::Kind::merge ? bodies_.find_or_add(merged(bodies_.text(value), event.operation->text))
+                                            : event.value;
+  }
+
+  [[nodiscard]] State after(const State& state, std::size_t place) {
+    State next{value_after(*open_[place], state.value), state.done | bit(place)};
     for (std::size_t i = 0; i < open_.size(); ++i) {
       const Event* const event = open_[i];
       if (event != nullptr && !event->writes() &&
@@ -294,6 +325,10 @@ class Search {
                        fmt::join(values, " or "), fmt::join(under_way, ", "));
   }
 
+  [[nodiscard]] std::string condition_of(const Event& event) const {
+    return event.expected ? " over " + bodies_.text(*event.expected) : std::string();
+  }
+
   [[nodiscard]] std::string describe(const Event& event) const {
     const Operation& operation = *event.operation;
     const auto& query = operation.query;
@@ -301,11 +336,15 @@ class Search {
     const std::string when = fmt::format("{} ({}..{})", operation.name, operation.start, operation.end);
     switch (event.kind) {
       case Event::Kind::put:
-        return fmt::format("{} put {}", when, bodies_.text(event.value));
+        return fmt::format("{} put {}{}", when, bodies_.text(event.value), condition_of(event));
+      case Event::Kind::merge:
+        return fmt::format("{} merged {}", when, operation.text);
       case Event::Kind::remove:
         return fmt::format("{} removed the entity", when);
       case Event::Kind::refused:
         return fmt::format("{} was rejected, putting {}", when, bodies_.text(event.value));
+      case Event::Kind::saw_another:
+        return fmt::format("{} was refused{}", when, condition_of(event));
       case Event::Kind::saw:
         return fmt::format("{} read {}", when, bodies_.text(event.value));
       case Event::Kind::saw_no_match:
@@ -316,7 +355,7 @@ class Search {
     return when;
   }
 
-  const Bodies& bodies_;
+  Bodies& bodies_;
   const std::vector<Event> events_;
   const HistoryRules rules_;
   std::vector<const Event*> open_;  // by place; null where one is free
@@ -326,6 +365,7 @@ class Search {
 struct EntityHistory {
   Bodies bodies;
   std::vector<Event> events;
+  bool has_merges = false;  // so texts exist that were not put
 };
 
 class Check {
@@ -337,8 +377,17 @@ class Check {
       if (operation.action == Action::put) {
         const int value = entities_[operation.id].bodies.add(operation.text);
         add_put(operation, value);
+      } else if (operation.action == Action::merge) {
+        entities_[operation.id].bodies.expect_values(operation.text);
+        entities_[operation.id].has_merges = true;
+        add_change(operation, Event::Kind::merge);
       } else if (operation.action == Action::remove) {
-        add_remove(operation);
+        add_change(operation, Event::Kind::remove);
+      }
+    }
+    for (const Operation& operation : history_) {
+      if (operation.expected) {
+        resolve_condition(operation);
       }
     }
     for (const Operation& operation : history_) {
@@ -363,21 +412,40 @@ class Check {
   void add_put(const Operation& operation, int value) {
     if (operation.outcome == Outcome::rejected) {
       add(operation.id, {Event::Kind::refused, value, true, &operation});
+    } else if (operation.outcome == Outcome::refused) {
+      add(operation.id, {Event::Kind::saw_another, value, true, &operation});
     } else if (operation.outcome != Outcome::failed) {
       add(operation.id, {Event::Kind::put, value, operation.outcome == Outcome::done, &operation});
     }
   }
 
-  void add_remove(const Operation& operation) {
+  // A remove or a merge.
+  void add_change(const Operation& operation, Event::Kind kind) {
     if (operation.outcome == Outcome::not_found) {
       add(operation.id, {Event::Kind::saw, absent, true, &operation});
     } else if (operation.outcome != Outcome::failed) {
-      add(operation.id, {Event::Kind::remove, absent, operation.outcome == Outcome::done, &operation});
+      add(operation.id, {kind, absent, operation.outcome == Outcome::done, &operation});
     }
   }
 
+  // A put may expect a text that comes later in the history, or from a merge.
+  void resolve_condition(const Operation& operation) {
+    EntityHistory& entity = entities_[operation.id];
+    for (Event& event : entity.events) {
+      if (event.operation == &operation) {
+        event.expected = entity.bodies.find_or_add(*operation.expected);
+      }
+    }
+  }
+
+  // Absent for a text that nobody can have written.
+  std::optional<int> number_of(const std::string& id, const std::string& text) {
+    EntityHistory& entity = entities_[id];
+    return entity.has_merges ? entity.bodies.find_or_add(text) : entity.bodies.number_of(text);
+  }
+
   void add_read(const Operation& operation, const std::string& id, const std::string& text) {
-    if (const auto value = entities_[id].bodies.number_of(text)) {
+    if (const auto value = number_of(id, text)) {
       add(id, {Event::Kind::saw, *value, true, &operation});
     } else {
       complaints_.push_back(fmt::format("{} read of {} what nobody put: {}", operation.name, id, text));
@@ -388,7 +456,7 @@ class Check {
     std::map<std::string, int> times;
     for (const auto& [id, text] : operation.found) {
       add_read(operation, id, text);
-      const auto value = entities_[id].bodies.number_of(text);
+      const auto value = number_of(id, text);
       if (value && !entities_[id].bodies.matches(*value, operation.query)) {
         complaints_.push_back(
             fmt::format("{} gave {}, which does not meet its conditions: {}", operation.name, id, text));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,14 +19,15 @@ struct RangeQuery {
   [[nodiscard]] bool is_equality() const { return from == to; }
 };
 
-enum class Action { put, remove, get, query };
+enum class Action { put, remove, get, query, merge };
 
 enum class Outcome {
   done,       // a write is durable, a read was answered
-  not_found,  // a remove, of nothing
+  not_found,  // a remove of nothing, or a merge into nothing
   rejected,   // a put that would have changed an immutable property
   failed,     // a write without effect, a read without an answer
   unknown,    // nobody was told: a write took effect at one moment before its end, or never will
+  refused,    // a put whose condition did not hold
 };
 
 struct Operation {
@@ -35,10 +37,14 @@ struct Operation {
   long long start = 0, end = never;  // on one clock; operations that touch each other are concurrent
   Action action = Action::get;
   Outcome outcome = Outcome::unknown;
-  std::string id;    // of a put, remove or get
-  std::string text;  // of a put, or what a get found, empty if nothing; no text may be put twice
+  std::string id;  // of a put, merge, remove or get
+  // Of a put or merge, or what a get found, empty if nothing. No text may be put twice, and no text of a merge may have
+  // an `owner`.
+  std::string text;
   RangeQuery query;
   std::vector<std::pair<std::string, std::string>> found;  // by a query: ids and texts
+  // Of a put with a condition: the text that the entity must have; empty if it must be absent.
+  std::optional<std::string> expected = {};
 };
 
 struct HistoryRules {

@@ -25,6 +25,17 @@ class History {
     operation.text = written;
     return *this;
   }
+  History& put_over(long long start, long long end, const std::string& expected, const std::string& written,
+                    Outcome outcome = Outcome::done) {
+    Operation& operation = add(Action::put, start, end, outcome);
+    operation.text = written;
+    operation.expected = expected;
+    return *this;
+  }
+  History& merge(long long start, long long end, const std::string& changes, Outcome outcome = Outcome::done) {
+    add(Action::merge, start, end, outcome).text = changes;
+    return *this;
+  }
   History& remove(long long start, long long end, Outcome outcome = Outcome::done) {
     add(Action::remove, start, end, outcome);
     return *this;
@@ -75,6 +86,48 @@ TEST_CASE("writes and reads one after another are explained by their order") {
             .remove(15, 16)
             .get(17, 18, "")
             .good());
+}
+
+TEST_CASE("a put with a condition is done over what it expects, and refused over anything else") {
+  const std::string red_text = text("red"), blue_text = text("blue"), green_text = text("green");
+  CHECK(History()
+            .put_over(1, 2, "", red_text)
+            .put_over(3, 4, "", blue_text, Outcome::refused)
+            .put_over(5, 6, red_text, green_text)
+            .get(7, 8, green_text)
+            .good());
+  // Two that both found the entity absent, one after the other or at once.
+  CHECK_FALSE(History().put_over(1, 2, "", red_text).put_over(3, 4, "", blue_text).good());
+  CHECK_FALSE(History().put_over(1, 3, "", red_text).put_over(2, 4, "", blue_text).good());
+  // A lost update.
+  CHECK_FALSE(
+      History().put(1, 2, red_text).put_over(3, 6, red_text, blue_text).put_over(4, 5, red_text, green_text).good());
+  // Refused although nothing else was there, which happens if a commit in doubt is repeated.
+  CHECK_FALSE(History().put_over(1, 2, "", red_text, Outcome::refused).good());
+  CHECK_FALSE(History().put_over(1, 2, "", red_text, Outcome::refused).get(3, 4, red_text).good());
+  // Acknowledged although it was overtaken and never done.
+  CHECK_FALSE(History().put_over(1, 4, "", red_text).put(2, 3, blue_text).put_over(5, 6, red_text, green_text).good());
+  CHECK(History().put_over(1, 4, "", red_text, Outcome::unknown).put(2, 3, blue_text).get(5, 6, blue_text).good());
+  CHECK(mentions(History().put_over(1, 2, "", red_text).put_over(3, 4, "", blue_text).complaint(), "over nothing"));
+}
+
+TEST_CASE("merges of several writers are all there, in some order") {
+  const std::string red_text = text("red");
+  CHECK(History()
+            .put(1, 2, red_text)
+            .merge(3, 6, R"({"a":"1"})")
+            .merge(4, 5, R"({"b":"2"})")
+            .get(7, 8, R"({"color":"red","b":"2","a":"1"})")
+            .good());
+  CHECK(History().merge(1, 2, R"({"a":"1"})", Outcome::not_found).good());
+  CHECK_FALSE(History().merge(1, 2, R"({"a":"1"})").good());
+  CHECK_FALSE(History()
+                  .put(1, 2, red_text)
+                  .merge(3, 6, R"({"a":"1"})")
+                  .merge(4, 5, R"({"b":"2"})")
+                  .get(7, 8, R"({"color":"red","b":"2"})")  // a lost update
+                  .good());
+  CHECK_FALSE(History().put(1, 2, red_text).merge(3, 4, R"({"a":"1"})").get(5, 6, R"({"color":"red"})").good());
 }
 
 TEST_CASE("a read beside a write may see the entity before or after it, but not back and forth") {

@@ -1,5 +1,7 @@
 // One line for each start and each end, its parts separated by tabs:
 //   start NUMBER TIME put ID TEXT
+//   start NUMBER TIME put ID TEXT EXPECTED
+//   start NUMBER TIME merge ID TEXT
 //   start NUMBER TIME remove ID
 //   start NUMBER TIME get ID
 //   start NUMBER TIME query INDEX PROPERTY FROM TO
@@ -20,8 +22,8 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr std::array<std::string_view, 4> actions = {"put", "remove", "get", "query"};
-constexpr std::array<std::string_view, 5> outcomes = {"done", "not_found", "rejected", "failed", "unknown"};
+constexpr std::array<std::string_view, 5> actions = {"put", "remove", "get", "query", "merge"};
+constexpr std::array<std::string_view, 6> outcomes = {"done", "not_found", "rejected", "failed", "unknown", "refused"};
 
 template <typename Word, std::size_t Size>
 Word parse_word(const std::array<std::string_view, Size>& words, const std::string& word) {
@@ -37,8 +39,11 @@ Operation parse_start(const std::vector<std::string>& parts) {
   } else {
     operation.id = parts.at(4);
   }
-  if (operation.action == Action::put) {
+  if (operation.action == Action::put || operation.action == Action::merge) {
     operation.text = parts.at(5);
+  }
+  if (parts.size() > 6 && operation.action == Action::put) {
+    operation.expected = parts[6];
   }
   return operation;
 }
@@ -89,8 +94,8 @@ int Recorder::start(const Operation& operation) {
   const int number = ++last_number_;
   const RangeQuery& query = operation.query;
   std::string arguments = operation.id;
-  if (operation.action == Action::put) {
-    arguments += '\t' + operation.text;
+  if (operation.action == Action::put || operation.action == Action::merge) {
+    arguments += '\t' + operation.text + (operation.expected ? '\t' + *operation.expected : std::string());
   } else if (operation.action == Action::query) {
     arguments = fmt::format("{}\t{}\t{}\t{}", query.index, query.property, query.from, query.to);
   }

@@ -165,8 +165,8 @@ class TrafficRun {
 
 // What tells how much a run was worth.
 struct Tally {
-  std::size_t operations = 0, queries = 0, done = 0, rejected = 0, not_found = 0, failed = 0, unknown = 0,
-              overlapping = 0;
+  std::size_t operations = 0, queries = 0, done = 0, rejected = 0, not_found = 0, failed = 0, unknown = 0, refused = 0,
+              merges = 0, overlapping = 0;
   int kills = 0, cuts = 0;
 
   void add(const History& history) {
@@ -178,6 +178,8 @@ struct Tally {
       not_found += operation.outcome == Outcome::not_found ? 1U : 0U;
       failed += operation.outcome == Outcome::failed ? 1U : 0U;
       unknown += operation.outcome == Outcome::unknown ? 1U : 0U;
+      refused += operation.outcome == Outcome::refused ? 1U : 0U;
+      merges += operation.action == Action::merge && operation.outcome == Outcome::done ? 1U : 0U;
     }
     overlapping += overlapping_writes(history);
   }
@@ -211,6 +213,8 @@ TEST_CASE("what several processes are told about a few entities has an explanati
   CHECK(tally.overlapping > tally.operations / 20);
   CHECK(tally.done > tally.operations / 2);
   CHECK(tally.rejected > 0);
+  CHECK(tally.refused > 0);
+  CHECK(tally.merges > 0);
   CHECK(tally.not_found > 0);
   CHECK(tally.kills > 0);
   CHECK(tally.cuts > 0);
@@ -219,6 +223,8 @@ TEST_CASE("what several processes are told about a few entities has an explanati
                         {"operations", fmt::format("{}, of which {} queries", tally.operations, tally.queries)},
                         {"writes that overlapped one by another process", fmt::format("{}", tally.overlapping)},
                         {"rejected", fmt::format("{}", tally.rejected)},
+                        {"refused by a condition", fmt::format("{}", tally.refused)},
+                        {"merges", fmt::format("{}", tally.merges)},
                         {"not found", fmt::format("{}", tally.not_found)},
                         {"failed", fmt::format("{}", tally.failed)},
                         {"of unknown outcome", fmt::format("{}", tally.unknown)},

@@ -15,9 +15,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <looseleaf/datastore.hpp>
+#include <optional>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/proof/history_record.hpp"
@@ -32,10 +35,12 @@ Outcome outcome_of(WriteStatus status) {
     case WriteStatus::not_found:
       return Outcome::not_found;
     case WriteStatus::rejected:
+      return Outcome::rejected;
     case WriteStatus::exists:
     case WriteStatus::changed:
+      return Outcome::refused;
     case WriteStatus::unchanged:
-      return Outcome::rejected;
+      throw std::logic_error("every text is a new one");
     case WriteStatus::failed:
       return Outcome::failed;
     case WriteStatus::unknown:
@@ -78,13 +83,37 @@ class Client {
 
   // Several are put, removed or read by one call of the library, as operations that begin and end together.
   void put(const std::vector<NewText>& entities) {
-    std::vector<int> numbers;
-    std::vector<std::string> texts;
-    for (const NewText& entity : entities) {
-      numbers.push_back(start(Action::put, entity.id, entity.text));
-      texts.push_back(entity.text);
+    const std::vector<int> numbers = start_all(Action::put, entities);
+    end(numbers, datastore_.put(texts_of(entities)));
+  }
+
+  void put_if_absent(const std::vector<NewText>& entities) {
+    const std::vector<int> numbers = start_all(Action::put, entities, "");
+    end(numbers, datastore_.put(texts_of(entities), {WriteCondition::Kind::absent}));
+  }
+
+  void merge(const std::vector<NewText>& changes) {
+    const std::vector<int> numbers = start_all(Action::merge, changes);
+    end(numbers, datastore_.merge(texts_of(changes)));
+  }
+
+  // Each call of `make_text` is a put over the text that it was called with. If there is another call, the put before
+  // it was refused.
+  void update(const std::string& id, const std::function<std::string()>& make_text) {
+    std::optional<int> number;
+    const WriteResult result = datastore_.update(Uuid::parse(id).value(), [&](const std::string& before) {
+      if (number) {
+        recorder_.end(*number, Outcome::refused);
+      }
+      std::string text = make_text();
+      number = start(Action::put, id, text, before);
+      return text;
+    });
+    if (number && result.status == WriteStatus::not_found) {
+      recorder_.end(*number, Outcome::refused);
+    } else if (number) {
+      end({*number}, {result});
     }
-    end(numbers, datastore_.put(texts));
   }
 
   void remove(const std::vector<std::string>& ids) {
@@ -123,12 +152,31 @@ class Client {
   }
 
  private:
-  int start(Action action, const std::string& id, const std::string& text = {}) {
+  int start(Action action, const std::string& id, const std::string& text = {},
+            const std::optional<std::string>& expected = {}) {
     Operation operation;
     operation.action = action;
     operation.id = id;
     operation.text = text;
+    operation.expected = expected;
     return recorder_.start(operation);
+  }
+
+  std::vector<int> start_all(Action action, const std::vector<NewText>& entities,
+                             const std::optional<std::string>& expected = {}) {
+    std::vector<int> numbers;
+    for (const NewText& entity : entities) {
+      numbers.push_back(start(action, entity.id, entity.text, expected));
+    }
+    return numbers;
+  }
+
+  static std::vector<std::string> texts_of(const std::vector<NewText>& entities) {
+    std::vector<std::string> texts;
+    for (const NewText& entity : entities) {
+      texts.push_back(entity.text);
+    }
+    return texts;
   }
 
   std::vector<int> start_all(Action action, const std::vector<std::string>& ids) {
@@ -220,11 +268,22 @@ class RandomTraffic {
       client_.remove(ids);
       return;
     }
+    const int kind = below(random, 8);
+    if (kind == 0) {
+      client_.update(ids.front(), [&] { return text(random, family, ids.front()); });
+      return;
+    }
     std::vector<NewText> entities;
     for (const std::string& id : ids) {
-      entities.push_back({id, text(random, family, id)});
+      entities.push_back({id, kind == 1 ? change(random, family, id) : text(random, family, id)});
     }
-    client_.put(entities);
+    kind == 1 ? client_.merge(entities) : kind == 2 ? client_.put_if_absent(entities) : client_.put(entities);
+  }
+
+  // For a merge.
+  std::string change(Random& random, int family, const std::string& id) {
+    return fmt::format(R"({{"id":"{}","v":"{}.{}","color":"{}"}})", id, client_.name(), ++texts_,
+                       value(family, pick(random, colors)));
   }
 
   // Not always different ones: a repeated id is written in order.
