@@ -46,7 +46,7 @@ inline draw_ticket(ticket) {
 #define its_condition , me, conditions[w], seen_version
 #define condition_parameters ; byte me; byte condition; byte seen_version
 #define passed_condition , me, condition, seen_version
-inline check_condition(w) {
+inline check_condition(w) { /* put.check_condition */
   if
   :: (conditions[w] == IS_ABSENT && has_value(old)) || (conditions[w] == HAS_STAMP && (old == ABSENT || stamp != seen)) ->
      assert(!(took_effect & bit(w)));

@@ -233,6 +233,15 @@ TEST_CASE("what several processes are told about a few entities has an explanati
                         {"seconds", fmt::format("{}", seconds.count())}});
 }
 
+TEST_CASE("a process that does not check its conditions is found out" * doctest::skip(!base::failpoints_enabled)) {
+  HistoryFixture fixture;
+  TrafficRun(fixture, {.operations = 3000, .seed = run_seed(), .failpoints = "put.check_condition=skip"}).run();
+  fixture.read_all();
+  const std::vector<std::string> complaints = unexplained(fixture.history);
+  CHECK(std::any_of(complaints.begin(), complaints.end(),
+                    [](const std::string& complaint) { return complaint.find(" over nothing") != std::string::npos; }));
+}
+
 TEST_CASE("a process that leaves out its index rows is found out by queries that miss entities" *
           doctest::skip(!base::failpoints_enabled)) {
   HistoryFixture fixture;

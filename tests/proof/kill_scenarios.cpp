@@ -160,7 +160,18 @@ std::vector<Scenario> put_scenarios() {
   batch_unknown.name = "put of several shards on a server whose connection dies at COMMIT";
   batch_unknown.cut_at = unknown.cut_at;
   batch_unknown.only = {"put.resolve:before@0", "put.resolve:after@0"};  // the batch may be two, of one shard each
-  std::vector<Scenario> scenarios = {fresh, changed, same, blocked, unknown, unknown_too, there, batch, batch_unknown};
+  Scenario absent = fresh;
+  absent.name = "put --if-absent";
+  absent.command = [](Bench&) { return std::vector<std::string>{"put", "--if-absent"}; };
+  absent.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
+  absent.statuses = {0, 1};  // what is stored already exists
+  absent.only = {"put."};
+  Scenario merged = changed;  // all members are given, so the result is what is given
+  merged.name = "put --merge";
+  merged.command = [](Bench&) { return std::vector<std::string>{"put", "--merge"}; };
+  merged.only = {"put."};
+  std::vector<Scenario> scenarios = {fresh, changed, same,          blocked, unknown, unknown_too,
+                                     there, batch,   batch_unknown, absent,  merged};
   for (Scenario& scenario : scenarios) {
     for (const KillWrite& write : scenario.writes) {
       scenario.input += *write.body + "\n";

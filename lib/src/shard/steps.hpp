@@ -13,6 +13,7 @@ namespace steps {
 inline constexpr std::string_view
     put_fence = "put.fence",
     put_lock_entities = "put.lock_entities",
+    put_check_condition = "put.check_condition",  // if there are conditions
     put_write_entities = "put.write_entities",
     put_insert_index_rows = "put.insert_index_rows",  // for each index on each index shard
     put_make_durable = "put.make_durable",  // on each index shard

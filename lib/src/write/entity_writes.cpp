@@ -32,6 +32,16 @@ void forget_old_bodies(const Items& items) {
   }
 }
 
+// Decides deletes of what does not exist.
+void check_deletes(const Items& items, const LockedRows& found) {
+  for (Item* item : items) {
+    const auto row = found.find(item->write->id);
+    if (!item->write->body && (row == found.end() || !row->second.body_size)) {
+      decide(*item, WriteStatus::not_found);
+    }
+  }
+}
+
 }  // namespace
 
 Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
@@ -68,6 +78,7 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
                      const shard::Fence& fence, const Items& items, const LockedRows& found) {
   const std::uint32_t shard = items.front()->shard;
   forget_old_bodies(items);
+  check_deletes(items, found);
   check_conditions(database, items, found);
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);

@@ -10,6 +10,7 @@
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "model/immutability.hpp"
+#include "shard/steps.hpp"
 
 namespace looseleaf::write {
 namespace {
@@ -108,15 +109,18 @@ bool condition_holds(const Condition& condition, const shard::EntityRow* row) {
 
 void check_conditions(const sql::Database& database, const Items& items,
                       const std::map<Uuid, shard::EntityRow>& found) {
+  if (std::none_of(items.begin(), items.end(), [](const Item* item) { return item->write->has_condition(); })) {
+    return;
+  }
+  const shard::Step step(shard::steps::put_check_condition, items.front()->shard);
   Items existing;
   for (Item* item : items) {
     const auto row = found.find(item->write->id);
-    const bool exists = row != found.end() && row->second.body_size;
-    if (!item->write->body && !exists) {
-      decide(*item, WriteStatus::not_found);
-    } else if (condition_holds(item->write->condition, row == found.end() ? nullptr : &row->second)) {
+    if (item->decided || step.left_out() ||
+        condition_holds(item->write->condition, row == found.end() ? nullptr : &row->second)) {
       continue;
-    } else if (item->write->condition.kind == WriteCondition::Kind::absent) {
+    }
+    if (item->write->condition.kind == WriteCondition::Kind::absent) {
       decide(*item, WriteStatus::exists);
       existing.push_back(item);
     } else {

@@ -16,8 +16,8 @@ namespace looseleaf::write {
 // Parses a stored body. Throws Error(corrupt).
 [[nodiscard]] model::ParsedEntity read_body(const std::string& body);
 
-// Decides items whose write is not to be done: a delete without an entity, or a write whose condition does not hold.
-// `found` are the locked rows of the items' entities, all on one shard.
+// Decides undecided items whose condition does not hold. `found` are the locked rows of the items' entities, all on one
+// shard.
 void check_conditions(const sql::Database& database, const Items& items, const std::map<Uuid, shard::EntityRow>& found);
 
 // Rejects undecided items that would change an immutable property, and notes the index rows that only the old bodies
