@@ -72,6 +72,8 @@ TEST_CASE(
   fill(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 2 indexes, dropped 0 indexes, wrote 58 versions\n"});
   check_same(pair);
+  CHECK(contains(pair.original.looseleaf({"status"}).out, "\ncopied to cluster "));
+  CHECK(contains(pair.original.looseleaf({"status"}).out, ": everything up to 2"));
   change(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 0 indexes, dropped 0 indexes, wrote 9 versions\n"});
   check_same(pair);
