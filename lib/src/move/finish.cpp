@@ -29,6 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint32_t grace_seconds = 1;  // what is not settled by then is compared again, with what has changed
 constexpr auto short_round = std::chrono::seconds(1);
 constexpr int most_rounds = 60;
 constexpr auto tolerable_lag = std::chrono::seconds(30);  // of a trigger, before writers wait for it
@@ -155,10 +156,15 @@ class Move {
     changes_.emplace(target_->positions());
     JobControl following;
     CompareReport found;
+    CompareOptions options{.grace_seconds = grace_seconds, .throttle = options_.copy.throttle};
+    options.on_difference = [&](const Difference& difference) {
+      if (options_.on_difference && difference.kind != DifferenceKind::unsettled) {
+        options_.on_difference(difference);
+      }
+    };
     const auto compare = [&] {
       try {
-        found = compare::compare(
-            original_, other_, {.throttle = options_.copy.throttle, .on_difference = options_.on_difference}, control_);
+        found = compare::compare(original_, other_, options, control_);
       } catch (...) {
         following.stop = true;
         throw;
