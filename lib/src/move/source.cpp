@@ -90,6 +90,9 @@ void Source::freeze(std::chrono::seconds limit) {
   const base::Deadline deadline(time_to_freeze);
   const auto freeze_one = [&](std::uint32_t shard) {
     const Step step(steps::move_freeze, shard);
+    if (step.left_out()) {
+      return;
+    }
     while (!shard::change_access(shards_, shard, Access().token, access(AccessState::moving, limit), deadline)) {
       const Access found = shard::read_shard(shards_, shard, deadline, shard::read_access);
       const bool is_late = shard != 0 && found.state == AccessState::moving;  // a former process has frozen it just now
@@ -120,7 +123,8 @@ bool Source::decide() {
 void Source::mark() {
   shard::for_shards(shards_, all_but_first(shards_), [&](std::uint32_t shard) {
     const Step step(steps::move_mark, shard);
-    if (!shard::change_access(shards_, shard, token_, access(AccessState::moved, {}), shards_.deadline())) {
+    if (!step.left_out() &&
+        !shard::change_access(shards_, shard, token_, access(AccessState::moved, {}), shards_.deadline())) {
       throw changed_meanwhile(shards_, shard);
     }
   });
