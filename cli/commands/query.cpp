@@ -237,14 +237,7 @@ Command query_command() {
        .target = &options->after,
        .details = "Give the same index, conditions and order. An entity whose matching rows do not change meanwhile is "
                   "on exactly one page. An empty token is an error, because it would start again."},
-      {.name = "--where",
-       .value = "COND",
-       .help = "filter by `name=value` for a property that the index does not have",
-       .target = &options->where,
-       .details =
-           "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. A "
-           "number never equals a string, and numbers are compared by value: `1` equals 1.0. The option may be "
-           "repeated; several values of one name mean any of them."},
+      where_parameter(options->where, Explained::in_full),
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",
