@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/fields.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
@@ -21,14 +23,16 @@ constexpr std::size_t ids_at_a_time = 1000;
 
 struct Options {
   std::vector<std::string> ids;
+  std::optional<std::string> fields;
 };
 
 // Looks ids up and prints their entities.
 class GetSession {
  public:
-  GetSession(const Datastore& store, const Globals& globals)
+  GetSession(const Datastore& store, const Globals& globals, EntityPrinter& printer)
       : store_(store),
         globals_(globals),
+        printer_(printer),
         failures_("ids", printed_of_a_kind(globals)),
         absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
@@ -50,13 +54,14 @@ class GetSession {
     ++bad_;
   }
 
-  [[nodiscard]] ExitStatus finish() const {
+  [[nodiscard]] ExitStatus finish() {
     not_asked_.finish({});
     failures_.finish(hint_for_others);
     absent_.finish(hint_for_others);
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
+    printer_.finish();
     if (globals_.json()) {
       print_summary({{"found", found_}, {"missing", missing_}, {"rejected", bad_}, {"failed", failed_}});
     }
@@ -75,7 +80,7 @@ class GetSession {
     } else if (!result.entity) {
       absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
       ++missing_;
-    } else if (print_line(on_one_line(result.entity->json))) {
+    } else if (printer_.print(result.entity->json)) {
       ++found_;
     } else {
       return false;
@@ -102,6 +107,7 @@ class GetSession {
 
   const Datastore& store_;
   const Globals& globals_;
+  EntityPrinter& printer_;
   std::map<std::uint32_t, Error> down_;
   FailureDigest not_asked_{"ids", 1}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
@@ -141,11 +147,12 @@ bool print_read(GetSession& session) {
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
+  EntityPrinter printer(options.fields, globals);
   const bool from_input = means_standard_input(options.ids);
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
   const Drain drain;
-  GetSession session(store, globals);
+  GetSession session(store, globals, printer);
   const bool wanted = from_input ? print_read(session) : print_listed(session, ids);
   return wanted ? session.finish() : ExitStatus::done;
 }
@@ -161,7 +168,9 @@ Command get_command() {
                          .value = "",
                          .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
                          .target = &options->ids,
-                         .required = true}};
+                         .required = true},
+                        fields_parameter(options->fields)};
+  command.prints_csv = true;
   command.details = {
       "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
       "and the exit status is 1.",
