@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <string>
 #include <vector>
 
 #include "shard/access.hpp"
@@ -30,18 +32,22 @@ class Source {
   [[nodiscard]] bool decide();
   // Lets the other shards say so, durably. Then no reader finds anything here any more.
   void mark();
-  // Lets writers go on here. Returns false if the move was decided. Throws Error(outcome_unknown) if nobody can tell,
-  // and Error(moved) if another process has moved the store.
-  [[nodiscard]] bool undo();
+  // Lets writers go on here. Returns false if the move was decided. Adds shards that did not answer to `left`: their
+  // writers wait until the limit. Throws Error(outcome_unknown) if nobody can tell whether the move was decided, and
+  // Error(moved) if another process has moved the store.
+  [[nodiscard]] bool undo(std::vector<std::uint32_t>& left);
 
  private:
   [[nodiscard]] std::vector<shard::Access> states();
   [[nodiscard]] shard::Access access(AccessState state, std::chrono::seconds limit) const;
+  [[nodiscard]] shard::Access own(AccessState state) const;  // to compare with
+  [[nodiscard]] bool undo_decision();
 
   shard::Shards& shards_;
-  const std::string to_;  // the other cluster
-  const std::string file_;
+  const Uuid other_;
+  const std::string file_;  // the other cluster's
   std::uint64_t token_;
+  bool may_be_decided_ = false;
 };
 
 }  // namespace looseleaf::move
