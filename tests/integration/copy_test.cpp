@@ -171,6 +171,31 @@ TEST_CASE("whatever step the copier dies at, the next run completes the copy" *
   }
 }
 
+TEST_CASE("an index that a copier was creating or dropping when it died does not stop the next run" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const auto die_and_repeat = [](const Pair& pair, const std::string& place) {
+    INFO(place);
+    pair.original.die_at(place, pair.copy_command());
+    check_status(pair.copy(), 0, {"wrote "});
+    check_same(pair);
+  };
+  for (const char* const step : {"create.intent", "create.table", "create.publish", "create.ready"}) {
+    for (const int shard : {0, 1}) {
+      const Pair pair;
+      fill(pair.original);
+      die_and_repeat(pair, fmt::format("{}:after@{}", step, shard));
+    }
+  }
+  for (const char* const step :
+       {"drop.intent", "drop.stop_queries", "drop.stop_writers", "drop.table", "drop.catalog"}) {
+    const Pair pair;
+    fill(pair.original);
+    check_status(pair.copy(), 0, {"created 2 indexes"});
+    check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
+    die_and_repeat(pair, fmt::format("{}:after@0", step));
+  }
+}
+
 // What is deleted after the first position of a shard was stored must reach the copy, so that one is stored before
 // anything of the shard is written.
 TEST_CASE("deletes after a copier died while it read all entities are in the copy" *
