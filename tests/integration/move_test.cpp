@@ -99,9 +99,9 @@ TEST_CASE("a move that follows a copy brings what has changed since") {
   check_moved(pair, 37);
 }
 
-constexpr const char* before_decision[] = {"move.freeze:before@0", "move.freeze:after@0",   "move.freeze:before@1",
-                                           "move.freeze:after@1",  "move.prepare:before@0", "move.prepare:after@2",
-                                           "move.decide:before@0"};
+constexpr const char* before_decision[] = {"move.freeze:before@0",  "move.freeze:after@0",  "move.freeze:before@1",
+                                           "move.freeze:after@1",   "move.drain:before@0",  "move.compare:before@0",
+                                           "move.prepare:before@0", "move.prepare:after@2", "move.decide:before@0"};
 constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:before@1", "move.mark:after@1",
                                           "move.open:before@0",  "move.open:after@0",  "move.open:after@2"};
 
@@ -182,7 +182,8 @@ TEST_CASE("a move that was asleep while another one took over changes nothing" *
 
 TEST_CASE("a move that was asleep while writers opened the store again does not move it" *
           doctest::skip(!base::failpoints_enabled)) {
-  for (const char* const place : {"move.freeze:after@0", "move.prepare:before@0", "move.decide:before@0"}) {
+  for (const char* const place :
+       {"move.freeze:after@0", "move.compare:before@0", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
     const Pair pair;
     const cli::ProcessResult result = sleep_at(pair, place, [&] {

@@ -74,7 +74,7 @@ struct SmallMove {
 
 TEST_CASE("a write that comes in before a move is lost if the move copies nothing while writers wait, and is noticed" *
           doctest::skip(!base::failpoints_enabled)) {
-  for (const char* const left_out : {"", "move.drain=skip,"}) {
+  for (const char* const left_out : {"", "move.drain=skip,move.compare=skip,"}) {
     SmallMove small;
     cli::Process move = small.original.cluster.stop_at(std::string(left_out) + "move.freeze:before@0",
                                                        copy_to(small.other, {"--finish"}));

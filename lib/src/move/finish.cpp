@@ -47,6 +47,13 @@ Error stopped() {
           "run the command again to go on"};
 }
 
+Error opened_again() {
+  return {ErrorCode::busy,
+          "another process has opened the store again, so it does not move",
+          {},
+          "run the command again; if it took too long, there may be too many writes, or use a longer --freeze-limit"};
+}
+
 // The number of entities that differ in the other cluster.
 struct Differs {
   std::uint64_t entities;
@@ -202,8 +209,12 @@ class Move {
   }
 
   void copy_and_compare(job::Job& job) {
-    job::Job part(job, other_, {}, "compare");
     copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    compare_changes(job);
+  }
+
+  void compare_changes(job::Job& job) {
+    job::Job part(job, other_, {}, "compare");
     changes_->compare({original_, job}, {other_, part, true});
     report_.compared_again = changes_->compared();
   }
@@ -214,15 +225,13 @@ class Move {
     const auto until = begin + options_.freeze_limit;
     try {
       source.freeze(options_.freeze_limit);
-      prepare(until);
+      prepare(source, until);
       if (Clock::now() >= until) {
         throw Error(ErrorCode::busy, "writers would have to wait too long, so the store does not move", {},
                     "run the command again when there are fewer writes, or use a longer --freeze-limit");
       }
       if (!source.decide()) {
-        throw Error(ErrorCode::busy, "another process has opened the store again, so it does not move", {},
-                    "run the command again; if it took too long, there may be too many writes, or use a longer "
-                    "--freeze-limit");
+        throw opened_again();
       }
     } catch (...) {
       give_up(source, std::current_exception());
@@ -280,12 +289,15 @@ class Move {
 
   // While nobody writes to either store: everything is copied, both are found to be the same, and writers of the other
   // one wait.
-  void prepare(Clock::time_point until) {
+  void prepare(Source& source, Clock::time_point until) {
     job::Job job(original_, control_, {}, "move", stopped());
     if (const shard::Step step(shard::steps::move_drain, 0); !step.left_out()) {
-      copy_and_compare(job);
+      copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
     }
-    require_no_difference(job);
+    if (const shard::Step step(shard::steps::move_compare, 0); !step.left_out()) {
+      compare_changes(job);
+    }
+    require_no_difference(source, job);
     copy::require_same_indexes(original_, other_);
     wait_for_triggers(until);
     base::Stamp floor;
@@ -297,12 +309,15 @@ class Move {
     job.checkpoint();
   }
 
-  void require_no_difference(job::Job& job) {
+  void require_no_difference(Source& source, job::Job& job) {
     if (changes_->differing().empty()) {
       return;
     }
     job::Job part(job, other_, {}, "compare");
     const auto differences = changes_->differences({original_, job}, {other_, part, true});
+    if (!source.is_frozen()) {  // what differs may have been written since
+      throw opened_again();
+    }
     for (const Difference& difference : differences) {
       if (options_.on_difference) {
         options_.on_difference(difference);

@@ -117,6 +117,11 @@ void Source::freeze(std::chrono::seconds limit) {
   }
 }
 
+bool Source::is_frozen() {
+  const std::vector<Access> all = states();
+  return std::all_of(all.begin(), all.end(), [&](const Access& access) { return access.token == token_; });
+}
+
 bool Source::decide() {
   const Step step(steps::move_decide, 0);
   may_be_decided_ = true;

@@ -27,6 +27,8 @@ class Source {
   // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
   // takes too long. Once they have waited for `limit`, others may undo the move.
   void freeze(std::chrono::seconds limit);
+  // Whether nobody has opened a shard again since freeze() has returned.
+  [[nodiscard]] bool is_frozen();
   // Decides that the store has moved, durably, even if an earlier process has decided it and died. Returns false if
   // another process has undone the move.
   [[nodiscard]] bool decide();
