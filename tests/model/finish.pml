@@ -14,6 +14,7 @@
    OPEN_WITHOUT_TOKEN; of an undo UNDO_WITHOUT_TOKEN, UNDO_WITHOUT_SHARD_0, UNDO_FROM_THE_END, ASK_BEFORE_LOOK,
    UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE. With OWN_UNDO_FROM_THE_END and with
    STATE_IN_EARLIER_STATEMENT everything still holds. */
+/* Not modelled: move.compare. */
 #ifndef PUTS
 #define PUTS 2       /* into both stores */
 #endif
@@ -260,7 +261,7 @@ inline freeze(k) {
   od
 }
 
-inline copy(e) {
+inline copy(e) {  /* move.drain */
   atomic { read = has[e]; COMMIT(e) }
   AND_DURABLE(e);
   atomic {
