@@ -145,7 +145,7 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
   CHECK(states(pair.original) == "moved moving");
   check_status(pair.original.looseleaf({"thaw"}), 2, {"error: the store has moved\n"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 2,
-               {"error: the store has moved\n"});
+               {"error: the store has moved to this cluster\n", "hint: run `looseleaf copy --finish`"});
   check_status(pair.finish(), 0, {"the store has moved already"});
   check_moved(pair, 39);
 }
@@ -329,7 +329,7 @@ TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that
     check_status(pair.finish(), 0, {"the store has moved"});
     before = pair.other.sql(2, positions);
   });
-  CHECK_MESSAGE(result.status == 2, result.err);
+  check_status(result, 3, {"error: another process has taken over the copy\n"});
   CHECK(!before.empty());
   CHECK(pair.other.sql(2, positions) == before);
   trigger.signal(SIGTERM);

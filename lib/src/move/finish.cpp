@@ -305,8 +305,19 @@ class Move {
       floor = std::max(floor, position.place.updated);
     }
     target_->announce({floor.micros + 1});
-    trigger::start_now(other_, report_.triggers);
+    start_triggers();
     job.checkpoint();
+  }
+
+  void start_triggers() {
+    try {
+      trigger::start_now(other_, report_.triggers);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::busy || error.code() == ErrorCode::frozen) {
+        throw copy::taken_over();
+      }
+      throw;
+    }
   }
 
   void require_no_difference(Source& source, job::Job& job) {
