@@ -167,6 +167,13 @@ void CsvColumns::add_column(const CsvCell& cell, const ColumnTypes& types) {
   if (!string_of(cell.text)) {
     throw bad_header("invalid UTF-8", {.position = cell.position}, name_of(ColumnType::string).hint);
   }
+  if (cell.text.find('\r') != std::string::npos) {
+    throw bad_header("a carriage return in the header", {.position = cell.position},
+                     "end the lines with a line feed, and not with a carriage return alone");
+  }
+  if (cell.text.front() == ' ' || cell.text.back() == ' ') {
+    throw bad_header("a column's name begins or ends with a space", cell, "put no space beside the commas");
+  }
   add_path(cell);
   const bool is_id = cell.text == "id";
   if (is_id) {

@@ -85,6 +85,9 @@ TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move c
                 "looseleaf: compared 38 entities; writers waited for ", has_moved + pair.other.file() + "\n"});
   check_moved(pair, 38);
   check_status(pair.finish(), 0, {"looseleaf: the store has moved already; use the cluster file "});
+  check_status(
+      pair.original.looseleaf({"verify", "--against", pair.other.file()}), 2,
+      {"error: a store that has moved cannot be compared\n", "  to: cluster ", "hint: what was written since"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 2, {"error: the store has moved\n"});
   check_status(pair.original.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
                {"error: the store has moved\n", "  to: cluster ", "hint: use the cluster file of the new store\n"});
