@@ -153,6 +153,17 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
   check_moved(pair, 39);
 }
 
+TEST_CASE("a move whose decision is forgotten before it is completed marks no other shard" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  pair.original.die_at("move.decide:after", pair.finish_command());
+  cli::Process next = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  pair.original.sql(0, "UPDATE looseleaf_shard SET access = 'open', access_token = 0");  // as after a restore
+  next.signal(SIGCONT);
+  check_status(next.wait(), 3, {"error: another process has changed the state of the store\n"});
+  CHECK(states(pair.original) == "open moving");
+}
+
 // Stops a move there, lets `meanwhile` happen, and wakes it.
 cli::ProcessResult sleep_at(const Pair& pair, const std::string& place, const std::function<void()>& meanwhile) {
   cli::Process asleep = pair.original.stop_at(place, pair.finish_command());

@@ -54,6 +54,10 @@ Error opened_again() {
           "run the command again; if it took too long, there may be too many writes, or use a longer --freeze-limit"};
 }
 
+Error changed_meanwhile() {
+  return {ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again"};
+}
+
 // The number of entities that differ in the other cluster.
 struct Differs {
   std::uint64_t entities;
@@ -88,7 +92,10 @@ class Move {
     other_.check_identities();
     Source source(original_, other_);
     if (source.has_moved_there() || !begin(source)) {
-      report_.was_decided = source.decide();
+      if (!source.decide()) {  // shard 0 has forgotten it
+        throw changed_meanwhile();
+      }
+      report_.was_decided = true;
       complete(source);
     } else {
       try {
@@ -121,7 +128,7 @@ class Move {
     }
     target_.reset();
     if (!source.has_moved_there()) {
-      throw Error(ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again");
+      throw changed_meanwhile();
     }
     return false;
   }
