@@ -189,7 +189,7 @@ bool Source::undo_decision() {
       throw;
     }
     Error unknown(ErrorCode::outcome_unknown, "it is not known whether the store has moved", error.context(),
-                  "run the command again when every server answers: it completes the move, or begins it anew");
+                  "run the command again when every server answers: it completes the move, or begins again");
     throw unknown.with("cause", error.what());
   }
 }
