@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <looseleaf/error.hpp>
 #include <string_view>
@@ -210,19 +211,20 @@ bool wants_color(const Globals& globals) {
 void parse(Parsed& parsed, const Registry& registry, int argc, const char* const* argv) {
   CLI::App app;
   const std::vector<Parameter> common = common_parameters(parsed.globals);
-  const auto prepare = [&](CLI::App& target) {
+  std::deque<std::vector<Parameter>> common_of_commands;
+  const auto prepare = [](CLI::App& target, const std::vector<Parameter>& parameters) {
     target.set_help_flag();
     target.allow_extras();
-    for (const auto& parameter : common) {
+    for (const auto& parameter : parameters) {
       add_parameter(target, parameter);
     }
   };
-  prepare(app);
+  prepare(app, common);
   app.add_flag("--version", parsed.version);
   app.require_subcommand(0, 1);
   for (const auto& command : registry) {
     CLI::App* sub = app.add_subcommand(command.name);
-    prepare(*sub);
+    prepare(*sub, common_of_commands.emplace_back(common_parameters(parsed.globals, &command)));
     for (const auto& parameter : command.parameters) {
       if (&parameter != second_list(command)) {
         add_parameter(*sub, parameter);
@@ -232,7 +234,7 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   }
   for (const auto& built_in : built_ins()) {
     CLI::App* sub = app.add_subcommand(built_in.name);
-    prepare(*sub);
+    prepare(*sub, common);
     if (!built_in.argument.empty()) {
       sub->add_option(built_in.argument, parsed.help_topics);
     }
@@ -242,6 +244,11 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
   refuse_extras(app, parsed, registry, common);
+  for (const auto& parameter : common_parameters(parsed.globals, parsed.command)) {
+    if (parameter.name == "--output") {  // it may also be given before the command
+      check_choice(parameter, parsed.globals.output);
+    }
+  }
 }
 
 // --help or -h may be anywhere on the line, even if the rest of it is wrong. Absent without them.

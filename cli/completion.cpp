@@ -92,7 +92,7 @@ class Reader {
 Completion values_of(const Parameter& parameter, const Line& line, std::string lead, std::string_view typed) {
   Completion completion;
   const std::string& kind = parameter.is_option() ? parameter.value : parameter.name;
-  for (const auto& choice : parameter.choices) {
+  for (const auto& choice : choices_for(parameter, line.command)) {
     completion.candidates.push_back({lead + choice, ""});
   }
   const std::string fixed = kind.substr(0, kind.find('=') + 1);  // of "junit=FILE"

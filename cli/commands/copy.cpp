@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -125,13 +128,15 @@ Error differs(const Difference& difference) {
 }
 
 ExitStatus finish(const Datastore& store, Datastore& other, const Options& options, const CopyOptions& copy,
-                  const Globals& globals) {
+                  const FailureDigest& unreadables, const Globals& globals) {
   FailureDigest differences("entities", printed_of_a_kind(globals));
   MoveOptions move{.copy = copy, .on_difference = [&](const Difference& found) { differences.add(differs(found)); }};
   if (options.freeze_limit) {
-    move.freeze_limit = std::chrono::seconds(*options.freeze_limit);
+    constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // move_to() refuses even less
+    move.freeze_limit = std::chrono::seconds(std::min(*options.freeze_limit, most));
   }
   const MoveReport report = run_job(globals, [&](JobControl& control) { return store.move_to(other, move, control); });
+  unreadables.finish(hint_for_others);
   differences.finish(hint_for_others);
   print_report(report, options.to, globals);
   return report.differences == 0 ? ExitStatus::done : ExitStatus::negative;
@@ -148,7 +153,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };
   if (options.finish) {
-    return finish(store, other, options, copy, globals);
+    return finish(store, other, options, copy, unreadables, globals);
   }
   const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
   const CopyReport report = run_job(globals, [&](JobControl& control) {
@@ -197,7 +202,7 @@ Command copy_command() {
        .details = "Writers wait for a moment, and are then told that the store has moved. No write is lost. It can be "
                   "repeated."},
       {.name = "--freeze-limit",
-       .value = "SECONDS",
+       .value = "S",
        .help = "give up --finish when writers have waited this long (default 10)",
        .target = &options->freeze_limit,
        .details = "If the command dies, writers open the store again after this time. It should be shorter than their "

@@ -7,6 +7,7 @@
 #include "cli/commands/connect.hpp"
 #include "cli/commands/feed_options.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/fields.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -19,16 +20,18 @@ namespace {
 struct Options {
   FeedArguments feed;
   bool ids = false;
+  std::optional<std::string> fields;
 };
 
 // False once standard output was closed.
-bool print(const Change& change, const Options& options, const Globals& globals, FailureDigest& unreadables) {
+bool print(const Change& change, const Options& options, const Globals& globals, EntityPrinter& printer,
+           FailureDigest& unreadables) {
   if (change.kind == Change::Kind::unreadable) {
     unreadables.add(unreadable(change));
     return true;
   }
   if (!options.ids) {
-    return print_line(on_one_line(change.text));
+    return printer.print(change.text);
   }
   return globals.json() ? print_json({{"id", to_string(change.id)}}) : print_line(to_string(change.id));
 }
@@ -46,6 +49,11 @@ void print_end(const FeedReport& report, const Globals& globals) {
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
+  if (options.ids && options.fields) {
+    throw Error(ErrorCode::usage, "--fields and --ids cannot be combined", {},
+                "leave out one of them; --fields id prints ids, too");
+  }
+  EntityPrinter printer(options.fields, globals);
   FeedOptions feed;
   set_feed_options(feed, options.feed);
   const Datastore store = open_store(globals);
@@ -55,7 +63,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   FeedReport report;
   const auto on_batch = [&](const ChangeBatch& batch) {
     for (const Change& change : batch.changes) {
-      wanted = wanted && print(change, options, globals, unreadables);
+      wanted = wanted && print(change, options, globals, printer, unreadables);
     }
     return wanted;
   };
@@ -74,6 +82,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     return ExitStatus::done;
   }
   unreadables.finish(hint_for_others);
+  printer.finish();
   print_end(report, globals);
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
@@ -90,6 +99,7 @@ Command export_command() {
   command.summary = "print every entity, one per line";
   add_feed_parameters(command, options->feed, "continue an export that was interrupted",
                       "Give the position that the export printed at its end.");
+  command.parameters.push_back(fields_parameter(options->fields));
   command.parameters.push_back({"--ids", "", "print ids only", &options->ids});
   command.details = {
       "Entities are printed as they were stored, in no order, so that `looseleaf put` can read them. The output is not "
@@ -99,7 +109,10 @@ Command export_command() {
       "complete.",
       "If an entity cannot be read, an error names it, the others are printed, and the exit status is 3."};
   command.examples = {{"Write all entities to a file", "looseleaf export > entities.jsonl"},
+                      {"Write some fields to a file for a spreadsheet",
+                       "looseleaf export --fields id,title,author.name --output csv > entities.csv"},
                       {"Copy a store", "looseleaf export | looseleaf put --cluster other.json"}};
+  command.prints_csv = true;
   command.see_also = {"changes", "put", "get"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

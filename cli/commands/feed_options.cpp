@@ -40,7 +40,7 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .help = help_of_after,
        .target = &arguments.after,
        .details = details_of_after + " `@FILE` reads a position from a file."},
-      {.name = "--where", .value = "COND", .help = "filter by `name=value`, as query does", .target = &arguments.where},
+      where_parameter(arguments.where, Explained::by_query),
       {.name = "--shard",
        .value = "N",
        .help = "read only from this shard",

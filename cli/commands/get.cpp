@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/fields.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
@@ -21,16 +23,18 @@ constexpr std::size_t ids_at_a_time = 1000;
 
 struct Options {
   std::vector<std::string> ids;
+  std::optional<std::string> fields;
   bool stamps = false;
 };
 
 // Looks ids up and prints their entities.
 class GetSession {
  public:
-  GetSession(const Datastore& store, const Options& options, const Globals& globals)
+  GetSession(const Datastore& store, const Options& options, const Globals& globals, EntityPrinter& printer)
       : store_(store),
         globals_(globals),
         stamps_(options.stamps ? Stamps::read : Stamps::leave_out),
+        printer_(printer),
         failures_("ids", printed_of_a_kind(globals)),
         absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
@@ -52,13 +56,14 @@ class GetSession {
     ++bad_;
   }
 
-  [[nodiscard]] ExitStatus finish() const {
+  [[nodiscard]] ExitStatus finish() {
     not_asked_.finish({});
     failures_.finish(hint_for_others);
     absent_.finish(hint_for_others);
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
+    printer_.finish();
     if (globals_.json()) {
       print_summary({{"found", found_}, {"missing", missing_}, {"rejected", bad_}, {"failed", failed_}});
     }
@@ -77,7 +82,7 @@ class GetSession {
     } else if (!result.entity) {
       absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
       ++missing_;
-    } else if (print_line(line_of(result))) {
+    } else if (print_entity(result)) {
       ++found_;
     } else {
       return false;
@@ -85,11 +90,11 @@ class GetSession {
     return true;
   }
 
-  [[nodiscard]] std::string line_of(const GetResult& result) const {
-    const std::string entity = on_one_line(result.entity->json);
+  bool print_entity(const GetResult& result) {
     return stamps_ == Stamps::leave_out
-               ? entity
-               : fmt::format(R"({{"id":"{}","stamp":"{}","entity":{}}})", to_string(result.id), result.stamp, entity);
+               ? printer_.print(result.entity->json)
+               : print_line(fmt::format(R"({{"id":"{}","stamp":"{}","entity":{}}})", to_string(result.id), result.stamp,
+                                        on_one_line(result.entity->json)));
   }
 
   // Failures of a dead shard are all alike.
@@ -112,6 +117,7 @@ class GetSession {
   const Datastore& store_;
   const Globals& globals_;
   const Stamps stamps_;
+  EntityPrinter& printer_;
   std::map<std::uint32_t, Error> down_;
   FailureDigest not_asked_{"ids", 1}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
@@ -151,11 +157,16 @@ bool print_read(GetSession& session) {
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
+  EntityPrinter printer(options.fields, globals);
+  if (options.stamps && options.fields) {
+    throw Error(ErrorCode::usage, "--stamps and --fields exclude each other", {},
+                "give one of them: --stamps prints whole entities");
+  }
   const bool from_input = means_standard_input(options.ids);
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
   const Drain drain;
-  GetSession session(store, options, globals);
+  GetSession session(store, options, globals, printer);
   const bool wanted = from_input ? print_read(session) : print_listed(session, ids);
   return wanted ? session.finish() : ExitStatus::done;
 }
@@ -178,7 +189,9 @@ Command get_command() {
        .help = "print objects with `id`, `stamp` and `entity`",
        .target = &options->stamps,
        .details = "The stamp names this version of the entity: every write gives it a greater one, and "
-                  "no other version ever has the same."}};
+                  "no other version ever has the same."},
+      fields_parameter(options->fields)};
+  command.prints_csv = true;
   command.details = {
       "Entities are printed as they were stored, in the order of the ids. If an id does not exist, a warning names it "
       "and the exit status is 1.",

@@ -2,11 +2,16 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/files/csv_reader.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/csv_columns.hpp"
 #include "cli/report/csv_detector.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
@@ -22,6 +27,8 @@ constexpr std::size_t bytes_merged_at_once = 1 << 20;  // of them
 struct Options {
   std::vector<std::string> files;
   std::string rejects;
+  bool csv = false;
+  std::optional<std::string> types;
   bool if_absent = false, merge = false;
 
   [[nodiscard]] WriteKind kind() const {
@@ -72,19 +79,46 @@ class PutProgress {
   std::atomic<std::uint64_t> consumed_{0}, given_{0};
 };
 
+// The lines of CSV whose entities have no result yet. A result gets its line in place of the entity's JSON.
+class CsvLines {
+ public:
+  void push(CsvColumns::RejectLine line) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+  }
+
+  void pop_into(WriteResult& result) {
+    const std::lock_guard lock(mutex_);
+    CsvColumns::RejectLine& line = lines_.front();
+    if (result.status == WriteStatus::unknown && line.id_at) {
+      line.text.insert(*line.id_at, to_string(*result.id));
+    }
+    result.text = std::move(line.text);
+    lines_.pop_front();
+    if (result.error) {
+      Error::Context context = result.error->context();
+      std::erase_if(context, [](const auto& fact) { return fact.first == "line" || fact.first == "column"; });
+      result.error = Error(result.error->code(), result.error->what(), std::move(context), result.error->hint());
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<CsvColumns::RejectLine> lines_;
+};
+
 // Reads the inputs and puts their entities, with progress and a report.
 class PutSession {
  public:
-  PutSession(Datastore& store, const Options& options, const Globals& globals)
+  PutSession(Datastore& store, const Options& options, const ColumnTypes& types, const Globals& globals)
       : store_(store),
         condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
         merge_(options.merge),
+        csv_(options.csv),
+        types_(types),
         report_(options.kind(), globals, options.rejects),
         progress_(globals, options.files),
-        stream_(store, [this](const WriteResult& result) {
-          report_.take(result);
-          progress_.update(report_.done());
-        }) {
+        stream_(store, [this](WriteResult result) { take(std::move(result)); }) {
     report_.begin();
   }
 
@@ -92,7 +126,11 @@ class PutSession {
     report_.begin_input(name, given_);
     bool stopped_early = false;
     try {
-      stopped_early = put_pieces(name);
+      if (csv_) {
+        put_csv(name);
+      } else {
+        stopped_early = put_pieces(name);
+      }
     } catch (const Error& error) {
       report_.input_failed(error);
     }
@@ -108,43 +146,25 @@ class PutSession {
   }
 
  private:
-  // True if the reader gave up before the end of the input.
-  bool put_pieces(const std::string& name) {
-    Input input(name);
-    hint_if_terminal(input, "entities");
-    EntityReader reader([&](char* buffer, std::size_t size) {
+  [[nodiscard]] EntityReader::Source source_of(Input& input) {
+    return [this, &input](char* buffer, std::size_t size) {
       const std::uint64_t before = input.bytes_read();
       const std::size_t got = input.read(buffer, size);
       progress_.add_bytes(input.bytes_read() - before);
       return got;
-    });
-    std::optional<Piece> piece;
-    CsvDetector csv;
-    // After a signal the last piece may be incomplete, so it is left out.
-    while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
-      csv.add(*piece);
-      if (!piece->reject.empty()) {
-        if (!report_.reject(std::move(*piece), given_)) {
-          flush();
-        }
-        continue;
-      }
-      ++given_;
-      progress_.add_entity();
-      give(std::move(*piece));
-    }
-    csv.warn_if_csv(name);
-    return reader.stopped_early() && !stop_requested();
+    };
   }
 
-  void give(Piece piece) {
+  void put(std::string text, Position position) {
+    ++given_;
+    progress_.add_entity();
     if (!merge_) {
-      stream_.put(std::move(piece.text), piece.position, condition_);
+      stream_.put(std::move(text), position, condition_);
       return;
     }
-    bytes_to_merge_ += piece.text.size();
-    to_merge_.push_back(std::move(piece.text));
-    positions_.push_back(piece.position);
+    bytes_to_merge_ += text.size();
+    to_merge_.push_back(std::move(text));
+    positions_.push_back(position);
     if (to_merge_.size() == merged_at_once || bytes_to_merge_ > bytes_merged_at_once) {
       flush();
     }
@@ -159,17 +179,102 @@ class PutSession {
     const std::uint64_t first = given_ - to_merge_.size();
     for (WriteResult& result : store_.merge(to_merge_, positions_)) {
       result.sequence += first;
-      report_.take(result);
+      take(std::move(result));
     }
-    progress_.update(report_.done());
     to_merge_.clear();
     positions_.clear();
     bytes_to_merge_ = 0;
   }
 
+  void take(WriteResult result) {
+    if (csv_) {
+      lines_.pop_into(result);
+    }
+    report_.take(result);
+    progress_.update(report_.done());
+  }
+
+  void reject(Piece piece, Error::Context context = {}) {
+    if (!report_.reject(std::move(piece), given_, std::move(context))) {
+      flush();
+    }
+  }
+
+  // True if the reader gave up before the end of the input.
+  bool put_pieces(const std::string& name) {
+    Input input(name);
+    hint_if_terminal(input, "entities");
+    EntityReader reader(source_of(input));
+    std::optional<Piece> piece;
+    CsvDetector csv;
+    // After a signal the last piece may be incomplete, so it is left out.
+    while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
+      csv.add(*piece);
+      if (piece->reject.empty()) {
+        put(std::move(piece->text), piece->position);
+      } else {
+        reject(std::move(*piece));
+      }
+    }
+    csv.warn_if_csv(name);
+    return reader.stopped_early() && !stop_requested();
+  }
+
+  void put_csv(const std::string& name) {
+    Input input(name);
+    hint_if_terminal(input, "CSV");
+    CsvReader reader(source_of(input));
+    std::optional<CsvRecord> record = reader.next();
+    if (!record || stop_requested()) {
+      return;
+    }
+    const CsvColumns columns = read_header(*record, name);
+    // After a signal the last record may be incomplete, so it is left out.
+    while (may_go_on() && (record = reader.next()) && !stop_requested()) {
+      put_record(columns, *record);
+    }
+  }
+
+  [[nodiscard]] CsvColumns read_header(const CsvRecord& record, const std::string& name) {
+    try {
+      CsvColumns columns(record, types_);
+      report_.begin_rejects_with(columns.rejects_header());
+      return columns;
+    } catch (const Error& error) {
+      Error::Context context;
+      if (name != "-") {
+        context.emplace_back("file", name);
+      }
+      context.insert(context.end(), error.context().begin(), error.context().end());
+      throw Error(error.code(), error.what(), std::move(context), error.hint() + "; nothing of this input was stored");
+    }
+  }
+
+  void put_record(const CsvColumns& columns, const CsvRecord& record) {
+    try {
+      if (std::string json = columns.to_json(record); !json.empty()) {
+        lines_.push(columns.reject_line(record));
+        put(std::move(json), record.position);
+      }
+    } catch (const CsvColumns::Reject& why) {
+      reject({columns.reject_line(record).text,
+              record.position,
+              why.what,
+              why.position,
+              {},
+              why.hint,
+              record.fault && record.fault->more},
+             why.context);
+    }
+  }
+
   Datastore& store_;
   const WriteCondition condition_;
   const bool merge_;
+  const bool csv_;
+  const ColumnTypes& types_;
+
+  CsvLines lines_;
   std::vector<std::string> to_merge_;
   std::vector<Position> positions_;  // of these texts
   std::size_t bytes_to_merge_ = 0;
@@ -179,10 +284,19 @@ class PutSession {
   WriteStream stream_;
 };
 
+// Checks the options of CSV.
+ColumnTypes types_of(const Options& options) {
+  if (options.types && !options.csv) {
+    throw Error(ErrorCode::usage, "--types is for --csv only", {}, "give --csv, or leave --types out");
+  }
+  return options.types ? parse_column_types(*options.types) : ColumnTypes();
+}
+
 ExitStatus run(Options options, const Globals& globals) {
   if (options.merge && options.if_absent) {
     throw Error(ErrorCode::usage, "--merge and --if-absent exclude each other", {}, "give one of them");
   }
+  const ColumnTypes types = types_of(options);
   if (options.files.empty()) {
     options.files.emplace_back("-");
   }
@@ -200,13 +314,61 @@ ExitStatus run(Options options, const Globals& globals) {
   }
   Datastore store = open_store(globals);
   const Drain drain;
-  PutSession session(store, options, globals);
+  PutSession session(store, options, types, globals);
   for (const auto& file : options.files) {
     if (session.may_go_on()) {
       session.put_input(file);
     }
   }
   return session.finish();
+}
+
+void add_parameters(Command& command, Options& options) {
+  command.parameters = {
+      {.name = "FILE",
+       .value = "",
+       .help = "files of JSON objects, or with `--csv` of CSV; `-`, or no file, is standard input",
+       .target = &options.files,
+       .details = "If one of several files does not exist or may not be read, nothing is stored."},
+      {.name = "--rejects",
+       .value = "FILE",
+       .help = "write the entities that cannot be stored to this file, unchanged",
+       .target = &options.rejects,
+       .details =
+           "The file's old contents are deleted as soon as the program can write to the store. An entity whose outcome "
+           "is unknown is written with the id that it was given, so that putting it again cannot store it twice. With "
+           "`--csv` the file begins with the header, and has a column `id`."},
+      {.name = "--csv",
+       .value = "",
+       .help = "read CSV instead of JSON",
+       .target = &options.csv,
+       .details = "The first line names the columns; `a.b` is the member `b` of the object `a`. Every other line is an "
+                  "entity. An empty cell leaves the member out, unless it is a string in quotes: `\"\"`. A column `id` "
+                  "has the ids."},
+      {.name = "--types",
+       .value = "TYPES",
+       .help = "with `--csv`: what the columns have, such as `age=int,tags=json`",
+       .target = &options.types,
+       .details =
+           "Types are `string`, `uuid`, `int`, `double`, `bool` and `json`; a column without a type has strings. "
+           "`null` without quotes is null, except in a column of strings."},
+      {.name = "--if-absent",
+       .value = "",
+       .help = "store only entities whose ids do not exist yet",
+       .target = &options.if_absent,
+       .details =
+           "An entity that exists already is left as it is. A warning says whether its text is the same, and the "
+           "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
+           "same id at once, one stores it."},
+      {.name = "--merge",
+       .value = "",
+       .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
+       .target = &options.merge,
+       .details =
+           "A member that is given replaces that of the entity, objects are merged, and null deletes a member. All "
+           "other members stay byte for byte. If an id does not exist, a warning names it, and the exit status is "
+           "1. No change that another process makes meanwhile is lost."},
+  };
 }
 
 }  // namespace
@@ -216,36 +378,7 @@ Command put_command() {
   Command command;
   command.name = "put";
   command.summary = "store entities from files or standard input, print their ids";
-  command.parameters = {
-      {.name = "FILE",
-       .value = "",
-       .help = "files of JSON objects; `-`, or no file, is standard input",
-       .target = &options->files,
-       .details = "If one of several files does not exist or may not be read, nothing is stored."},
-      {.name = "--rejects",
-       .value = "FILE",
-       .help = "write the entities that cannot be stored to this file, unchanged",
-       .target = &options->rejects,
-       .details =
-           "The file's old contents are deleted as soon as the program can write to the store. An entity whose outcome "
-           "is unknown is written with the id that it was given, so that putting it again cannot store it twice."},
-      {.name = "--if-absent",
-       .value = "",
-       .help = "store only entities whose ids do not exist yet",
-       .target = &options->if_absent,
-       .details =
-           "An entity that exists already is left as it is. A warning says whether its text is the same, and the "
-           "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
-           "same id at once, one stores it."},
-      {.name = "--merge",
-       .value = "",
-       .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
-       .target = &options->merge,
-       .details =
-           "A member that is given replaces that of the entity, objects are merged, and null deletes a member. All "
-           "other members stay byte for byte. If an id does not exist, a warning names it, and the exit status is "
-           "1. No change that another process makes meanwhile is lost."},
-  };
+  add_parameters(command, *options);
   command.details = {
       "The input is JSON objects: one per line, pretty-printed one after another, or in one array. Each is stored "
       "under its `id` and replaces what was stored there. An object without an `id` gets one. Each id is printed, in "
@@ -262,6 +395,8 @@ Command put_command() {
       {"Store a file", "looseleaf put entities.jsonl > ids.txt"},
       {"Store a compressed file, and keep what cannot be stored",
        "looseleaf put --quiet --rejects bad.jsonl dump.jsonl.gz"},
+      {"Store a table of a spreadsheet",
+       "looseleaf put --csv --types 'year=int,price=double' --rejects bad.csv books.csv"},
       {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"},
       {"Change one member of an entity",
        "echo '{\"id\": \"71f0c4d2291844cca2df6f486e96e37c\", \"done\": true}' |\n  looseleaf put --merge"}};

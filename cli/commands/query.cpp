@@ -7,6 +7,7 @@
 #include "cli/commands/connect.hpp"
 #include "cli/commands/where_option.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/fields.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -26,13 +27,17 @@ struct Options {
   bool explain = false;
   bool skip_unreadable = false;
   std::vector<std::string> where;
-  std::optional<std::string> after;
+  std::optional<std::string> after, fields;
   std::optional<std::uint64_t> limit;
 };
 
 void check(const Options& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
     throw Error(ErrorCode::usage, "--ids, --count and --explain cannot be combined", {}, "give only one of them");
+  }
+  if (options.fields && (options.ids || options.count || options.explain)) {
+    throw Error(ErrorCode::usage, "--fields cannot be combined with --ids, --count and --explain", {},
+                "leave out one of them; --fields id prints ids, too");
   }
   if (options.after == "") {  // a script's loop over pages would start again and never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
@@ -56,12 +61,12 @@ Query query_of(const Options& options) {
 }
 
 // False once standard output was closed.
-bool print_entity(const Entity& entity, const Options& options, const Globals& globals) {
+bool print_entity(const Entity& entity, const Options& options, const Globals& globals, EntityPrinter& printer) {
   if (options.count || options.explain) {
     return true;
   }
   if (!options.ids) {
-    return print_line(on_one_line(entity.json));
+    return printer.print(entity.json);
   }
   return globals.json() ? print_json({{"id", to_string(entity.id)}}) : print_line(to_string(entity.id));
 }
@@ -175,6 +180,7 @@ ExitStatus exit_status_of(const QueryReport& report) {
 
 ExitStatus run(const Options& options, const Globals& globals) {
   check(options);
+  EntityPrinter printer(options.fields, globals);
   Query query = query_of(options);
   FailureDigest unreadable("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning);
   if (options.skip_unreadable) {
@@ -188,7 +194,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   QueryReport report;
   try {
     report = store.query(query, [&](const Entity& entity) {
-      wanted = print_entity(entity, options, globals);
+      wanted = print_entity(entity, options, globals, printer);
       return wanted && !stop_requested();
     });
   } catch (const Error& error) {
@@ -201,6 +207,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
     return exit_status_of_signal(stop_signal());
   }
   if (wanted) {  // otherwise standard output was closed
+    printer.finish();
     print_end(report, options, globals);
   }
   return exit_status_of(report);
@@ -237,14 +244,8 @@ Command query_command() {
        .target = &options->after,
        .details = "Give the same index, conditions and order. An entity whose matching rows do not change meanwhile is "
                   "on exactly one page. An empty token is an error, because it would start again."},
-      {.name = "--where",
-       .value = "COND",
-       .help = "filter by `name=value` for a property that the index does not have",
-       .target = &options->where,
-       .details =
-           "The value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. A "
-           "number never equals a string, and numbers are compared by value: `1` equals 1.0. The option may be "
-           "repeated; several values of one name mean any of them."},
+      where_parameter(options->where, Explained::in_full),
+      fields_parameter(options->fields),
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",
@@ -278,7 +279,10 @@ Command query_command() {
       {"Print all entities of a user", "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"},
       {"Print the latest 30 entries of a feed since a moment",
        "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf \\\n"
-       "  'published>=1235697046' --desc --limit 30"}};
+       "  'published>=1235697046' --desc --limit 30"},
+      {"Write some fields of all entries to a file for a spreadsheet",
+       "looseleaf query index_user_id --fields id,user_id,title --output csv > entries.csv"}};
+  command.prints_csv = true;
   command.see_also = {"get", "create-index"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

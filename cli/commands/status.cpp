@@ -115,6 +115,10 @@ Json json_of(const ShardStatus& shard) {
                     {"done", job.done},
                     {"estimate", job.estimate}});
   }
+  Json copies = Json::array();
+  for (const auto& copy : shard.copies) {
+    copies.push_back({{"cluster_id", copy.cluster_id}, {"scanning", copy.scanning}, {"up_to", copy.up_to}});
+  }
   return {{"shard", shard.shard},
           {"address", shard.address},
           {"database", shard.database},
@@ -124,7 +128,8 @@ Json json_of(const ShardStatus& shard) {
           {"access", shard.error ? Json(nullptr) : json_of(shard.access)},
           {"entities", shard.entities},
           {"indexes", std::move(indexes)},
-          {"jobs", std::move(jobs)}};
+          {"jobs", std::move(jobs)},
+          {"copies", std::move(copies)}};
 }
 
 std::size_t shards_that_are(ShardState state, const Status& status) {
@@ -146,6 +151,9 @@ void print_as_json(const Status& status) {
 void print_as_text(const Status& status, bool verbose) {
   print_line("cluster " + (status.cluster_id ? to_string(*status.cluster_id) : std::string("unknown")));
   for (const std::string& line : access_lines(status)) {
+    print_line(line);
+  }
+  for (const std::string& line : copy_lines(status)) {
     print_line(line);
   }
   print_shards(status);

@@ -223,7 +223,7 @@ void add_parameters(Command& command, Options& options) {
        .details =
            "`beginning` delivers all entities first. `@FILE` reads a position from a file. `run` ignores it if the "
            "trigger exists."},
-      {.name = "--where", .value = "COND", .help = "filter by `name=value`, as query does", .target = &options.where},
+      where_parameter(options.where, Explained::by_query),
       {.name = "--batch",
        .value = "N",
        .help = "changes that COMMAND gets at once, at most; default 1000",

@@ -14,17 +14,38 @@ Condition filter_of(const std::string& text) {
                 "write --where name=value; write a name that begins with -- in double quotes: '\"--name\"=value'");
   }
   try {
-    return Condition::parse(text, Condition::Operators::equality);
+    return Condition::parse(text);
   } catch (Error& error) {
     error.with("option", "--where");
-    if (!text.empty() && text.find_first_of("=<>\"") == std::string::npos) {
-      error.with_hint(fmt::format("write --where {}=VALUE", text));
+    if (!text.empty() && text.find_first_of("=<>\"") == std::string::npos && text.find(' ') == std::string::npos) {
+      error.with_hint(
+          fmt::format("write --where {0}=VALUE, or --where '{0} exists'; other operators are != < <= > >= "
+                      "^=, and need quotes",
+                      text));
     }
     throw;
   }
 }
 
 }  // namespace
+
+Parameter where_parameter(std::vector<std::string>& texts, Explained explained) {
+  return {
+      .name = "--where",
+      .value = "COND",
+      .help = "filter by a condition on any property: `name=value`, `'name!=value'`, `'name>value'`, `'name exists'`",
+      .target = &texts,
+      .details =
+          explained == Explained::by_query
+              ? "`looseleaf query --help` explains conditions."
+              : "The operators are `=`, `!=`, `<`, `<=`, `>`, `>=`, `^=` (begins with) and `exists`; quote them, "
+                "since a shell takes `<`, `>` and spaces for itself. `name[]` means any element of an array. The "
+                "value is a JSON scalar if it can be read as one (`1`, `true`, `null`, `\"1\"`), else a string. A "
+                "number never equals a string. Numbers are compared by value: `1` equals 1.0; strings by their "
+                "bytes. `!=` is true wherever `=` is not, so also if the property is absent. If the option is "
+                "repeated, all conditions must hold, but several values of one name with `=` mean any of them. A "
+                "warning says if nothing that was read has the property."};
+}
 
 std::vector<Condition> filters_of(const std::vector<std::string>& texts) {
   std::vector<Condition> filters;

@@ -8,7 +8,9 @@
 
 namespace looseleaf::cli {
 
-std::vector<Parameter> common_parameters(Globals& globals) {
+namespace {
+
+std::vector<Parameter> all_common_parameters(Globals& globals) {
   return {
       {.name = "--cluster",
        .value = "FILE",
@@ -34,9 +36,10 @@ std::vector<Parameter> common_parameters(Globals& globals) {
        .value = "FORMAT",
        .help = "the format of the output",
        .target = &globals.output,
-       .choices = {"text", "json"},
+       .choices = {"text", "json", "csv"},
        .details = "With `json`, standard output has JSON Lines with a summary object last, and standard error has each "
-                  "error, warning and note as a JSON object on a line of its own."},
+                  "error, warning and note as a JSON object on a line of its own. `csv` is for query, get and export "
+                  "with `--fields`."},
       {.name = "--quiet",
        .value = "",
        .help = "print no notes, no progress, and no ids of entities that are stored or deleted",
@@ -76,8 +79,26 @@ std::vector<Parameter> common_parameters(Globals& globals) {
   };
 }
 
+}  // namespace
+
+std::vector<Parameter> common_parameters(Globals& globals, const Command* command) {
+  std::vector<Parameter> parameters = all_common_parameters(globals);
+  for (Parameter& parameter : parameters) {
+    parameter.choices = choices_for(parameter, command);
+  }
+  return parameters;
+}
+
+std::vector<std::string> choices_for(const Parameter& parameter, const Command* command) {
+  std::vector<std::string> choices = parameter.choices;
+  if (parameter.name == "--output" && command != nullptr && !command->prints_csv) {
+    std::erase(choices, "csv");
+  }
+  return choices;
+}
+
 std::vector<Parameter> common_parameters_for(const Command* command, Globals& globals) {
-  std::vector<Parameter> parameters = common_parameters(globals);
+  std::vector<Parameter> parameters = common_parameters(globals, command);
   if (command != nullptr && !command->opens_store) {
     std::erase_if(parameters, [](const Parameter& parameter) { return parameter.for_store; });
   }

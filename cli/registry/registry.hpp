@@ -28,6 +28,7 @@ struct Globals {
   bool verbose = false;
 
   [[nodiscard]] bool json() const { return output == "json"; }
+  [[nodiscard]] bool csv() const { return output == "csv"; }
 };
 
 // Where a parsed value goes; what it points to keeps its value if the option is not given.
@@ -67,14 +68,18 @@ struct Command {
   std::vector<Example> examples;
   std::vector<std::string> see_also;  // other commands, or manual pages with their section: "looseleaf.json(5)"
   bool opens_store = true;
+  bool prints_csv = false;  // takes --output csv
   std::function<ExitStatus(const Globals&)> run;
 };
 
 // The commands in the order in which the help lists them.
 using Registry = std::vector<Command>;
 
-// The common options, writing into `globals`. Every command takes all of them.
-[[nodiscard]] std::vector<Parameter> common_parameters(Globals& globals);
+// The common options, writing into `globals`. Every command takes all of them, but not all of their values.
+[[nodiscard]] std::vector<Parameter> common_parameters(Globals& globals, const Command* command = nullptr);
+
+// What the value of a parameter may be if it is given to this command; empty: anything.
+[[nodiscard]] std::vector<std::string> choices_for(const Parameter& parameter, const Command* command);
 
 // The common options that have an effect on the command; all of them without a command.
 [[nodiscard]] std::vector<Parameter> common_parameters_for(const Command* command, Globals& globals);

@@ -32,12 +32,15 @@ void CsvDetector::warn_if_csv(const std::string& input) const {
   if (separator.empty()) {
     return;
   }
-  print_warning(
-      "no line of the input begins with {", {{"file", input == "-" ? "standard input" : input}},
-      fmt::format("this looks like CSV; convert it to JSON Lines first, for example with `python3 -c \"import "
-                  "csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin, "
-                  "delimiter='{}')]\" < FILE > FILE.jsonl`, which makes every value a string",
-                  separator));
+  const std::string hint =
+      separator == ","
+          ? "this looks like CSV; `looseleaf put --csv` stores it"
+          : fmt::format(
+                "this looks like CSV; convert it to JSON Lines first, for example with `python3 -c \"import "
+                "csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin, "
+                "delimiter='{}')]\" < FILE > FILE.jsonl`, which makes every value a string",
+                separator);
+  print_warning("no line of the input begins with {", {{"file", input == "-" ? "standard input" : input}}, hint);
 }
 
 }  // namespace looseleaf::cli

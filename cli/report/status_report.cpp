@@ -92,6 +92,24 @@ std::vector<std::string> access_lines(const Status& status) {
   return lines;
 }
 
+std::vector<std::string> copy_lines(const Status& status) {
+  std::map<std::string, CopyStatus> copies;
+  for (const auto& shard : status.shards) {
+    for (const CopyStatus& copy : shard.copies) {
+      CopyStatus& whole = copies.emplace(copy.cluster_id, copy).first->second;
+      whole.scanning = whole.scanning || copy.scanning;
+      whole.up_to = std::min(whole.up_to, copy.up_to);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [cluster_id, copy] : copies) {
+    lines.push_back(fmt::format("copied to cluster {}: {}", cluster_id,
+                                copy.scanning ? "it still reads all entities"
+                                              : fmt::format("everything up to {} UTC", to_seconds(copy.up_to))));
+  }
+  return lines;
+}
+
 std::vector<std::uint32_t> unknown_shards(const Status& status) {
   std::vector<std::uint32_t> unknown;
   for (const auto& shard : status.shards) {

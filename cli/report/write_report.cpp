@@ -121,7 +121,22 @@ void RejectsFile::empty() {
   }
 }
 
+void RejectsFile::begin_with(const std::string& header) {
+  if (!header_.empty() && header_ != header) {
+    throw Error(ErrorCode::bad_entity, "the header differs from that of another input", {},
+                "put files with different headers one by one, so that each has a rejects file of its own");
+  }
+  header_ = header;
+}
+
 void RejectsFile::write(std::string_view piece, bool complete) {
+  if (!header_.empty() && !std::exchange(header_written_, true)) {
+    append(header_, true);
+  }
+  append(piece, complete);
+}
+
+void RejectsFile::append(std::string_view piece, bool complete) {
   const bool written = std::fwrite(piece.data(), 1, piece.size(), file_.get()) == piece.size();
   if (!written || (complete && std::fputc('\n', file_.get()) == EOF)) {
     note_failure();
@@ -154,6 +169,13 @@ void WriteReport::begin() {
   }
 }
 
+void WriteReport::begin_rejects_with(const std::string& header) {
+  const Lock lock(mutex_);
+  if (rejects_) {
+    rejects_->begin_with(header);
+  }
+}
+
 void WriteReport::begin_input(const std::string& name, std::uint64_t first_sequence) {
   const Lock lock(mutex_);
   inputs_.emplace_back(first_sequence, name == "-" ? "" : name);
@@ -171,7 +193,7 @@ void WriteReport::end_input(bool stopped_early, std::uint64_t given) {
 
 void WriteReport::input_failed(const Error& error) {
   const Lock lock(mutex_);
-  status_ = stronger(status_, ExitStatus::failed);
+  status_ = stronger(status_, exit_status_of(error.code(), 0));
   print_error(error);
 }
 
@@ -223,16 +245,16 @@ void WriteReport::count_refused(const WriteResult& result, const Error& error) {
   }
 }
 
-bool WriteReport::reject(Piece piece, std::uint64_t given) {
+bool WriteReport::reject(Piece piece, std::uint64_t given, Error::Context context) {
   const Lock lock(mutex_);
-  put_off(std::move(piece), given);
+  put_off(std::move(piece), given, std::move(context));
   return put_off_bytes_ <= most_put_off_bytes;
 }
 
-void WriteReport::put_off(Piece piece, std::uint64_t results_before) {
+void WriteReport::put_off(Piece piece, std::uint64_t results_before, Error::Context context) {
   reading_long_piece_ = piece.more;
   put_off_bytes_ += sizeof(PutOff) + piece.text.size();
-  put_off_.push_back({results_before, inputs_.back().second, std::move(piece)});
+  put_off_.push_back({results_before, inputs_.back().second, std::move(piece), std::move(context)});
   report_due_pieces();
 }
 
@@ -248,6 +270,7 @@ void WriteReport::report_piece(const PutOff& late) {
   const Piece& piece = late.piece;
   if (!reporting_long_piece_) {
     Error::Context context = place(kind_, late.input, piece.reject_position);
+    context.insert(context.end(), late.context.begin(), late.context.end());
     if (!piece.reject_detail.empty()) {
       context.emplace_back("detail", piece.reject_detail);
     }

@@ -29,6 +29,8 @@ class RejectsFile {
 
   // Deletes the contents of an earlier run.
   void empty();
+  // Gives the file a first line if anything is written. Throws Error(bad_entity) if it has another one.
+  void begin_with(const std::string& header);
   // If a piece is not `complete`, the next call continues it. A complete one gets a line break.
   void write(std::string_view piece, bool complete);
   void flush();
@@ -42,7 +44,11 @@ class RejectsFile {
 
   void note_failure();
 
+  void append(std::string_view piece, bool complete);
+
   std::unique_ptr<std::FILE, Closer> file_;
+  std::string header_;
+  bool header_written_ = false;
   std::string failure_;
 };
 
@@ -56,6 +62,8 @@ class WriteReport {
 
   // Call it once the store is open: it empties the rejects file.
   void begin();
+  // Gives the rejects file this header, if there is such a file. Throws Error(bad_entity) if it has another one.
+  void begin_rejects_with(const std::string& header);
   // Results from `first_sequence` on belong to this input.
   void begin_input(const std::string& name, std::uint64_t first_sequence);
   void end_input(bool stopped_early, std::uint64_t given);
@@ -65,7 +73,7 @@ class WriteReport {
   void take(const WriteResult& result);
   // `given` texts came before the piece, and it is reported after them. False if many pieces are delayed: then wait for
   // the results of these texts.
-  [[nodiscard]] bool reject(Piece piece, std::uint64_t given);
+  [[nodiscard]] bool reject(Piece piece, std::uint64_t given, Error::Context context = {});
   void reject(const IdLine& line);
 
   // True once it is useless to continue, because the cluster file is wrong, or the store has moved.
@@ -82,6 +90,7 @@ class WriteReport {
     std::uint64_t results_before;
     std::string input;
     Piece piece;
+    Error::Context context;
   };
 
   [[nodiscard]] std::string input_of(std::uint64_t sequence) const;
@@ -89,7 +98,7 @@ class WriteReport {
   void print_status(std::string_view id, std::string_view status, const Error* error);
   void take_refused(const WriteResult& result);
   void count_refused(const WriteResult& result, const Error& error);
-  void put_off(Piece piece, std::uint64_t results_before);
+  void put_off(Piece piece, std::uint64_t results_before, Error::Context context = {});
   void report_due_pieces();
   void report_piece(const PutOff& late);
   void check_output();

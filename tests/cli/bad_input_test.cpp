@@ -222,9 +222,11 @@ TEST_CASE("20 failures of a kind are printed and the others are counted, in ever
   CHECK(times("error: object is not closed\n", cluster.looseleaf({"put"}, open_objects).err) == 21);
 }
 
-TEST_CASE("an input that looks like CSV is named so, with a command that converts it") {
+TEST_CASE("an input that looks like CSV is named so, with a command that stores or converts it") {
   const TestCluster cluster = initialised();
-  for (const char* const separator : {",", ";", "\t"}) {
+  check_status(cluster.looseleaf({"put"}, "id,name\n" + id_of(1) + ",x\n"), 1,
+               {"warning: no line of the input begins with {\n", "hint: this looks like CSV; `looseleaf put --csv`"});
+  for (const char* const separator : {";", "\t"}) {
     CAPTURE(separator);
     const auto row = [&](const std::string& id, const std::string& name) { return id + separator + name + "\n"; };
     const std::string csv = row("id", "name") + row(id_of(1), "\"a, b; c\"") + row(id_of(2), "x");

@@ -96,7 +96,8 @@ TEST_CASE("the values of every option and argument are completed as its name in 
       {"ID", Wanted::words},     {"N", Wanted::words},       {"S", Wanted::words},          {"K", Wanted::words},
       {"ROWS", Wanted::words},   {"TOKEN", Wanted::words},   {"ACTION", Wanted::words},     {"MODE", Wanted::words},
       {"FORMAT", Wanted::words}, {"WHEN", Wanted::words},    {"COND", Wanted::words},       {"POSITION", Wanted::words},
-      {"NAME", Wanted::words},   {"COMMAND", Wanted::words}, {"junit=FILE", Wanted::words}, {"TEXT", Wanted::words}};
+      {"NAME", Wanted::words},   {"COMMAND", Wanted::words}, {"junit=FILE", Wanted::words}, {"TEXT", Wanted::words},
+      {"NAMES", Wanted::words},  {"TYPES", Wanted::words}};
   Globals globals;
   for (const Command& command : all_commands()) {
     for (const auto& parameters : {command.parameters, common_parameters(globals)}) {
@@ -118,6 +119,7 @@ TEST_CASE("the values of every option and argument are completed as its name in 
 
 TEST_CASE("an option's possible values are offered, after an equals sign too") {
   CHECK(offered({"status", "--output", ""}) == Words{"text", "json"});
+  CHECK(offered({"export", "--output", ""}) == Words{"text", "json", "csv"});
   CHECK(offered({"status", "--output=j"}) == Words{"--output=text", "--output=json"});
   CHECK(offered({"--color", ""}) == Words{"auto", "always", "never"});
   CHECK(offered({"sandbox", ""}) == Words{"start", "stop", "status", "delete"});

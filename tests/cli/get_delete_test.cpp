@@ -112,6 +112,8 @@ TEST_CASE("with --stamps get prints what names this version of an entity, howeve
     check_run(cluster.looseleaf({"get", "--stamps", id_of(1)}), 0,
               fmt::format(R"({{"id":"{}","stamp":"{}","entity":{}}})", id_of(1), stamp, text) + "\n");
   }
+  check_status(cluster.looseleaf({"get", "--stamps", "--fields", "n", id_of(1)}), 2,
+               {"error: --stamps and --fields exclude each other\n"});
 }
 
 TEST_CASE("a deleted entity is gone, its id was printed, and deleting it again misses it") {

@@ -187,7 +187,6 @@ TEST_CASE("a filter asks the entity itself, and knows the type of its value") {
     }
     check_run(cluster.looseleaf(arguments), 0, ids);
   }
-  check_run(cluster.looseleaf({"query", "by_n", "--where", "v>1"}), 2, "", {"error: a filter supports only =\n"});
   check_run(cluster.looseleaf({"query", "by_n", "--where", "v=1e400"}), 2, "",
             {"error: number in a filter is out of range\n", "  property: v\n", "  value: 1e400\n",
              "hint: no entity has a number beyond the range of a double; "});

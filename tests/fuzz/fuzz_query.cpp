@@ -1,6 +1,7 @@
-// Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a condition or an entity
-// a line. The SQL holds values as digits only and leaves out no row that is given; what is given is what a plain look
-// at the conditions finds.
+// Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a line for each
+// condition on the index, each filter ("where " and a condition) and each entity. The SQL holds values as digits only
+// and leaves out no row that is given; what is given is what a plain look at the conditions finds. What a filter finds
+// by its operators agrees.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include "base/hex.hpp"
 #include "model/entity.hpp"
 #include "model/expected_rows.hpp"
+#include "model/filter.hpp"
 #include "read/query_plan.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/placement.hpp"
@@ -44,12 +46,15 @@ struct Input {
 
 const std::map<Operator, std::string> operators = {{Operator::equal, "="},          {Operator::less, "<"},
                                                    {Operator::less_equal, "<="},    {Operator::greater, ">"},
-                                                   {Operator::greater_equal, ">="}, {Operator::prefix, "^="}};
+                                                   {Operator::greater_equal, ">="}, {Operator::prefix, "^="},
+                                                   {Operator::not_equal, "!="},     {Operator::exists, " exists"}};
+
+constexpr std::string_view where = "where ";
 
 std::optional<Condition> read_condition(const std::string& text) {
   try {
     Condition condition = Condition::parse(text);
-    const std::string rest = operators.at(condition.op) + condition.value;
+    const std::string rest = (condition.each ? "[]" : "") + operators.at(condition.op) + condition.value;
     require(text.ends_with(rest), "a condition ends with its operator and its value");
     const std::string_view name = std::string_view(text).substr(0, text.size() - rest.size());
     if (name.starts_with('"')) {
@@ -57,6 +62,7 @@ std::optional<Condition> read_condition(const std::string& text) {
     } else {
       require(name == condition.property, "a condition begins with its property");
       require(name.find_first_of("<>=") == std::string::npos, "a condition is split at its first operator");
+      require(!name.ends_with("[]"), "brackets behind a plain name do not belong to it");
     }
     require(!condition.property.empty(), "a condition has a property");
     return condition;
@@ -90,6 +96,10 @@ std::optional<Input> read_input(const std::string& text) {
     if (line.starts_with('{')) {
       if (auto entity = read_entity(line)) {
         input.entities.push_back(*std::move(entity));
+      }
+    } else if (line.starts_with(where)) {
+      if (auto condition = read_condition(line.substr(where.size()))) {
+        input.query.where.push_back(*std::move(condition));
       }
     } else if (auto condition = read_condition(line)) {
       input.query.conditions.push_back(*std::move(condition));
@@ -271,6 +281,9 @@ bool meets(const model::Value& value, Operator op, const model::Value& bound) {
       return value >= bound;
     case Operator::prefix:
       return std::get<std::string>(value).starts_with(std::get<std::string>(bound));
+    case Operator::not_equal:
+    case Operator::exists:
+      break;
   }
   return false;
 }
@@ -389,12 +402,43 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
   require(given == (should_match(input, members) ? 1U : 0U), "an entity that matches is given once, others never");
 }
 
+// Absent if the operator cannot compare the value.
+std::optional<bool> passes(Condition condition, Operator op, const model::ParsedEntity& entity) {
+  condition.op = op;
+  try {
+    return model::Filter({condition}).matches(entity);
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::usage, "a filter is refused as wrong usage");
+    return std::nullopt;
+  }
+}
+
+void check_filter(const Condition& condition, const model::ParsedEntity& entity) {
+  const auto holds = [&](Operator op) { return passes(condition, op, entity); };
+  const auto equal = holds(Operator::equal), less = holds(Operator::less), greater = holds(Operator::greater);
+  const bool exists = holds(Operator::exists).value();
+  require(!equal || *equal == !holds(Operator::not_equal).value(), "!= is the negation of =");
+  require(exists || !(equal.value_or(false) || holds(Operator::prefix).value_or(false)), "what is absent has no value");
+  if (!less || !greater || !equal) {
+    return;
+  }
+  require(exists || !(*less || *greater), "what is absent has no order");
+  require(condition.each || *less + *equal + *greater <= 1, "a value has one order at most");
+  require(holds(Operator::less_equal) == (*less || *equal), "<= is < or =");
+  require(holds(Operator::greater_equal) == (*greater || *equal), ">= is > or =");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto input = read_input(std::string(reinterpret_cast<const char*>(data), size));
   if (!input) {
     return -1;
+  }
+  for (const Condition& condition : input->query.where) {
+    for (const model::AcceptedEntity& entity : input->entities) {
+      check_filter(condition, entity.parsed);
+    }
   }
   std::optional<read::QueryPlan> plan;
   try {

@@ -72,6 +72,8 @@ TEST_CASE(
   fill(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 2 indexes, dropped 0 indexes, wrote 58 versions\n"});
   check_same(pair);
+  CHECK(contains(pair.original.looseleaf({"status"}).out, "\ncopied to cluster "));
+  CHECK(contains(pair.original.looseleaf({"status"}).out, ": everything up to 2"));
   change(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 0 indexes, dropped 0 indexes, wrote 9 versions\n"});
   check_same(pair);
@@ -166,6 +168,31 @@ TEST_CASE("whatever step the copier dies at, the next run completes the copy" *
         check_same(pair);
       }
     }
+  }
+}
+
+TEST_CASE("an index that a copier was creating or dropping when it died does not stop the next run" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const auto die_and_repeat = [](const Pair& pair, const std::string& place) {
+    INFO(place);
+    pair.original.die_at(place, pair.copy_command());
+    check_status(pair.copy(), 0, {"wrote "});
+    check_same(pair);
+  };
+  for (const char* const step : {"create.intent", "create.table", "create.publish", "create.ready"}) {
+    for (const int shard : {0, 1}) {
+      const Pair pair;
+      fill(pair.original);
+      die_and_repeat(pair, fmt::format("{}:after@{}", step, shard));
+    }
+  }
+  for (const char* const step :
+       {"drop.intent", "drop.stop_queries", "drop.stop_writers", "drop.table", "drop.catalog"}) {
+    const Pair pair;
+    fill(pair.original);
+    check_status(pair.copy(), 0, {"created 2 indexes"});
+    check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
+    die_and_repeat(pair, fmt::format("{}:after@0", step));
   }
 }
 

@@ -169,14 +169,14 @@ TEST_CASE("the parts of a UNION see the same moment") {
 TEST_CASE("a shard that has moved stays so, even for a process that has the token") {
   const StoreFixture fixture(2);
   shard::Shards shards = fixture.shards();
-  const auto change = [&](std::uint64_t from, AccessState state, std::uint64_t token) {
+  const auto change = [&](const shard::Access& from, AccessState state, std::uint64_t token) {
     return shard::change_access(shards, 0, from, {state, token, "a test", "a test", {}}, shards.deadline());
   };
-  CHECK(change(0, AccessState::moving, 7));
-  CHECK(change(0, AccessState::moving, 7));  // repeated
-  CHECK_FALSE(change(0, AccessState::frozen, 8));
-  CHECK(change(7, AccessState::moved, 7));
-  CHECK_FALSE(change(7, AccessState::open, 0));
+  CHECK(change({}, AccessState::moving, 7));
+  CHECK(change({}, AccessState::moving, 7));  // repeated
+  CHECK_FALSE(change({}, AccessState::frozen, 8));
+  CHECK(change({.state = AccessState::moving, .token = 7}, AccessState::moved, 7));
+  CHECK_FALSE(change({.state = AccessState::moved, .token = 7}, AccessState::open, 0));
   CHECK(fixture.cluster.sql(0, "SELECT access, access_token FROM looseleaf_shard") == "moved\t7\n");
 }
 

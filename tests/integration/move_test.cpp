@@ -60,11 +60,14 @@ void check_moved(const Pair& pair, std::size_t entities) {
   put_all(pair.other, entity(91, R"("n":1)"));
 }
 
+constexpr const char* others_wait = "opening opening opening";
+constexpr const char* others_are_refused = "frozen frozen frozen";
+
 // Nothing has happened: the store takes writes, and the other cluster does not.
-void check_not_moved(const Pair& pair) {
+void check_not_moved(const Pair& pair, const std::string& other = others_are_refused) {
   CHECK(states(pair.original) == "open open");
   put_all(pair.original, entity(50, R"("n":50)"));
-  CHECK(pair.other.looseleaf({"--timeout", "1", "put"}, entity(50)).status == 3);
+  CHECK(states(pair.other) == other);
 }
 
 void cut_sessions(const Pair& pair) {  // as a server does with those of a process that does not answer
@@ -82,6 +85,9 @@ TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move c
                 "looseleaf: compared 38 entities; writers waited for ", has_moved + pair.other.file() + "\n"});
   check_moved(pair, 38);
   check_status(pair.finish(), 0, {"looseleaf: the store has moved already; use the cluster file "});
+  check_status(
+      pair.original.looseleaf({"verify", "--against", pair.other.file()}), 2,
+      {"error: a store that has moved cannot be compared\n", "  to: cluster ", "hint: what was written since"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 2, {"error: the store has moved\n"});
   check_status(pair.original.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
                {"error: the store has moved\n", "  to: cluster ", "hint: use the cluster file of the new store\n"});
@@ -96,9 +102,9 @@ TEST_CASE("a move that follows a copy brings what has changed since") {
   check_moved(pair, 37);
 }
 
-constexpr const char* before_decision[] = {"move.freeze:before@0", "move.freeze:after@0",   "move.freeze:before@1",
-                                           "move.freeze:after@1",  "move.prepare:before@0", "move.prepare:after@2",
-                                           "move.decide:before@0"};
+constexpr const char* before_decision[] = {"move.freeze:before@0",  "move.freeze:after@0",  "move.freeze:before@1",
+                                           "move.freeze:after@1",   "move.drain:before@0",  "move.compare:before@0",
+                                           "move.prepare:before@0", "move.prepare:after@2", "move.decide:before@0"};
 constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:before@1", "move.mark:after@1",
                                           "move.open:before@0",  "move.open:after@0",  "move.open:after@2"};
 
@@ -137,14 +143,25 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
   pair.original.die_at("move.decide:before", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
   check_status(pair.original.looseleaf({"thaw"}), 0, {"2 shards"});
-  check_not_moved(pair);
+  check_not_moved(pair, others_wait);
   pair.original.die_at("move.decide:after", pair.finish_command());
   CHECK(states(pair.original) == "moved moving");
   check_status(pair.original.looseleaf({"thaw"}), 2, {"error: the store has moved\n"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 2,
-               {"error: the store has moved\n"});
+               {"error: the store has moved to this cluster\n", "hint: run `looseleaf copy --finish`"});
   check_status(pair.finish(), 0, {"the store has moved already"});
   check_moved(pair, 39);
+}
+
+TEST_CASE("a move whose decision is forgotten before it is completed marks no other shard" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  pair.original.die_at("move.decide:after", pair.finish_command());
+  cli::Process next = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  pair.original.sql(0, "UPDATE looseleaf_shard SET access = 'open', access_token = 0");  // as after a restore
+  next.signal(SIGCONT);
+  check_status(next.wait(), 3, {"error: another process has changed the state of the store\n"});
+  CHECK(states(pair.original) == "open moving");
 }
 
 // Stops a move there, lets `meanwhile` happen, and wakes it.
@@ -179,7 +196,8 @@ TEST_CASE("a move that was asleep while another one took over changes nothing" *
 
 TEST_CASE("a move that was asleep while writers opened the store again does not move it" *
           doctest::skip(!base::failpoints_enabled)) {
-  for (const char* const place : {"move.freeze:after@0", "move.prepare:before@0", "move.decide:before@0"}) {
+  for (const char* const place :
+       {"move.freeze:after@0", "move.compare:before@0", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
     const Pair pair;
     const cli::ProcessResult result = sleep_at(pair, place, [&] {
@@ -214,6 +232,62 @@ TEST_CASE("a put that began before a move is in the other cluster, or waits and 
   CHECK(writer.wait().status == 0);
   CHECK(move.wait().status == 0);
   check_moved(pair, 39);
+}
+
+TEST_CASE("a put to the other cluster that comes before it is open waits" * doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  check_status(pair.other.looseleaf({"--timeout", "1", "put"}, entity(60)), 3,
+               {"error: another store is about to move here, and writes wait for that\n"});
+  cli::Process writer = pair.other.start({"put"}, entity(60));
+  move.signal(SIGCONT);
+  CHECK(move.wait().status == 0);
+  CHECK(writer.wait().status == 0);
+  check_moved(pair, 39);
+}
+
+TEST_CASE("a copy that is detached while a move sleeps is a store of its own, and nothing moves to it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* const place : {"move.freeze:after@1", "move.prepare:before@0", "move.decide:before@0"}) {
+    INFO(place);
+    const Pair pair;
+    const cli::ProcessResult result = sleep_at(pair, place, [&] {
+      check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 0, {"own"});
+      check_status(pair.other.looseleaf({"delete", id_of(1)}), 0);
+    });
+    CHECK_MESSAGE(result.status == 3, result.err);
+    check_not_moved(pair, "open open open");
+    CHECK(pair.other.looseleaf({"get", id_of(1)}).status == 1);
+  }
+}
+
+TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  const TestCluster third = initialised(1);
+  cli::Process first = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  check_status(pair.original.looseleaf({"copy", "--to", third.file(), "--finish"}), 3,
+               {"error: the store is about to move to another cluster\n", "hint: wait until that has ended"});
+  first.signal(SIGCONT);
+  CHECK(first.wait().status == 0);
+  check_moved(pair, 38);
+}
+
+TEST_CASE("a move that cannot open the other cluster says so, and is completed" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  std::vector<std::string> impatient = pair.finish_command();
+  impatient.insert(impatient.end(), {"--timeout", "2"});
+  cli::Process move = pair.original.stop_at("move.open:before@0", impatient);
+  pair.other.sql(0, "SET GLOBAL read_only = 1");
+  move.signal(SIGCONT);
+  check_status(move.wait(), 3,
+               {"error: the store has moved, but the other cluster is not open yet\n",
+                "hint: run the command again: it completes the move\n"});
+  pair.other.sql(0, "SET GLOBAL read_only = 0");
+  pair.original.sql(1, "UPDATE looseleaf_shard SET access = 'open', access_token = 0");  // as after a restore
+  check_status(pair.finish(), 0,
+               {"warning: a shard took writes again after the store had moved\n", "has moved already"});
+  check_moved(pair, 38);
 }
 
 TEST_CASE("what differs in the other cluster prevents the move, and is named") {
@@ -258,12 +332,34 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
 }
 
+TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  cli::Process trigger = pair.original.start({"trigger", "run", "t", "--", "true"});
+  const std::string positions =
+      "SELECT generation, barrier FROM looseleaf_progress WHERE job = 'trigger' AND table_name = 't'";
+  std::string before;
+  const cli::ProcessResult result = sleep_at(pair, "move.prepare:after@2", [&] {
+    check_status(pair.finish(), 0, {"the store has moved"});
+    before = pair.other.sql(2, positions);
+  });
+  check_status(result, 3, {"error: another process has taken over the copy\n"});
+  CHECK(!before.empty());
+  CHECK(pair.other.sql(2, positions) == before);
+  trigger.signal(SIGTERM);
+  CHECK(trigger.wait().status == 143);
+}
+
 TEST_CASE("a store that cannot move now says why, and stays open") {
   const Pair pair;
   check_status(pair.finish({"--follow"}), 2, {"options that exclude each other", "--follow, --finish"});
   check_status(pair.finish({"--detach"}), 2, {"options that exclude each other", "--detach, --finish"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--freeze-limit", "3"}), 2,
                {"--freeze-limit is for --finish only"});
+  check_status(pair.finish({"--freeze-limit", "0"}), 2, {"not usable as the time", "hint: give 1 to 3600 seconds"});
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
+  check_status(pair.other.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
+               {"error: this cluster is itself a copy\n"});
   cli::Process trigger = pair.original.start({"trigger", "run", "t", "--", "false"});
   wait_until("it fails", [&] { return contains(trigger.err(), "the command failed"); });
   check_status(pair.finish({"--freeze-limit", "1"}), 3,

@@ -8,12 +8,14 @@
      takes writes or lets them wait.
    - What the users of O do when it is open, no finisher undoes.
    - If everybody dies, at any moment, one more finish completes the move. A thaw opens S, or finds that it has moved.
+   - Once O was detached as a store of its own, S does not move to it (DETACHER).
    Controls, in the order of the steps: CLAIM_WHAT_IS_OPEN, CLAIM_WHAT_IS_OPENING, LOOK_WITHOUT_DURABLE,
    FREEZE_FROM_THE_END, FREEZE_WITHOUT_FENCE, DRAIN_BEFORE_FREEZE, WRITE_WITHOUT_TOKEN, PREPARE_WITHOUT_TOKEN,
    TRIGGERS_WITHOUT_TOKEN, DECIDE_BLINDLY, DECIDE_WITHOUT_TOKEN, MARK_WITHOUT_DURABLE, OPEN_BEFORE_MARK,
    OPEN_WITHOUT_TOKEN; of an undo UNDO_WITHOUT_TOKEN, UNDO_WITHOUT_SHARD_0, UNDO_FROM_THE_END, ASK_BEFORE_LOOK,
-   UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE. With OWN_UNDO_FROM_THE_END and with
+   UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE; of a detach DETACH_BLINDLY. With OWN_UNDO_FROM_THE_END and with
    STATE_IN_EARLIER_STATEMENT everything still holds. */
+/* Not modelled: move.compare. */
 #ifndef PUTS
 #define PUTS 2       /* into both stores */
 #endif
@@ -66,6 +68,7 @@ byte there[2];   /* the version of the entity in O */
 byte newest[2];  /* the acknowledged version */
 bool triggers;   /* O has those of S */
 byte begun;      /* finishers */
+bool detached;   /* O was opened as a store of its own */
 
 #define REQUIRE(condition, label) if :: condition :: else -> goto label fi
 
@@ -116,7 +119,7 @@ proctype Writer(byte e) {
   :: atomic { s[e] == OPEN && MAY_PUT -> shared[e]++; COMMIT(e) }  /* put.fence */
     atomic {  /* put.commit */
       REQUIRE(IS_ALIVE(e), done);
-      assert(o[0] != OPEN && o[OTHERS - 1] != OPEN);
+      assert(detached || (o[0] != OPEN && o[OTHERS - 1] != OPEN));
       has[e]++;
       shared[e]--;
 #if CRASHES
@@ -127,7 +130,7 @@ proctype Writer(byte e) {
       newest[e] = has[e]
     }
   :: atomic {
-      IS_OPEN(PLACE(e)) && MAY_PUT ->
+      IS_OPEN(PLACE(e)) && MAY_PUT && !detached ->
       assert(there[e] >= newest[e]);
       there[e]++;
       newest[e] = there[e]
@@ -260,7 +263,7 @@ inline freeze(k) {
   od
 }
 
-inline copy(e) {
+inline copy(e) {  /* move.drain */
   atomic { read = has[e]; COMMIT(e) }
   AND_DURABLE(e);
   atomic {
@@ -302,7 +305,7 @@ inline write_triggers() {
 inline decide() {
   atomic {  /* move.decide */
     if
-    :: MAY_DECIDE -> s[0] = MOVED(me)
+    :: MAY_DECIDE -> assert(!detached); s[0] = MOVED(me)
     :: !MAY_DECIDE || me != LAST -> goto give_up
     fi;
     COMMIT(0)
@@ -401,6 +404,46 @@ done:
 #endif
 }
 
+/* Opens O as a store of its own, and gives up a move that has come so far that it could still be decided. */
+#ifdef DETACHER
+inline look_and_claim(m) {
+  atomic { announced = announced || IS_OPENING(m); claim(m) }
+}
+
+inline detach(m) {
+  atomic {
+    if
+    :: IS_OURS(m) -> o[m] = OPEN; detached = true
+    :: else
+    fi
+  }
+}
+
+proctype Detacher() {
+  byte me = LAST;
+  byte f, mine;
+  bool announced;
+  EACH_OF_O(look_and_claim);
+  do
+#ifdef DETACH_BLINDLY
+  :: break
+#else
+  :: !announced -> break
+  :: announced ->
+    atomic { f = s[0]; FOUND(0) }
+    AND_DURABLE(0);
+    if
+    :: f > 8 -> goto done
+    :: f == OPEN -> break
+    :: f != OPEN && f < 8 -> OPEN_FIRST(f, goto done)
+    fi
+#endif
+  od;
+  EACH_OF_O(detach);
+done:
+}
+#endif
+
 proctype Users() {
   atomic { ALL_OF_O(IS_OPEN) -> o[0] = FROZEN(USERS) }
 }
@@ -487,8 +530,12 @@ init {
 #endif
     run Writer(1);
     run Reader();
+#ifdef DETACHER
+    run Detacher();
+#else
     run LastFinish();
     run LastThaw();
+#endif
 #if UNDOERS
     for (i : 1 .. UNDOERS) { run Undoer() }
 #endif

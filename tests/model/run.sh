@@ -61,6 +61,7 @@ feed_restore  | -DMODEL=feed -DRESTORES=1                                       
 freeze        | -DMODEL=move                                                                                                      | -DPUTS=3
 finish        | -DMODEL=finish -DOTHERS=2                                                                                         | -DPUTS=3
 finish_one    | -DMODEL=finish                                                                                                    | -DUNDOERS=2
+finish_detach | -DMODEL=finish -DDETACHER -DUNDOERS=0                                                                             | -DUNDOERS=1
 finish_crash  | -DMODEL=finish -DCRASHES=1 -DUNDOERS=0 -DPUTS=1                                                                   | -DUNDOERS=1
 finish_undo   | -DMODEL=finish -DCRASHES=1 -DFINISHERS=1 -DUNDOERS=2 -DPUTS=1                                                     | -DPUTS=2
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
@@ -165,6 +166,7 @@ ASK_BEFORE_LOOK               | finish
 UNDO_WITHOUT_DURABLE          | finish_undo
 SAME_TOKEN_AGAIN              | finish
 READ_BY_KNOWN_STATE           | finish_undo
+DETACH_BLINDLY                | finish_detach
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill

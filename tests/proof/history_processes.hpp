@@ -54,7 +54,8 @@ struct WorkerOptions {
   std::string user, name;  // no two workers have one name
   std::string commands;
   std::string failpoints = {};
-  std::uint16_t port = 0;  // of loopback, where a proxy leads to shard 0; 0: there is none
+  std::uint16_t port = 0;             // of loopback, where a proxy leads to shard 0; 0: there is none
+  const TestCluster* next = nullptr;  // where it goes on once the store has moved there
 };
 
 class Worker {
@@ -65,6 +66,8 @@ class Worker {
   void signal(int number) const { process_.signal(number); }
   [[nodiscard]] bool has_ended() const;
   void wait_until_stopped() const;
+  // What it could not do, a line each.
+  [[nodiscard]] std::string complaints() const { return process_.err(); }
 
   // SIGKILL. Returns what it did when none of its sessions is left: what it left undone ends with them.
   [[nodiscard]] std::vector<Operation> kill(Sessions& sessions);
@@ -89,7 +92,8 @@ void append(History& history, History more);
 
 // A store with the three indexes that the checker knows, and what was done to it.
 struct HistoryFixture : StoreFixture {
-  explicit HistoryFixture(std::uint32_t shards = 2);
+  explicit HistoryFixture(std::uint32_t shards = 2) : HistoryFixture(TestCluster::shared(shards)) {}
+  explicit HistoryFixture(TestCluster&& on);
 
   // A worker whose user has its name.
   [[nodiscard]] Worker worker(const std::string& name, const std::string& commands,
@@ -102,7 +106,9 @@ struct HistoryFixture : StoreFixture {
   void read_all();
   // Checks that all of it has an explanation.
   void check_explained(HistoryRules rules = {}) const;
-  // Checks that no index row is missing, and that after a clean none is wrong.
+  // Checks that no index row is missing.
+  void check_no_row_missing();
+  // The same, and that after a clean none is wrong.
   void check_tables();
 
   History history;

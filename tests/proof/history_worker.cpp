@@ -1,12 +1,16 @@
 // A process that writes to a store and reads it through the public interface, and records every operation.
 //
-//   history_worker CLUSTER_FILE RECORD_FILE NAME
+//   history_worker CLUSTER_FILE RECORD_FILE NAME [NEXT_CLUSTER_FILE]
+//
+// When it is told that the store has moved, it goes on in the next cluster.
 //
 // It follows the lines of its standard input, whose parts are separated by tabs:
 //   put ID TEXT, remove ID, get ID, query INDEX PROPERTY FROM TO    does that
 //   meet MINE OTHER                       waits until the worker that does `meet OTHER MINE` has come as often; the
 //                                         names are of files
-//   random SEED OPERATIONS ORIGIN         random ones, from several threads; ORIGIN is a time of the monotonic clock
+//   random SEED OPERATIONS ORIGIN         random ones, from several threads, at least so many, and until the worker is
+//   in
+//                                         the last cluster; ORIGIN is a time of the monotonic clock
 // No two workers have one NAME: it makes what they put unique.
 #include <fmt/format.h>
 
@@ -22,6 +26,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "tests/proof/history_record.hpp"
 
@@ -76,32 +81,42 @@ struct NewText {
 // Does operations and records them.
 class Client {
  public:
-  Client(const std::string& cluster, const std::string& records, std::string name)
-      : datastore_(Datastore::open(Cluster::load(cluster))), recorder_(records), name_(std::move(name)) {}
+  Client(const std::vector<std::string>& clusters, const std::string& records, std::string name)
+      : recorder_(records), name_(std::move(name)) {
+    for (const std::string& cluster : clusters) {
+      datastores_.push_back(Datastore::open(Cluster::load(cluster)));
+    }
+  }
 
-  [[nodiscard]] const std::string& name() const { return name_; }
+  // Differs each time, and from that of other workers.
+  [[nodiscard]] std::string unique() { return fmt::format("{}.{}", name_, ++uniques_); }
+  [[nodiscard]] bool is_in_last_cluster() const { return current_ + 1 == datastores_.size(); }
 
   // Several are put, removed or read by one call of the library, as operations that begin and end together.
   void put(const std::vector<NewText>& entities) {
     const std::vector<int> numbers = start_all(Action::put, entities);
-    end(numbers, datastore_.put(texts_of(entities)));
+    const std::size_t cluster = current_;
+    end(cluster, numbers, datastores_[cluster].put(texts_of(entities)));
   }
 
   void put_if_absent(const std::vector<NewText>& entities) {
     const std::vector<int> numbers = start_all(Action::put, entities, "");
-    end(numbers, datastore_.put(texts_of(entities), {WriteCondition::Kind::absent}));
+    const std::size_t cluster = current_;
+    end(cluster, numbers, datastores_[cluster].put(texts_of(entities), {WriteCondition::Kind::absent}));
   }
 
   void merge(const std::vector<NewText>& changes) {
     const std::vector<int> numbers = start_all(Action::merge, changes);
-    end(numbers, datastore_.merge(texts_of(changes)));
+    const std::size_t cluster = current_;
+    end(cluster, numbers, datastores_[cluster].merge(texts_of(changes)));
   }
 
   // Each call of `make_text` is a put over the text that it was called with. If there is another call, the put before
   // it was refused.
   void update(const std::string& id, const std::function<std::string()>& make_text) {
     std::optional<int> number;
-    const WriteResult result = datastore_.update(Uuid::parse(id).value(), [&](const std::string& before) {
+    const std::size_t cluster = current_;
+    const WriteResult result = datastores_[cluster].update(Uuid::parse(id).value(), [&](const std::string& before) {
       if (number) {
         recorder_.end(*number, Outcome::refused);
       }
@@ -112,24 +127,26 @@ class Client {
     if (number && result.status == WriteStatus::not_found) {
       recorder_.end(*number, Outcome::refused);
     } else if (number) {
-      end({*number}, {result});
+      end(cluster, {*number}, {result});
     }
   }
 
   void remove(const std::vector<std::string>& ids) {
     const std::vector<int> numbers = start_all(Action::remove, ids);
-    end(numbers, datastore_.remove(parse(ids)));
+    const std::size_t cluster = current_;
+    end(cluster, numbers, datastores_[cluster].remove(parse(ids)));
   }
 
   void get(const std::vector<std::string>& ids) {
     const std::vector<int> numbers = start_all(Action::get, ids);
+    const std::size_t cluster = current_;
     try {
-      const auto found = datastore_.get(parse(ids));
+      const auto found = datastores_[cluster].get(parse(ids));
       for (std::size_t i = 0; i < ids.size(); ++i) {
         recorder_.end(numbers[i], Outcome::done, found[i] ? std::vector{found[i]->json} : std::vector<std::string>());
       }
     } catch (const Error& error) {
-      fail(numbers, error);
+      fail(cluster, numbers, error);
     }
   }
 
@@ -138,16 +155,17 @@ class Client {
     operation.action = Action::query;
     operation.query = range;
     const int number = recorder_.start(operation);
+    const std::size_t cluster = current_;
     try {
       std::vector<std::string> found;
-      datastore_.query(to_query(range), [&](const Entity& entity) {
+      datastores_[cluster].query(to_query(range), [&](const Entity& entity) {
         found.push_back(to_string(entity.id));
         found.push_back(entity.json);
         return true;
       });
       recorder_.end(number, Outcome::done, found);
     } catch (const Error& error) {
-      fail({number}, error);
+      fail(cluster, {number}, error);
     }
   }
 
@@ -187,20 +205,29 @@ class Client {
     return numbers;
   }
 
-  void end(const std::vector<int>& numbers, const std::vector<WriteResult>& results) {
+  void end(std::size_t cluster, const std::vector<int>& numbers, const std::vector<WriteResult>& results) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       recorder_.end(numbers[i], outcome_of(results[i].status));
       if (results[i].error && results[i].status != WriteStatus::rejected) {
-        complain(name_, *results[i].error);
+        take(cluster, *results[i].error);
       }
     }
   }
 
-  void fail(const std::vector<int>& numbers, const Error& error) {
+  void fail(std::size_t cluster, const std::vector<int>& numbers, const Error& error) {
     for (const int number : numbers) {
       recorder_.end(number, Outcome::failed);
     }
-    complain(name_, error);
+    take(cluster, error);
+  }
+
+  // What comes next goes to the next cluster if the store has moved there.
+  void take(std::size_t cluster, const Error& error) {
+    if (error.code() == ErrorCode::moved && cluster + 1 < datastores_.size()) {
+      current_ = cluster + 1;
+    } else {
+      complain(name_, error);
+    }
   }
 
   static std::vector<Uuid> parse(const std::vector<std::string>& ids) {
@@ -211,9 +238,11 @@ class Client {
     return parsed;
   }
 
-  Datastore datastore_;
+  std::vector<Datastore> datastores_;
+  std::atomic<std::size_t> current_{0};
   Recorder recorder_;
   const std::string name_;
+  std::atomic<int> uniques_{0};
 };
 
 // Entities come in families. Those of family 0 are always there; those of the others are new ones, all workers turning
@@ -228,7 +257,7 @@ class RandomTraffic {
     for (unsigned thread = 0; thread < writers + readers; ++thread) {
       threads.emplace_back([this, thread] {
         Random random(seed_ * (writers + readers) + thread);
-        while (left_ > 0) {
+        while (left_ > 0 || !client_.is_in_last_cluster()) {
           thread < writers ? write(random) : read(random);
         }
       });
@@ -282,7 +311,7 @@ class RandomTraffic {
 
   // For a merge.
   std::string change(Random& random, int family, const std::string& id) {
-    return fmt::format(R"({{"id":"{}","v":"{}.{}","color":"{}"}})", id, client_.name(), ++texts_,
+    return fmt::format(R"({{"id":"{}","v":"{}","color":"{}"}})", id, client_.unique(),
                        value(family, pick(random, colors)));
   }
 
@@ -305,7 +334,7 @@ class RandomTraffic {
     for (int count = below(random, 3); count > 0; --count) {
       tags += fmt::format(R"({}"{}")", tags.empty() ? "" : ",", value(family, pick(random, colors)));
     }
-    return fmt::format(R"({{"id":"{}","v":"{}.{}"{},"tags":[{}]}})", id, client_.name(), ++texts_, members, tags);
+    return fmt::format(R"({{"id":"{}","v":"{}"{},"tags":[{}]}})", id, client_.unique(), members, tags);
   }
 
   void read(Random& random) {
@@ -335,7 +364,6 @@ class RandomTraffic {
   const std::uint64_t seed_;
   std::atomic<int> left_;
   const long long origin_;
-  std::atomic<int> texts_{0};
 };
 
 void meet(const std::string& mine, const std::string& other) {
@@ -371,12 +399,14 @@ void follow(Client& client, const std::vector<std::string>& line) {
 }  // namespace looseleaf::test
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: history_worker CLUSTER_FILE RECORD_FILE NAME\n";
+  if (argc != 4 && argc != 5) {
+    std::cerr << "usage: history_worker CLUSTER_FILE RECORD_FILE NAME [NEXT_CLUSTER_FILE]\n";
     return 2;
   }
   try {
-    looseleaf::test::Client client(argv[1], argv[2], argv[3]);
+    std::vector<std::string> clusters(argv + 4, argv + argc);
+    clusters.insert(clusters.begin(), argv[1]);
+    looseleaf::test::Client client(clusters, argv[2], argv[3]);
     for (std::string line; std::getline(std::cin, line);) {
       looseleaf::test::follow(client, looseleaf::test::tab_separated(line));
     }

@@ -66,13 +66,13 @@ std::set<std::string> all_steps() {
 }
 
 // Before and after each step on the shards 0 and 1. Some steps are passed once, for all shards together.
-// The steps of triggers and copies have their own tests, trigger_test.cpp, because a trigger runs until it is stopped,
-// and copy_test.cpp, because a copy needs another cluster.
+// The steps of triggers, copies and moves have their own tests, trigger_test.cpp, because a trigger runs until it is
+// stopped, and copy_test.cpp and move_test.cpp, because these need another cluster.
 std::set<std::string> all_places() {
   const std::set<std::string> once = {"backfill.prove", "backfill.prove_durable", "query.read_entities"};
   std::set<std::string> places;
   for (const std::string& step : all_steps()) {
-    if (step.starts_with("trigger.") || step.starts_with("copy.")) {
+    if (step.starts_with("trigger.") || step.starts_with("copy.") || step.starts_with("move.")) {
       continue;
     }
     for (const char* const phase : {"before", "after"}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <compare>
 #include <cstdlib>
 
 #include "base/hex.hpp"
@@ -69,9 +70,6 @@ std::optional<std::int64_t> whole_number(const Json& json) {
 }
 
 std::optional<PropertyValue> typed(PropertyType type, const Json* json) {
-  if (json == nullptr) {
-    return std::nullopt;
-  }
   const bool is_string = json->kind == Json::Kind::string;
   switch (type) {
     case PropertyType::uuid: {
@@ -100,27 +98,77 @@ PropertyValue stored(const Property& property, PropertyValue value) {
   return value;
 }
 
-struct Equals {
+std::partial_ordering reversed(std::partial_ordering order) {
+  return 0 <=> order;
+}
+
+// Orders two whole numbers by their digits.
+std::partial_ordering order_of_digits(const std::string& a, const std::string& b) {
+  const bool a_negative = a.front() == '-', b_negative = b.front() == '-';
+  if (a_negative != b_negative) {
+    return a_negative ? std::partial_ordering::less : std::partial_ordering::greater;
+  }
+  if (a_negative) {
+    return reversed(order_of_digits(a.substr(1), b.substr(1)));
+  }
+  return a.size() != b.size() ? a.size() <=> b.size() : a.compare(b) <=> 0;
+}
+
+std::partial_ordering order_of_numbers(const std::string& a, const std::string& b) {
+  const auto plain = [](const std::string& literal) { return literal == "-0" ? std::string("0") : literal; };
+  return is_whole(a) && is_whole(b) ? order_of_digits(plain(a), plain(b))
+                                    : std::strtod(a.c_str(), nullptr) <=> std::strtod(b.c_str(), nullptr);
+}
+
+// How a value is to the one that is wanted; unordered if they have no order.
+struct OrderTo {
   const Json& json;
 
-  bool operator()(std::monostate /*null*/) const { return json.kind == Json::Kind::null; }
-  bool operator()(bool flag) const { return json.kind == Json::Kind::boolean && json.flag == flag; }
-  bool operator()(std::int64_t number) const {
-    return is_whole(json.text) ? whole_number(json) == number : (*this)(static_cast<double>(number));
+  [[nodiscard]] std::partial_ordering number(const std::string& literal) const {
+    return json.kind == Json::Kind::number ? order_of_numbers(json.text, literal) : std::partial_ordering::unordered;
   }
-  bool operator()(double number) const {
-    return json.kind == Json::Kind::number && std::strtod(json.text.c_str(), nullptr) == number;
+  [[nodiscard]] static std::partial_ordering same(bool same) {
+    return same ? std::partial_ordering::equivalent : std::partial_ordering::unordered;
   }
-  bool operator()(const BigInteger& number) const {
-    return json.kind == Json::Kind::number &&
-           (is_whole(json.text) ? json.text == number.digits : (*this)(std::strtod(number.digits.c_str(), nullptr)));
+
+  std::partial_ordering operator()(std::monostate /*null*/) const { return same(json.kind == Json::Kind::null); }
+  std::partial_ordering operator()(bool flag) const {
+    return same(json.kind == Json::Kind::boolean && json.flag == flag);
   }
-  bool operator()(const std::string& text) const { return json.kind == Json::Kind::string && json.text == text; }
+  std::partial_ordering operator()(std::int64_t wanted) const { return number(std::to_string(wanted)); }
+  std::partial_ordering operator()(double wanted) const { return number(fmt::format("{:.17e}", wanted)); }
+  std::partial_ordering operator()(const BigInteger& wanted) const { return number(wanted.digits); }
+  std::partial_ordering operator()(const std::string& wanted) const {
+    return json.kind == Json::Kind::string ? json.text.compare(wanted) <=> 0 : std::partial_ordering::unordered;
+  }
 };
+
+bool meets(const Json& json, Operator op, const Scalar& wanted) {
+  const auto order = [&] { return std::visit(OrderTo{json}, wanted); };
+  switch (op) {
+    case Operator::equal:
+      return order() == 0;
+    case Operator::less:
+      return order() < 0;
+    case Operator::less_equal:
+      return order() <= 0;
+    case Operator::greater:
+      return order() > 0;
+    case Operator::greater_equal:
+      return order() >= 0;
+    case Operator::prefix:
+      return json.kind == Json::Kind::string && json.text.starts_with(std::get<std::string>(wanted));
+    case Operator::exists:
+      return true;
+    case Operator::not_equal:
+      break;
+  }
+  return false;
+}
 
 bool has_value(const Json& entity, const std::pair<std::string, Scalar>& wanted) {
   const Json* const json = find_path(entity, wanted.first);
-  return json != nullptr && std::visit(Equals{*json}, wanted.second);
+  return json != nullptr && meets(*json, Operator::equal, wanted.second);
 }
 
 bool is_indexed(const IndexDefinition& definition, const Json& entity) {
@@ -142,6 +190,9 @@ bool holds(const Condition& condition, const PropertyValue& value, const Propert
       return value >= wanted;
     case Operator::prefix:
       return std::get<std::string>(value).starts_with(std::get<std::string>(wanted));
+    case Operator::not_equal:
+    case Operator::exists:
+      break;
   }
   return false;
 }
@@ -221,10 +272,38 @@ std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, 
   return rows;
 }
 
+std::vector<const Json*> found_at(const std::string& path, bool each, const Json& entity) {
+  const std::vector<std::string> keys = keys_of(path);
+  std::vector<const Json*> found;
+  if (!each) {
+    found = {follow(&entity, keys)};
+  }
+  for (std::size_t length = 1; each && length <= keys.size(); ++length) {
+    const Json* const json = follow(&entity, {keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(length)});
+    if (json != nullptr && json->kind == Json::Kind::array) {
+      for (const Json& item : json->items) {
+        found.push_back(follow(&item, keys, length));
+      }
+      break;
+    }
+  }
+  std::erase(found, nullptr);
+  return found;
+}
+
 bool passes(const Filters& filters, const Json& entity) {
-  return std::all_of(filters.begin(), filters.end(), [&](const auto& filter) {
-    return std::any_of(filters.begin(), filters.end(), [&](const auto& alternative) {
-      return alternative.first == filter.first && has_value(entity, alternative);
+  const auto any_meets = [&](const Filter& filter, Operator op) {
+    const auto found = found_at(filter.path, filter.each, entity);
+    return std::any_of(found.begin(), found.end(), [&](const Json* json) { return meets(*json, op, filter.value); });
+  };
+  return std::all_of(filters.begin(), filters.end(), [&](const Filter& filter) {
+    if (filter.op == Operator::not_equal) {
+      return !any_meets(filter, Operator::equal);
+    }
+    return std::any_of(filters.begin(), filters.end(), [&](const Filter& other) {
+      const bool alternative = filter.op == Operator::equal && other.op == Operator::equal &&
+                               other.path == filter.path && other.each == filter.each;
+      return (alternative || &other == &filter) && any_meets(other, filter.op);
     });
   });
 }
@@ -265,24 +344,10 @@ std::string cut(const std::string& text, std::size_t code_points) {
 }
 
 std::vector<PropertyValue> values_of(const Property& property, const Json& entity) {
-  const std::vector<std::string> keys = keys_of(property.name);
   std::vector<PropertyValue> values;
-  const auto add = [&](const Json* json) {
+  for (const Json* const json : found_at(property.name, property.each, entity)) {
     if (auto value = typed(property.type, json)) {
       values.push_back(*std::move(value));
-    }
-  };
-  if (!property.each) {
-    add(follow(&entity, keys));
-    return values;
-  }
-  for (std::size_t length = 1; length <= keys.size(); ++length) {
-    const Json* const json = follow(&entity, {keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(length)});
-    if (json != nullptr && json->kind == Json::Kind::array) {
-      for (const Json& item : json->items) {
-        add(follow(&item, keys, length));
-      }
-      break;
     }
   }
   return values;

@@ -48,8 +48,15 @@ struct ReferenceRow {
 // By shard.
 using ReferenceTable = std::vector<std::set<ReferenceRow>>;
 
-// Values that a property may have; several for one path are alternatives.
-using Filters = std::vector<std::pair<std::string, Scalar>>;
+// What a property, or with `each` an element of the array on its path, must be. Filters with Operator::equal for one
+// path are alternatives; otherwise all must hold.
+struct Filter {
+  std::string path;
+  Operator op = Operator::equal;
+  Scalar value = {};
+  bool each = false;
+};
+using Filters = std::vector<Filter>;
 
 class Reference {
  public:
@@ -90,6 +97,8 @@ class Reference {
 
 // The value on a dotted path, through objects only; null if the path leads nowhere.
 [[nodiscard]] const Json* find_path(const Json& entity, const std::string& path);
+// What is at a path, or with `each` at the rest of the path in each element of the first array on it.
+[[nodiscard]] std::vector<const Json*> found_at(const std::string& path, bool each, const Json& entity);
 // (value, …, id), for any server.
 [[nodiscard]] std::string sql_literal(const ReferenceRow& row);
 // The first code points of a text.

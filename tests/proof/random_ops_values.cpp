@@ -265,6 +265,25 @@ struct ToFilterText {
   }
 };
 
+// Returns a filter for a value that an entity has, which the operator can compare. Half of them are for that value.
+std::optional<Filter> random_filter(Random& random, std::optional<Scalar> value) {
+  const auto op = random.one_in(2) ? Operator::equal : static_cast<Operator>(random.below(8));
+  if (random.one_in(4)) {
+    value = scalar_of(scalar_of(random, random_type(random)));
+  }
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto* const text = std::get_if<std::string>(&*value);
+  if (op == Operator::prefix) {
+    return text != nullptr ? std::optional(Filter{"", op, cut(*text, random.below(3))}) : std::nullopt;
+  }
+  const bool has_order =
+      text != nullptr || (!std::holds_alternative<std::monostate>(*value) && !std::holds_alternative<bool>(*value));
+  const bool needs_order = op != Operator::equal && op != Operator::not_equal && op != Operator::exists;
+  return needs_order && !has_order ? std::nullopt : std::optional(Filter{"", op, *value});
+}
+
 class QueryMaker {
  public:
   QueryMaker(Random& random, const Reference& reference) : random_(random) {
@@ -383,10 +402,13 @@ Filters random_filters(Random& random, const Reference& reference) {
     const auto entity =
         std::next(reference.entities().begin(), static_cast<std::ptrdiff_t>(random.below(reference.entities().size())));
     const std::string path = random.one_in(3) ? "kind" : random.pick(paths);
-    const Json* const json = find_path(entity->second.json, path);
-    const auto value = json != nullptr ? scalar_of(*json) : std::optional<Scalar>("x");
-    if (value) {
-      filters.emplace_back(path, *value);
+    const bool each = random.one_in(path == "e" || path == "f.g" ? 2 : 12);
+    const auto found = found_at(path, each, entity->second.json);
+    if (auto filter =
+            random_filter(random, found.empty() ? std::optional<Scalar>("x") : scalar_of(*random.pick(found)))) {
+      filter->path = path;
+      filter->each = each;
+      filters.push_back(*std::move(filter));
       --count;
     }
   }
@@ -395,8 +417,10 @@ Filters random_filters(Random& random, const Reference& reference) {
 
 std::vector<Condition> as_conditions(const Filters& filters) {
   std::vector<Condition> conditions;
-  for (const auto& [path, value] : filters) {
-    conditions.push_back({path, Operator::equal, std::visit(ToFilterText(), value)});
+  for (const Filter& filter : filters) {
+    const bool has_value = filter.op != Operator::exists;
+    conditions.push_back(
+        {filter.path, filter.op, has_value ? std::visit(ToFilterText(), filter.value) : "", filter.each});
   }
   return conditions;
 }

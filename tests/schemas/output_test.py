@@ -129,6 +129,10 @@ def putting(box):
     box.run("no-such-command", status=2)
     named = box.run("put", box.write("bad.jsonl", "7\n"), status=1, lines=["result", "summary"])
     assert named[0]["file"].endswith("bad.jsonl")
+    of_csv = box.run("put", "--csv", "--types", "n=int", stdin="n,s\nx,y\n1\n", status=1,
+                     lines=["result", "result", "summary"])
+    assert [result.get("field") for result in of_csv[:2]] == ["n", None], of_csv
+    assert (of_csv[0]["line"], of_csv[0]["column"]) == (2, 1), of_csv
 
 
 def getting(box):
@@ -214,6 +218,8 @@ def queries(box):
     box.run("query", "by_n", "n>=10", "--after", page["next"], "--limit", "3", lines=["entity"] * 3 + ["summary"])
     assert box.run("query", "by_n", "n=77", lines=["summary"])[0]["next"] is None
     box.run("query", "by_n", "n>17", "--ids", lines=["id", "id", "summary"])
+    fields = box.run("query", "by_n", "n>17", "--fields", "n", lines=["entity", "entity", "summary"])
+    assert fields[:2] == [{"n": 18}, {"n": 19}], fields
     box.run("query", "by_n", "n>17", "--count", lines=["count"])
     explained = box.run("query", "by_n", "n>17", "--where", "n=19", "--explain", lines=["explanation"])[0]
     assert (explained["entities"], explained["filtered"], len(explained["shards"])) == (1, 1, 2)

@@ -143,8 +143,8 @@ Watchdog::Watchdog(const std::string& directory) : alive_(-1) {
 
 class TestServers {
  public:
-  TestServers(std::uint32_t servers, const std::vector<std::string>& extra_args)
-      : watchdog_(directory_.path()), sandbox_(start(directory_.path() + "/box", servers, extra_args)) {
+  TestServers(std::uint32_t servers, const TestClusterOptions& options)
+      : watchdog_(directory_.path()), sandbox_(start(directory_.path() + "/box", servers, options)) {
     client_ = client_program(sandbox_.program());
   }
   TestServers(const TestServers&) = delete;
@@ -164,12 +164,13 @@ class TestServers {
   }
 
  private:
-  static cli::Sandbox start(const std::string& dir, std::uint32_t servers, const std::vector<std::string>& extra_args) {
+  static cli::Sandbox start(const std::string& dir, std::uint32_t servers, const TestClusterOptions& wanted) {
     cli::SandboxOptions options;
     options.dir = dir;
     options.shards = servers;
+    options.server = wanted.server;
     options.buffer_pool_mib = 32;
-    options.extra_args = extra_args;
+    options.extra_args = wanted.extra_args;
     try {
       return cli::Sandbox::start(options);
     } catch (const Error& error) {
@@ -188,9 +189,8 @@ class TestServers {
 };
 
 TestCluster::TestCluster(const TestClusterOptions& options)
-    : TestCluster(
-          std::make_shared<TestServers>(options.servers == 0 ? options.shards : options.servers, options.extra_args),
-          options.shards) {}
+    : TestCluster(std::make_shared<TestServers>(options.servers == 0 ? options.shards : options.servers, options),
+                  options.shards) {}
 
 namespace {
 
@@ -223,7 +223,7 @@ TestCluster TestCluster::shared(std::uint32_t shards) {
   static std::once_flag started;
   SharedServers& shared = shared_servers();
   std::call_once(started, [&] {
-    shared.servers = std::make_shared<TestServers>(2, std::vector<std::string>());
+    shared.servers = std::make_shared<TestServers>(2, TestClusterOptions());
     for (std::uint32_t server = 0; server < 2; ++server) {
       shared.settings.push_back(settings_of(*shared.servers, server));
     }

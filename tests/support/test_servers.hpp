@@ -47,7 +47,8 @@ class Watchdog {
 struct TestClusterOptions {
   std::uint32_t shards = 2;
   std::uint32_t servers = 0;  // 0: one a shard
-  std::vector<std::string> extra_args;
+  std::vector<std::string> extra_args = {};
+  std::string server = {};  // a server program or its folder; empty: the one on which all tests run
 };
 
 class TestServers;

@@ -12,20 +12,22 @@
 
 namespace looseleaf {
 
-enum class Operator { equal, less, less_equal, greater, greater_equal, prefix };
+enum class Operator { equal, less, less_equal, greater, greater_equal, prefix, not_equal, exists };
 
-// One condition on a property of the index. The value is a text that is converted to the property's type.
+// One condition on a property. In Query::conditions, the value is a text that is converted to the property's type, and
+// the operator is neither not_equal nor exists. Query::where says what holds there, and in the feed.
 struct Condition {
-  std::string property;
+  std::string property;  // a dotted path
   Operator op = Operator::equal;
-  std::string value;
+  std::string value;  // empty with Operator::exists
+  // The condition is on the elements of an array: Query::where only. The array is found as for Property::each.
+  bool each = false;
 
-  // Reads "name=value", "name<v", "name<=v", "name>v", "name>=v" or "name^=v". The text is split at the first operator.
-  // A name that contains one can be given as a JSON string: "\"a=b\"=5". Throws Error(usage). "name!=v", "name<>v",
-  // "name==v", "name=>v" and "name=<v" are errors, too, unless the name is given as a JSON string. With
-  // Operators::equality the condition is one of Query::where, and so must be "name=value".
-  enum class Operators { all, equality };
-  [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text, Operators allowed = Operators::all);
+  // Reads "name=value", "name!=v", "name<v", "name<=v", "name>v", "name>=v", "name^=v" or "name exists". The text is
+  // split at the first operator. With "[]" behind the name, the condition is on the elements of an array. A name that
+  // contains an operator, or ends in "[]", can be given as a JSON string: "\"a=b\"=5". Throws Error(usage). "name<>v",
+  // "name==v", "name=>v" and "name=<v" are errors, too, unless the name is given as a JSON string.
+  [[nodiscard]] static LOOSELEAF_EXPORT Condition parse(std::string_view text);
 
   bool operator==(const Condition&) const = default;
 };
@@ -33,9 +35,16 @@ struct Condition {
 struct Query {
   std::string index;
   std::vector<Condition> conditions;
-  // Filters on properties that are not in the index. The operator must be Operator::equal. The value is a JSON scalar
-  // if it can be parsed as one, or else a string; it is compared without type conversion: 1 equals 1.0, and not "1". If
-  // a property occurs several times, an entity may have any of these values.
+  // Filters on any properties. All must hold, except that of several with Operator::equal on one property, one must.
+  //   - The value is a JSON scalar if it can be parsed as one, or else a string. For Operator::prefix, it is a string
+  //     unless it is a JSON string.
+  //   - Values are compared without type conversion: 1 equals 1.0, and not "1". Only two numbers, by value, or two
+  //     strings, by their bytes, have an order. A value without an order, such as true, is an error for the operators
+  //     from `less` to `greater_equal`.
+  //   - Operator::not_equal is true if Operator::equal is not, so also where the property is absent.
+  //   - Operator::exists is true if there is any value, also null.
+  //   - With `each`, one element must meet the condition, and for Operator::not_equal none may be equal.
+  // If no entity that was read has a property, Options::on_warning gets a warning.
   std::vector<Condition> where;
   bool descending = false;
   std::uint64_t limit = 0;  // the most entities to return; 0 returns all

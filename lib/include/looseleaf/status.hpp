@@ -83,6 +83,13 @@ struct ShardAccess {
   std::string since;   // UTC
 };
 
+// How far a copy of this store has come with a shard. It is stored about once a minute.
+struct CopyStatus {
+  std::string cluster_id;  // of the copy
+  bool scanning = false;   // it still reads all entities
+  std::string up_to;       // UTC; everything before is in the copy, unless it still reads all entities
+};
+
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::string address, database;
@@ -93,6 +100,7 @@ struct ShardStatus {
   std::uint64_t entities = 0;  // the server's estimate
   std::vector<IndexStatus> indexes;
   std::vector<JobStatus> jobs;
+  std::vector<CopyStatus> copies;
 };
 
 struct Status {

@@ -50,6 +50,10 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
         {index.definition.table, index.state, index.generation, index.since, index.definition.canonical_json()});
   }
   for (const job::JobRow& job : job::read_jobs(*lease)) {
+    if (job.job == job::copied_to_job) {
+      status.copies.push_back(
+          {job.table, job.detail == job::copy_scans, job.barrier ? to_string(*job.barrier) : std::string()});
+    }
     if (is_no_job(job)) {
       continue;
     }

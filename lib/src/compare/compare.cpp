@@ -20,6 +20,7 @@
 #include "copy/target.hpp"
 #include "index/declared_indexes.hpp"
 #include "scan/entity_scan.hpp"
+#include "shard/access.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/placement.hpp"
 
@@ -246,11 +247,21 @@ Throttle throttle_there(const shard::Shards& there, Throttle throttle) {
   return throttle;
 }
 
+// What is written since is only in the new store.
+void require_not_moved(shard::Shards& shards) {
+  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
+  if (access.state == AccessState::moved) {
+    throw Error(ErrorCode::moved, "a store that has moved cannot be compared", shard::facts(access),
+                "what was written since is only in the new store; `copy --finish` compared both before");
+  }
+}
+
 void require_two_stores(const Store& here, const Store& there) {
   for (const Store* store : {&here, &there}) {
     in_store(*store, [&] {
       store->shards.check_identities();
       shard::require_every_shard(store->shards, "nothing was compared: every shard is needed, and one is down");
+      require_not_moved(store->shards);
     });
   }
   if (there.shards.cluster_id() == here.shards.cluster_id()) {

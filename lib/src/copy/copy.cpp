@@ -28,6 +28,22 @@ void require_not_moved(shard::Shards& shards) {
   }
 }
 
+void require_not_moved_to(shard::Shards& original, shard::Shards& other) {
+  const shard::Access access = shard::read_shard(original, 0, original.deadline(), shard::read_access);
+  if (access.state == AccessState::moved && shard::is_to(access, other.cluster_id())) {
+    throw Error(ErrorCode::moved, "the store has moved to this cluster", shard::facts(access),
+                "run `looseleaf copy --finish`: it completes the move");
+  }
+}
+
+// A former process has let writers of the other cluster wait. They must not be refused, or be let in, if the store has
+// moved there after all.
+void give_up_move(shard::Shards& original, shard::Shards& other) {
+  if (!shard::undo_moves(original, other.cluster_id(), original.deadline())) {
+    require_not_moved_to(original, other);
+  }
+}
+
 // Of shards of which all entities were read, only changes are left, and nobody knows how many.
 void expect(shard::Shards& shards, job::Job& job, const Positions& positions) {
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
@@ -62,12 +78,16 @@ void run_once(Copier&& copier, feed::Extent extent) {
 
 }  // namespace
 
-std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
-  require_not_moved(original);
+void require_no_copy(shard::Shards& original) {
   if (const auto origin = origin_of(original)) {
     throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
                 "copy the original, or detach this copy first: `looseleaf copy --detach`");
   }
+}
+
+std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
+  require_not_moved(original);
+  require_no_copy(original);
   std::unique_ptr<Target> target;
   try {
     target = std::make_unique<Target>(other, original.cluster_id(), original.count());
@@ -75,10 +95,8 @@ std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, Job
     error.with("cluster", "the other one");
     throw;
   }
-  if (target->announced()) {  // by a former process; its writers must not be refused if the store has moved after all
-    if (!shard::undo_moves(original, original.deadline())) {
-      require_not_moved(original);
-    }
+  if (target->announced()) {
+    give_up_move(original, other);
     target->refuse();
   }
   try {
@@ -149,11 +167,14 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
     }
     return report;
   }
-  require_not_moved(original);  // it would be open before every shard of the original has moved
+  require_not_moved_to(original, other);
   if (end == CopyEnd::caught_up) {
     report = copy(original, other, options, control);
   }
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::open);
+  if (target.announced()) {
+    give_up_move(original, other);
+  }
   target.open();
   static_cast<void>(remove_marks(original, other.cluster_id()));
   return report;

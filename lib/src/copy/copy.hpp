@@ -10,6 +10,8 @@
 
 namespace looseleaf::copy {
 
+// Throws Error(usage) if this store is itself a copy in progress.
+void require_no_copy(shard::Shards& original);
 // Claims `other`, and makes its indexes those of the original. Then entities can be written there.
 [[nodiscard]] std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control,
                                             CopyReport& report);

@@ -2,6 +2,7 @@
 #include "copy/indexes.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,11 @@ namespace {
 struct Indexes {
   std::map<std::string, IndexDefinition> definitions;
   std::map<std::string, bool> ready;
+  std::set<std::string> incomplete;  // shards do not agree about them, or they are being dropped
   bool building = false;
 };
 
-// Throws unless all shards agree about each index.
-Indexes read_indexes(shard::Shards& shards, const char* whose) {
+Indexes read_indexes(shard::Shards& shards) {
   const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, shards.deadline());
   Indexes indexes;
   for (const shard::Catalog& catalog : catalogs) {
@@ -29,9 +30,7 @@ Indexes read_indexes(shard::Shards& shards, const char* whose) {
       const shard::IndexEverywhere everywhere = shard::find_index(catalogs, index.definition.table);
       for (const auto& on_shard : everywhere.on_shard) {
         if (!on_shard || on_shard->generation != index.generation || everywhere.is_being_dropped()) {
-          throw Error(ErrorCode::busy, "an index is being created or dropped",
-                      {{"index", index.definition.table}, {"cluster", whose}},
-                      "let that end, or run that command again to complete it, and then this one");
+          indexes.incomplete.insert(index.definition.table);
         }
       }
       indexes.building = indexes.building || index.state == IndexState::building;
@@ -39,6 +38,17 @@ Indexes read_indexes(shard::Shards& shards, const char* whose) {
       entry->second = entry->second && index.state == IndexState::ready;
       indexes.definitions.emplace(index.definition.table, index.definition);
     }
+  }
+  return indexes;
+}
+
+// Throws unless all shards agree about each index.
+Indexes read_complete_indexes(shard::Shards& shards, const char* whose) {
+  Indexes indexes = read_indexes(shards);
+  if (!indexes.incomplete.empty()) {
+    throw Error(ErrorCode::busy, "an index is being created or dropped",
+                {{"index", *indexes.incomplete.begin()}, {"cluster", whose}},
+                "let that end, or run that command again to complete it, and then this one");
   }
   return indexes;
 }
@@ -56,20 +66,22 @@ bool same(const IndexDefinition& a, const IndexDefinition& b) {
 
 }  // namespace
 
+// An index that a copier left incomplete when it died is dropped and created anew.
 // Uses sessions of its own, because the sessions that jobs hold are few, and the copy holds one.
 void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
   Options options = target.shards().options();
   options.on_warning = nullptr;
   shard::Shards other(target.shards().cluster(), options);
   other.use_access_token(target.shards().access_token());
-  const Indexes wanted = read_indexes(original, "the original");
-  Indexes there = read_indexes(other, "the other one");
+  const Indexes wanted = read_complete_indexes(original, "the original");
+  Indexes there = read_indexes(other);
   for (const auto& [table, definition] : there.definitions) {
     const auto found = wanted.definitions.find(table);
-    if (found != wanted.definitions.end() && same(found->second, definition)) {
+    const bool is_wanted = found != wanted.definitions.end() && same(found->second, definition);
+    if (is_wanted && !there.incomplete.contains(table)) {
       continue;
     }
-    if (target.fresh()) {
+    if (!is_wanted && target.fresh()) {
       throw Error(ErrorCode::usage, "the other cluster has an index that this store does not have", {{"index", table}},
                   "copy to a cluster that `looseleaf init` has just made; nothing was copied");
     }
@@ -96,8 +108,8 @@ void copy_indexes(shard::Shards& original, Target& target, JobControl& control, 
 
 // An index that the original has not filled yet may be filled in the copy.
 void require_same_indexes(shard::Shards& original, shard::Shards& other) {
-  const Indexes wanted = read_indexes(original, "the original");
-  const Indexes there = read_indexes(other, "the other one");
+  const Indexes wanted = read_complete_indexes(original, "the original");
+  const Indexes there = read_complete_indexes(other, "the other one");
   for (const auto& [table, definition] : wanted.definitions) {
     const auto found = there.definitions.find(table);
     if (found == there.definitions.end() || !same(found->second, definition) ||

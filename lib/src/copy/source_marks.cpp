@@ -19,6 +19,7 @@ void write_marks(shard::Shards& original, const Uuid& other, const Positions& po
       row.job = job::copied_to_job;
       row.table = to_string(other);
       row.barrier = positions.at(shard).place.updated;
+      row.detail = positions.at(shard).scan ? job::copy_scans : "";
       row.holder = job::this_process();
       job::write_job(database, row);
     });

@@ -175,13 +175,13 @@ void Target::claim_shard(std::uint32_t shard, Purpose purpose) {
     ours.state = access.state;
     announced_ = true;
   }
-  if (!shard::change_access(other_, shard, access.token, ours, deadline)) {
+  if (!shard::change_access(other_, shard, access, ours, deadline)) {
     throw taken_over();
   }
 }
 
-void Target::change(std::uint32_t shard, const Access& to) {
-  if (!shard::change_access(other_, shard, lock_.token(), to, other_.deadline())) {
+void Target::change(std::uint32_t shard, AccessState from, const Access& to) {
+  if (!shard::change_access(other_, shard, {.state = from, .token = lock_.token()}, to, other_.deadline())) {
     throw taken_over();
   }
 }
@@ -269,7 +269,7 @@ void Target::announce(base::Stamp floor) {
   opening.state = AccessState::opening;
   shard::for_each_shard(other_, [&](std::uint32_t shard) {
     const Step step(steps::move_prepare, shard);
-    change(shard, opening);
+    change(shard, AccessState::frozen, opening);
     shard::raise_clock_floor(other_, shard, floor, other_.deadline());
   });
 }
@@ -277,7 +277,7 @@ void Target::announce(base::Stamp floor) {
 void Target::refuse() {
   shard::for_each_shard(other_, [&](std::uint32_t shard) {
     if (shard::read_shard(other_, shard, other_.deadline(), shard::read_access).state == AccessState::opening) {
-      change(shard, frozen(lock_.token(), origin_));
+      change(shard, AccessState::opening, frozen(lock_.token(), origin_));
     }
   });
 }
@@ -288,9 +288,9 @@ void Target::open() {
     const Step step(steps::move_open, shard);
     const Access access = shard::read_shard(other_, shard, other_.deadline(), shard::read_access);
     if (is_of_copy(access, origin_)) {
-      change(shard, Access());
+      change(shard, access.state, Access());
     } else if (access.state == AccessState::open) {  // by another process, perhaps not on disk yet
-      static_cast<void>(shard::change_access(other_, shard, access.token, Access(), other_.deadline()));
+      static_cast<void>(shard::change_access(other_, shard, access, Access(), other_.deadline()));
     }
   });
   remove_rows();

@@ -64,7 +64,7 @@ class Target {
   void claim_shards(Purpose purpose);
   void claim_shard(std::uint32_t shard, Purpose purpose);
   // Changes the state of a shard that still has this object's token.
-  void change(std::uint32_t shard, const shard::Access& to);
+  void change(std::uint32_t shard, AccessState from, const shard::Access& to);
   void take_over();
   void keep_lock(const std::stop_token& stop);
   [[nodiscard]] bool is_empty();

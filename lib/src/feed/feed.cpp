@@ -31,6 +31,7 @@ class BatchReader : public Reader {
         report_(report) {}
 
   void run(Extent extent) {
+    follows_ = extent == Extent::follow;
     find_position();
     try {
       Rounds(shards_, *this, extent, on_failure_ ? Failures::told : Failures::end).run(wanted_shards());
@@ -39,6 +40,7 @@ class BatchReader : public Reader {
       throw;
     }
     report_.position = to_text(position_);
+    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
   }
 
   bool ended() override {
@@ -81,7 +83,11 @@ class BatchReader : public Reader {
     return ended_ ? std::nullopt : std::optional(page.end);
   }
 
-  void end_round() override {}
+  void end_round() override {
+    if (follows_) {
+      filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
+    }
+  }
 
   void tell(std::uint32_t shard, const Error* failure) override {
     const std::lock_guard lock(mutex_);
@@ -138,6 +144,7 @@ class BatchReader : public Reader {
   const OnFailure on_failure_;
   const OnBatch& on_batch_;
   const model::Filter filter_;
+  bool follows_ = false;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions
   FeedReport& report_;

@@ -28,8 +28,10 @@ struct JobRow {
   std::uint64_t done = 0, estimate = 0;
 };
 
-// The job of a row that says how far a copy of this store is. `table` is the copy's cluster id.
+// The job of a row that says how far a copy of this store is, up to `barrier`. `table` is the copy's cluster id, and
+// `detail` is copy_scans as long as the copy reads all entities.
 inline constexpr const char* copied_to_job = "copied_to";
+inline constexpr const char* copy_scans = "scan";
 
 [[nodiscard]] std::optional<JobRow> read_job(const sql::Database& database, const std::string& job,
                                              const std::string& table);

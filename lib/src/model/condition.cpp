@@ -1,32 +1,37 @@
-// Reads query conditions as they are written on the command line.
+// Reads conditions as they are written on the command line. This is the only parser of them.
+#include "model/condition.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <looseleaf/error.hpp>
-#include <looseleaf/query.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 namespace looseleaf {
 namespace {
 
-struct Split {
-  std::size_t at = 0;    // of the operator
-  std::size_t size = 0;  // of the operator
-  Operator op = Operator::equal;
-};
+constexpr std::string_view exists = " exists", elements = "[]", comparing = "=<>";
 
-Split split_at(std::string_view text, std::size_t at) {
-  const bool or_equal = at + 1 < text.size() && text[at + 1] == '=';
-  switch (text[at]) {
-    case '<':
-      return or_equal ? Split{at, 2, Operator::less_equal} : Split{at, 1, Operator::less};
-    case '>':
-      return or_equal ? Split{at, 2, Operator::greater_equal} : Split{at, 1, Operator::greater};
-    default:
-      return at > 0 && text[at - 1] == '^' ? Split{at - 1, 2, Operator::prefix} : Split{at, 1, Operator::equal};
-  }
+Error invalid(std::string_view text, const std::string& what, const std::string& hint) {
+  return {ErrorCode::usage, what, {{"condition", std::string(text)}}, hint};
 }
+
+Error without_operator(std::string_view text) {
+  return invalid(text, "invalid condition",
+                 "write name=value, or with another operator: name!=value, name<value, name<=value, name>value, "
+                 "name>=value, name^=prefix, or 'name exists'");
+}
+
+// The beginning of a condition, up to the operator.
+struct Name {
+  std::string property;
+  bool each = false;
+  bool quoted = false;
+  std::size_t size = 0;  // in the text, with quotes and [], but without the operator
+};
 
 // Returns the end of the JSON string that the text begins with; npos if it is not closed.
 std::size_t end_of_string(std::string_view text) {
@@ -37,77 +42,154 @@ std::size_t end_of_string(std::string_view text) {
   return at < text.size() ? at + 1 : std::string_view::npos;
 }
 
-Error invalid(std::string_view text, const std::string& hint) {
-  return {ErrorCode::usage, "invalid condition", {{"condition", std::string(text)}}, hint};
-}
-
-// Returns the name that is given as a JSON string before `end`.
-std::string quoted_name(std::string_view text, std::size_t end) {
-  const auto name = nlohmann::json::parse(text.substr(0, end), nullptr, false);
-  if (end == std::string_view::npos || !name.is_string()) {
-    throw invalid(text, R"(close the name's quotes: write "name"=value, with the name as a JSON string)");
+Name quoted_name(std::string_view text) {
+  const std::size_t end = end_of_string(text);
+  const auto property = nlohmann::json::parse(text.substr(0, end), nullptr, false);
+  if (end == std::string_view::npos || !property.is_string()) {
+    throw invalid(text, "invalid condition",
+                  R"(close the name's quotes: write "name"=value, with the name as a JSON string)");
   }
-  return name.get<std::string>();
+  const bool each = text.substr(end).starts_with(elements);
+  return {property.get<std::string>(), each, true, end + (each ? elements.size() : 0)};
 }
 
-std::string quoted(std::string_view name) {
+// Reads a name that ends before the first operator, or before " exists" if there is none.
+Name plain_name(std::string_view text) {
+  const std::size_t at = text.find_first_of(comparing);
+  std::size_t size = text.size();
+  if (at != std::string_view::npos) {
+    const bool has_prefix = text[at] == '=' && at > 0 && (text[at - 1] == '^' || text[at - 1] == '!');
+    size = at - (has_prefix ? 1 : 0);
+  } else if (text.ends_with(exists)) {
+    size -= exists.size();
+  } else {
+    throw without_operator(text);
+  }
+  const std::string_view name = text.substr(0, size);
+  const bool each = name.ends_with(elements);
+  return {std::string(name.substr(0, size - (each ? elements.size() : 0))), each, false, size};
+}
+
+struct OperatorAt {
+  Operator op;
+  std::size_t size;
+};
+
+// Returns the operator that the text begins with.
+std::optional<OperatorAt> operator_at(std::string_view text) {
+  using enum Operator;
+  for (const Operator op : {not_equal, less_equal, greater_equal, prefix, equal, less, greater}) {  // longer ones first
+    const std::string_view symbol = model::symbol(op);
+    if (text.starts_with(symbol)) {
+      return OperatorAt{op, symbol.size()};
+    }
+  }
+  return text == model::symbol(Operator::exists) ? std::optional(OperatorAt{Operator::exists, text.size()})
+                                                 : std::nullopt;
+}
+
+std::string quoted(const Name& name) {
   using nlohmann::json;
-  return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json(name.property).dump(-1, ' ', false, json::error_handler_t::replace) +
+         std::string(name.each ? elements : "");
 }
 
 // A notation of other languages, which would be read as an operator and a value that nobody means.
 struct OtherNotation {
   std::string_view symbol, meant;
 };
-constexpr std::array<OtherNotation, 5> other_notations = {
-    {{"!=", ""}, {"<>", ""}, {"==", "="}, {"=>", ">="}, {"=<", "<="}}};
+constexpr std::array<OtherNotation, 4> other_notations = {{{"<>", "!="}, {"==", "="}, {"=>", ">="}, {"=<", "<="}}};
 
-// Throws if a plain name is followed by another notation. With the name in double quotes, its characters count as they
-// stand.
-void refuse_other_notation(std::string_view text, const Split& split, Condition::Operators allowed) {
-  const bool negated = split.op == Operator::equal && text[split.at - 1] == '!';
-  const std::size_t begin = split.at - (negated ? 1 : 0);
-  const auto* const found = std::find_if(other_notations.begin(), other_notations.end(), [&](const auto& one) {
-    return (negated || split.size == 1) && text.substr(begin, 2) == one.symbol;
-  });
-  if (found == other_notations.end()) {
-    return;
+// Throws if a plain name is followed by another notation, or has one for the elements of an array. With the name in
+// double quotes, its characters count as they stand.
+void refuse_other_notation(std::string_view text, const Name& name) {
+  const std::string_view rest = text.substr(name.size);
+  const auto* const found = std::find_if(other_notations.begin(), other_notations.end(),
+                                         [&](const auto& one) { return rest.starts_with(one.symbol); });
+  if (found != other_notations.end()) {
+    const std::string_view value = rest.substr(found->symbol.size());
+    throw invalid(
+        text, fmt::format("conditions do not support {}", found->symbol),
+        fmt::format("write '{}{}{}'; if the value begins with {}, write the property's name in double quotes: "
+                    "'{}{}{}'",
+                    text.substr(0, name.size), found->meant, value, found->symbol[1], quoted(name), found->symbol,
+                    value));
   }
-  const bool only_equality = allowed == Condition::Operators::equality;
-  const std::string_view name = text.substr(0, begin), value = text.substr(begin + 2);
-  std::string hint = only_equality && found->meant != "=" ? "a filter supports only ="
-                     : found->meant.empty()               ? "use =, <, <=, >, >= or ^="
-                                                          : fmt::format("write '{}{}{}'", name, found->meant, value);
-  if (negated) {
-    hint += fmt::format("; if the property's name ends in !, write it in double quotes: '{}={}'",
-                        quoted(text.substr(0, split.at)), value);
-  } else if (!only_equality || split.op == Operator::equal) {
-    hint += fmt::format("; if the value begins with {}, write the property's name in double quotes: '{}{}{}'",
-                        found->symbol[1], quoted(name), found->symbol, value);
+  if (const std::size_t at = name.property.find("[]."); at != std::string::npos) {
+    std::string path = name.property;
+    path.erase(at, elements.size());
+    throw invalid(
+        text, "[] inside a property's name",
+        fmt::format("write '{}[]{}': a path goes on inside the elements of the first array on it; if the name "
+                    "contains [], write it in double quotes: '{}{}'",
+                    path, rest, quoted(name), rest));
   }
-  throw Error(ErrorCode::usage, fmt::format("conditions do not support {}", found->symbol),
-              {{"condition", std::string(text)}}, hint);
 }
 
 }  // namespace
 
-Condition Condition::parse(std::string_view text, Operators allowed) {
-  const std::size_t name_end = text.starts_with('"') ? end_of_string(text) : 0;
-  const std::string name = name_end > 0 ? quoted_name(text, name_end) : std::string();
-  const std::size_t at = text.find_first_of("=<>", name_end);
-  const Split split = at == std::string_view::npos ? Split{} : split_at(text, at);
-  if (split.at == 0 || (name_end > 0 && (split.at != name_end || name.empty()))) {
-    throw invalid(text, allowed == Operators::equality
-                            ? "write name=value"
-                            : "write name=value, or with another operator: name>value, name>=value, name<value, "
-                              "name<=value, name^=prefix");
+Condition Condition::parse(std::string_view text) {
+  const Name name = text.starts_with('"') ? quoted_name(text) : plain_name(text);
+  const auto found = operator_at(text.substr(name.size));
+  if (!found) {
+    throw without_operator(text);
   }
-  const std::string_view plain_name = text.substr(0, split.at);
-  if (name_end == 0) {
-    refuse_other_notation(text, split, allowed);
+  if (name.property.empty()) {
+    throw invalid(text, "invalid condition", "write the name of a property before the operator: name=value");
   }
-  return Condition{name_end > 0 ? name : std::string(plain_name), split.op,
-                   std::string(text.substr(split.at + split.size))};
+  if (!name.quoted) {
+    refuse_other_notation(text, name);
+  }
+  return Condition{name.property, found->op, std::string(text.substr(name.size + found->size)), name.each};
 }
 
+namespace model {
+
+std::string_view symbol(Operator op) {
+  switch (op) {
+    case Operator::equal:
+      return "=";
+    case Operator::less:
+      return "<";
+    case Operator::less_equal:
+      return "<=";
+    case Operator::greater:
+      return ">";
+    case Operator::greater_equal:
+      return ">=";
+    case Operator::prefix:
+      return "^=";
+    case Operator::not_equal:
+      return "!=";
+    case Operator::exists:
+      return exists;
+  }
+  return "";
+}
+
+std::string written_name(const Condition& condition) {
+  return condition.property + std::string(condition.each ? elements : "");
+}
+
+bool holds(Operator op, std::partial_ordering order) {
+  switch (op) {
+    case Operator::equal:
+      return order == 0;
+    case Operator::less:
+      return order < 0;
+    case Operator::less_equal:
+      return order <= 0;
+    case Operator::greater:
+      return order > 0;
+    case Operator::greater_equal:
+      return order >= 0;
+    case Operator::prefix:
+    case Operator::not_equal:
+    case Operator::exists:
+      break;
+  }
+  return false;
+}
+
+}  // namespace model
 }  // namespace looseleaf

@@ -71,8 +71,8 @@ std::vector<Value> property_values(const Property& property, const json& entity)
   return rules::property_values(property, JsonNode(entity));
 }
 
-bool has_value(const json& entity, std::string_view path, const Scalar& value) {
-  return rules::has_value(JsonNode(entity), path, value);
+Examined examine(const json& entity, const Criterion& criterion) {
+  return rules::examine(JsonNode(entity), criterion);
 }
 
 bool matches_where(const IndexDefinition& definition, const json& entity) {

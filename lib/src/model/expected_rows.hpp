@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "model/criterion.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model {
@@ -21,8 +22,8 @@ namespace looseleaf::model {
 // at most one.
 [[nodiscard]] std::vector<Value> property_values(const Property& property, const nlohmann::json& entity);
 
-// True if the path leads to this value, without type conversion: null is not absent. See scalar.hpp.
-[[nodiscard]] bool has_value(const nlohmann::json& entity, std::string_view path, const Scalar& value);
+// Examines the values at the criterion's path, without type conversion: null is not absent. See scalar.hpp.
+[[nodiscard]] Examined examine(const nlohmann::json& entity, const Criterion& criterion);
 
 [[nodiscard]] bool matches_where(const IndexDefinition& definition, const nlohmann::json& entity);
 

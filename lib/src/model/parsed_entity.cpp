@@ -182,8 +182,8 @@ class ParsedEntity::Tree {
     return root_ ? rules::property_values(property, node()) : model::property_values(property, json_);
   }
 
-  [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const {
-    return root_ ? rules::has_value(node(), path, value) : model::has_value(json_, path, value);
+  [[nodiscard]] Examined examine(const Criterion& criterion) const {
+    return root_ ? rules::examine(node(), criterion) : model::examine(json_, criterion);
   }
 
   [[nodiscard]] bool matches_where(const IndexDefinition& definition) const {
@@ -267,8 +267,8 @@ std::vector<Value> ParsedEntity::property_values(const Property& property) const
   return tree_->property_values(property);
 }
 
-bool ParsedEntity::has_value(std::string_view path, const Scalar& value) const {
-  return tree_->has_value(path, value);
+Examined ParsedEntity::examine(const Criterion& criterion) const {
+  return tree_->examine(criterion);
 }
 
 bool ParsedEntity::matches_where(const IndexDefinition& definition) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/criterion.hpp"
 #include "model/value.hpp"
 
 namespace looseleaf::model {
@@ -40,7 +41,7 @@ class ParsedEntity {
   [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
   [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition) const;
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const;
-  [[nodiscard]] bool has_value(std::string_view path, const Scalar& value) const;
+  [[nodiscard]] Examined examine(const Criterion& criterion) const;
   [[nodiscard]] bool matches_where(const IndexDefinition& definition) const;
 
  private:

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/condition.hpp"
+#include "model/criterion.hpp"
 #include "model/scalar.hpp"
 #include "model/value.hpp"
 
@@ -85,18 +87,29 @@ std::optional<Value> single_value(const Property& property, const Node& entity) 
   return node ? typed_value(property.type, *node) : std::nullopt;
 }
 
-// Returns one value for each element with the right type in the array on the path. Without an array on the path there
-// are none, even if the path leads to a scalar.
+// Calls the function with the node at the path, or with `each` with the node at the rest of the path in each element of
+// the first array on the path. Without an array on the path there are none, even if the path leads to a scalar.
+template <typename Node, typename Function>
+void for_each_node(const Node& entity, std::string_view path, bool each, const Function& function) {
+  const Reached<Node> reached = resolve_path(entity, path);
+  if (!each && reached.node && reached.rest.empty()) {
+    function(*reached.node);
+  }
+  if (each && reached.node && reached.node->is_array()) {
+    reached.node->for_each([&](const Node& element) {
+      if (const std::optional<Node> node = find_path(element, reached.rest)) {
+        function(*node);
+      }
+    });
+  }
+}
+
+// Returns one value for each element with the right type in the array on the path.
 template <typename Node>
 std::vector<Value> each_value(const Property& property, const Node& entity) {
   std::vector<Value> values;
-  const Reached<Node> reached = resolve_path(entity, property.name);
-  if (!reached.node || !reached.node->is_array()) {
-    return values;
-  }
-  reached.node->for_each([&](const Node& element) {
-    const std::optional<Node> node = find_path(element, reached.rest);
-    if (std::optional<Value> value = node ? typed_value(property.type, *node) : std::nullopt) {
+  for_each_node(entity, property.name, true, [&](const Node& node) {
+    if (std::optional<Value> value = typed_value(property.type, node)) {
       values.push_back(*std::move(value));
     }
   });
@@ -117,6 +130,28 @@ template <typename Node>
 bool has_value(const Node& entity, std::string_view path, const Scalar& value) {
   const std::optional<Node> node = find_path(entity, path);
   return node && equals(*node, value);
+}
+
+template <typename Node>
+bool meets(const Node& node, const Criterion& criterion) {
+  return criterion.op == Operator::exists ||
+         std::any_of(criterion.any_of.begin(), criterion.any_of.end(), [&](const Scalar& value) {
+           if (criterion.op == Operator::prefix) {
+             const auto text = node.string();
+             return text && text->starts_with(std::get<std::string>(value));
+           }
+           return holds(criterion.op, compare(node, value));
+         });
+}
+
+template <typename Node>
+Examined examine(const Node& entity, const Criterion& criterion) {
+  Examined examined;
+  for_each_node(entity, criterion.path, criterion.each, [&](const Node& node) {
+    examined.exists = true;
+    examined.meets = examined.meets || meets(node, criterion);
+  });
+  return examined;
 }
 
 template <typename Node>

@@ -53,4 +53,13 @@ double nearest_double(std::string_view digits) {
   return number;
 }
 
+std::strong_ordering compare_digits(std::string_view a, std::string_view b) {
+  const bool negative = a.starts_with('-');
+  if (negative != b.starts_with('-')) {
+    return negative ? std::strong_ordering::less : std::strong_ordering::greater;
+  }
+  const auto order = a.size() != b.size() ? a.size() <=> b.size() : a <=> b;  // JSON has no leading zeros
+  return negative ? 0 <=> order : order;
+}
+
 }  // namespace looseleaf::model

@@ -2,6 +2,9 @@
 // and compared. One compare-and-set on shard 0 decides that the store has moved.
 #include "move/finish.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -21,6 +24,7 @@
 #include "copy/source_marks.hpp"
 #include "move/source.hpp"
 #include "shard/access.hpp"
+#include "shard/steps.hpp"
 #include "trigger/list.hpp"
 #include "trigger/manage.hpp"
 
@@ -29,9 +33,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint32_t grace_seconds = 1;  // what is not settled by then is compared again, with what has changed
 constexpr auto short_round = std::chrono::seconds(1);
 constexpr int most_rounds = 60;
-constexpr auto tolerable_lag = std::chrono::seconds(30);  // of a trigger, before writers wait for it
+constexpr std::chrono::seconds longest_limit = std::chrono::hours(1);
+constexpr std::chrono::seconds tolerable_lag = std::chrono::seconds(30);  // of a trigger, before writers wait for it
 constexpr auto nap = std::chrono::milliseconds(20);
 
 Error stopped() {
@@ -39,6 +45,17 @@ Error stopped() {
           "the move was stopped; the store is open, and what was copied is kept",
           {},
           "run the command again to go on"};
+}
+
+Error opened_again() {
+  return {ErrorCode::busy,
+          "another process has opened the store again, so it does not move",
+          {},
+          "run the command again; if it took too long, there may be too many writes, or use a longer --freeze-limit"};
+}
+
+Error changed_meanwhile() {
+  return {ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again"};
 }
 
 // The number of entities that differ in the other cluster.
@@ -75,11 +92,11 @@ class Move {
     other_.check_identities();
     Source source(original_, other_);
     if (source.has_moved_there() || !begin(source)) {
-      report_.was_decided = source.decide();
-      source.mark();
-      if (copy::origin_of(other_) == to_string(original_.cluster_id())) {
-        copy::Target(other_, original_.cluster_id(), original_.count(), copy::Target::Purpose::open).open();
+      if (!source.decide()) {  // shard 0 has forgotten it
+        throw changed_meanwhile();
       }
+      report_.was_decided = true;
+      complete(source);
     } else {
       try {
         compare_all();
@@ -90,18 +107,18 @@ class Move {
         return std::move(report_);
       }
     }
-    static_cast<void>(copy::remove_marks(original_, other_.cluster_id()));
     return std::move(report_);
   }
 
  private:
   // Returns false if an earlier process has decided the move meanwhile.
   bool begin(Source& source) {
+    copy::require_no_copy(original_);
     source.require_not_frozen();
-    require_no_late_trigger();
+    require_no_late_trigger(tolerable_lag);
     try {
       target_ = copy::begin(original_, other_, control_, report_.copy);
-      if (shard::undo_moves(original_, original_.deadline())) {
+      if (shard::undo_moves(original_, other_.cluster_id(), original_.deadline())) {
         return true;
       }
     } catch (const Error& error) {
@@ -111,7 +128,7 @@ class Move {
     }
     target_.reset();
     if (!source.has_moved_there()) {
-      throw Error(ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again");
+      throw changed_meanwhile();
     }
     return false;
   }
@@ -137,13 +154,13 @@ class Move {
     return late;
   }
 
-  void require_no_late_trigger() {
+  void require_no_late_trigger(std::chrono::seconds tolerable) {
     const auto late = late_trigger();
     if (late && late->shard.holder.empty()) {
       throw is_behind(*late,
                       "no process runs it: let `looseleaf trigger run` catch up, or `looseleaf trigger drop` it");
     }
-    if (late && late->shard.lag > tolerable_lag) {
+    if (late && late->shard.lag > tolerable) {
       throw is_behind(*late, "wait until it has caught up: `looseleaf trigger list` shows it");
     }
   }
@@ -155,10 +172,15 @@ class Move {
     changes_.emplace(target_->positions());
     JobControl following;
     CompareReport found;
+    CompareOptions options{.grace_seconds = grace_seconds, .throttle = options_.copy.throttle};
+    options.on_difference = [&](const Difference& difference) {
+      if (options_.on_difference && difference.kind != DifferenceKind::unsettled) {
+        options_.on_difference(difference);
+      }
+    };
     const auto compare = [&] {
       try {
-        found = compare::compare(
-            original_, other_, {.throttle = options_.copy.throttle, .on_difference = options_.on_difference}, control_);
+        found = compare::compare(original_, other_, options, control_);
       } catch (...) {
         following.stop = true;
         throw;
@@ -176,54 +198,113 @@ class Move {
     }
   }
 
-  // Copies and compares what has changed, in rounds, until a round is short.
+  // Copies and compares what has changed, in rounds, until a round is short, or does not become shorter.
   void catch_up() {
     job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
+    Clock::duration last = std::chrono::hours(1);
     for (int round = 0; round < most_rounds; ++round) {
       const auto begin = Clock::now();
       copy_and_compare(job);
-      if (Clock::now() - begin < short_round) {
+      const auto took = Clock::now() - begin;
+      if (took < short_round || (took < options_.freeze_limit / 3 && took * 10 > last * 9)) {
         return;
       }
+      last = took;
     }
     throw Error(ErrorCode::busy, "the copy does not catch up with the writers, so the store does not move", {},
                 "run the command again when there are fewer writes");
   }
 
   void copy_and_compare(job::Job& job) {
-    job::Job part(job, other_, {}, "compare");
     copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    compare_changes(job);
+  }
+
+  void compare_changes(job::Job& job) {
+    job::Job part(job, other_, {}, "compare");
     changes_->compare({original_, job}, {other_, part, true});
     report_.compared_again = changes_->compared();
   }
 
   void move(Source& source) {
+    require_no_late_trigger(std::min(tolerable_lag, options_.freeze_limit / 2));
     const auto begin = Clock::now();
+    const auto until = begin + options_.freeze_limit;
     try {
       source.freeze(options_.freeze_limit);
-      prepare(begin + options_.freeze_limit);
+      prepare(source, until);
+      if (Clock::now() >= until) {
+        throw Error(ErrorCode::busy, "writers would have to wait too long, so the store does not move", {},
+                    "run the command again when there are fewer writes, or use a longer --freeze-limit");
+      }
       if (!source.decide()) {
-        throw Error(ErrorCode::busy, "another process has opened the store again, so it does not move", {},
-                    "run the command again; if it took too long, there may be too many writes, or use a longer "
-                    "--freeze-limit");
+        throw opened_again();
       }
     } catch (...) {
-      if (source.undo()) {
-        refuse_again();
-        throw;
-      }
+      give_up(source, std::current_exception());
     }
-    source.mark();
-    target_->open();
+    complete(source);
     report_.blocked = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+  }
+
+  // Returns only if the move was decided after all.
+  void give_up(Source& source, const std::exception_ptr& failure) {
+    std::vector<std::uint32_t> left;
+    try {
+      if (!source.undo(left)) {
+        return;
+      }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::moved) {  // to another cluster
+        refuse_again();
+      }
+      throw;
+    }
+    refuse_again();
+    try {
+      std::rethrow_exception(failure);
+    } catch (Error& error) {
+      if (!left.empty()) {
+        error.with("writers wait until --freeze-limit on the shards", fmt::format("{}", fmt::join(left, ", ")));
+      }
+      throw;
+    }
+  }
+
+  // Once the move is decided.
+  void complete(Source& source) {
+    try {
+      source.mark();
+      if (target_) {
+        target_->open();
+      } else if (copy::origin_of(other_) == to_string(original_.cluster_id())) {
+        copy::Target(other_, original_.cluster_id(), original_.count(), copy::Target::Purpose::open).open();
+      }
+    } catch (const Error& error) {
+      Error decided(error.code(), "the store has moved, but the other cluster is not open yet", error.context(),
+                    "run the command again: it completes the move");
+      throw decided.with("cause", error.what());
+    }
+    try {
+      static_cast<void>(copy::remove_marks(original_, other_.cluster_id()));
+    } catch (const Error& error) {
+      original_.warnings().give({"the store has moved, but still protects its deletes from purging",
+                                 {{"reason", error.what()}},
+                                 "this does no harm; run the command again"});
+    }
   }
 
   // While nobody writes to either store: everything is copied, both are found to be the same, and writers of the other
   // one wait.
-  void prepare(Clock::time_point until) {
+  void prepare(Source& source, Clock::time_point until) {
     job::Job job(original_, control_, {}, "move", stopped());
-    copy_and_compare(job);
-    require_no_difference(job);
+    if (const shard::Step step(shard::steps::move_drain, 0); !step.left_out()) {
+      copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    }
+    if (const shard::Step step(shard::steps::move_compare, 0); !step.left_out()) {
+      compare_changes(job);
+    }
+    require_no_difference(source, job);
     copy::require_same_indexes(original_, other_);
     wait_for_triggers(until);
     base::Stamp floor;
@@ -231,16 +312,30 @@ class Move {
       floor = std::max(floor, position.place.updated);
     }
     target_->announce({floor.micros + 1});
-    trigger::start_now(other_, report_.triggers);
+    start_triggers();
     job.checkpoint();
   }
 
-  void require_no_difference(job::Job& job) {
+  void start_triggers() {
+    try {
+      trigger::start_now(other_, report_.triggers);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::busy || error.code() == ErrorCode::frozen) {
+        throw copy::taken_over();
+      }
+      throw;
+    }
+  }
+
+  void require_no_difference(Source& source, job::Job& job) {
     if (changes_->differing().empty()) {
       return;
     }
     job::Job part(job, other_, {}, "compare");
     const auto differences = changes_->differences({original_, job}, {other_, part, true});
+    if (!source.is_frozen()) {  // what differs may have been written since
+      throw opened_again();
+    }
     for (const Difference& difference : differences) {
       if (options_.on_difference) {
         options_.on_difference(difference);
@@ -251,7 +346,10 @@ class Move {
 
   void wait_for_triggers(Clock::time_point until) {
     while (const auto late = late_trigger()) {
-      if (Clock::now() >= until || control_.stop) {
+      if (control_.stop) {
+        throw stopped();
+      }
+      if (Clock::now() >= until || late->shard.holder.empty()) {
         throw is_behind(*late, "run the command again when it keeps up, or use a longer --freeze-limit");
       }
       std::this_thread::sleep_for(nap);
@@ -278,6 +376,11 @@ class Move {
 }  // namespace
 
 MoveReport finish(shard::Shards& original, shard::Shards& other, const MoveOptions& options, JobControl& control) {
+  if (options.freeze_limit < std::chrono::seconds(1) || options.freeze_limit > longest_limit) {
+    throw Error(ErrorCode::usage, "not usable as the time for which writers may wait",
+                {{"seconds", std::to_string(options.freeze_limit.count())}},
+                fmt::format("give 1 to {} seconds", longest_limit.count()));
+  }
   return Move(original, other, options, control).run();
 }
 

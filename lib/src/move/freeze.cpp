@@ -59,7 +59,7 @@ Error with_cause(const std::string& what, const Error& cause) {
 }
 
 // Returns false if another process has changed the state meanwhile.
-bool change(shard::Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
+bool change(shard::Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
             const base::Deadline& deadline) {
   const Step step(steps::freeze_change, shard);
   return shard::change_access(shards, shard, from, to, deadline);
@@ -72,7 +72,8 @@ Error about_to_move(const Access& access) {
   }
   if (access.state == AccessState::opening) {
     return {ErrorCode::busy, "another store is about to move here", shard::facts(access),
-            "wait; if the process that moves it has died, run its command again"};
+            "wait; if the process that moves it has died, run its command again, or, if the other store is gone, "
+            "`looseleaf thaw --force`"};
   }
   return {ErrorCode::busy, "the store is about to move", shard::facts(access),
           "wait; if the process that moves it has died, run its command again, or `looseleaf thaw`"};
@@ -117,7 +118,8 @@ Error undo(shard::Shards& shards, std::uint32_t failed, std::uint64_t token, con
   Numbers opened, unknown;
   for (std::uint32_t shard = end; shard-- > 0;) {
     try {
-      const bool was_ours = change(shards, shard, token, open, shards.deadline());
+      const bool was_ours =
+          change(shards, shard, {.state = AccessState::frozen, .token = token}, open, shards.deadline());
       if (was_ours && shard < failed) {
         opened.insert(opened.begin(), shard);
       }
@@ -147,7 +149,7 @@ class Thaw {
   std::uint32_t run(bool force) {
     read_states();
     for (const auto& access : states_) {
-      if (access && (access->state == AccessState::moved || access->state == AccessState::opening)) {
+      if (access && (access->state == AccessState::moved || (access->state == AccessState::opening && !force))) {
         throw about_to_move(*access);
       }
     }
@@ -155,8 +157,8 @@ class Thaw {
       require_no_copy();
     }
     for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
-      if (is_frozen(states_[shard])) {
-        open_shard(shard, [&] { return change(shards_, shard, states_[shard]->token, open, shards_.deadline()); });
+      if (is_frozen(states_[shard]) || (states_[shard] && states_[shard]->state == AccessState::opening)) {
+        open_shard(shard, [&] { return change(shards_, shard, *states_[shard], open, shards_.deadline()); });
       } else if (states_[shard] && states_[shard]->state == AccessState::moving) {
         open_shard(shard, [&] { return shard::undo_move(shards_, shard, states_[shard]->token, shards_.deadline()); });
       }
@@ -242,7 +244,7 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   const base::Deadline deadline = shards.deadline();
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     try {
-      if (!change(shards, shard, open.token, frozen, deadline)) {
+      if (!change(shards, shard, open, frozen, deadline)) {
         throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
       }
     } catch (const Error& error) {

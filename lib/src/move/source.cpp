@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -36,7 +37,7 @@ std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
 
 Source::Source(shard::Shards& original, shard::Shards& other)
     : shards_(original),
-      to_("cluster " + to_string(other.cluster_id())),
+      other_(other.cluster_id()),
       file_(other.cluster().file),
       token_(std::max<std::uint64_t>(base::random_u64(), 1)) {}
 
@@ -45,7 +46,7 @@ bool Source::has_moved_there() {
   if (first.state != AccessState::moved) {
     return false;
   }
-  if (!first.reason.starts_with(to_)) {
+  if (!shard::is_to(first, other_)) {
     throw shard::has_moved(first);
   }
   token_ = first.token;
@@ -76,7 +77,8 @@ void Source::require_not_frozen() {
 }
 
 Access Source::access(AccessState state, std::chrono::seconds limit) const {
-  const std::string where = file_.empty() ? to_ : fmt::format("{} ({})", to_, file_);
+  const std::string name = shard::name_of_cluster(other_);
+  const std::string where = file_.empty() ? name : fmt::format("{} ({})", name, file_);
   return {.state = state,
           .token = token_,
           .reason = state == AccessState::moving ? "to " + where : where,
@@ -90,7 +92,10 @@ void Source::freeze(std::chrono::seconds limit) {
   const base::Deadline deadline(time_to_freeze);
   const auto freeze_one = [&](std::uint32_t shard) {
     const Step step(steps::move_freeze, shard);
-    while (!shard::change_access(shards_, shard, Access().token, access(AccessState::moving, limit), deadline)) {
+    if (step.left_out()) {
+      return;
+    }
+    while (!shard::change_access(shards_, shard, Access(), access(AccessState::moving, limit), deadline)) {
       const Access found = shard::read_shard(shards_, shard, deadline, shard::read_access);
       const bool is_late = shard != 0 && found.state == AccessState::moving;  // a former process has frozen it just now
       if (!is_late || !shard::undo_move(shards_, shard, found.token, deadline)) {
@@ -112,39 +117,79 @@ void Source::freeze(std::chrono::seconds limit) {
   }
 }
 
-bool Source::decide() {
-  const Step step(steps::move_decide, 0);
-  return shard::change_access(shards_, 0, token_, access(AccessState::moved, {}), shards_.deadline());
+bool Source::is_frozen() {
+  const std::vector<Access> all = states();
+  return std::all_of(all.begin(), all.end(), [&](const Access& access) { return access.token == token_; });
 }
 
+bool Source::decide() {
+  const Step step(steps::move_decide, 0);
+  may_be_decided_ = true;
+  return shard::change_access(shards_, 0, own(AccessState::moving), access(AccessState::moved, {}), shards_.deadline());
+}
+
+Access Source::own(AccessState state) const {
+  return {.state = state, .token = token_};
+}
+
+// A shard that was restored from a backup has forgotten that it was about to move. Shard 0 has decided for all.
 void Source::mark() {
+  const Access moved = access(AccessState::moved, {});
   shard::for_shards(shards_, all_but_first(shards_), [&](std::uint32_t shard) {
     const Step step(steps::move_mark, shard);
-    if (!shard::change_access(shards_, shard, token_, access(AccessState::moved, {}), shards_.deadline())) {
-      throw changed_meanwhile(shards_, shard);
+    if (step.left_out()) {
+      return;
+    }
+    Access from = own(AccessState::moving);
+    while (!shard::change_access(shards_, shard, from, moved, shards_.deadline())) {
+      from = shard::read_shard(shards_, shard, shards_.deadline(), shard::read_access);
+      Error::Context context = shards_.where(shard);
+      context.emplace_back("state", to_string(from.state));
+      shards_.warnings().give({"a shard took writes again after the store had moved", std::move(context),
+                               "what was written to it since is not in the other cluster"});
     }
   });
 }
 
-bool Source::undo() {
-  try {
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      if (shard::undo_move(shards_, shard, token_, shards_.deadline())) {
-        continue;
+// Before the decision, any order will do: this process decides nothing any more. A shard that does not answer is left
+// to its writers.
+bool Source::undo(std::vector<std::uint32_t>& left) {
+  if (may_be_decided_ && !undo_decision()) {
+    return false;
+  }
+  std::mutex mutex;
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+    const Step step(steps::move_undo, shard);
+    try {
+      const Access found = shard::read_shard(shards_, shard, shards_.deadline(), shard::read_access);
+      if (found.state == AccessState::moving && found.token == token_) {
+        static_cast<void>(shard::change_access(shards_, shard, found, Access(), shards_.deadline()));
       }
-      const Access first = shard::read_shard(shards_, 0, shards_.deadline(), shard::read_access);
-      if (first.token != token_) {
-        throw shard::has_moved(first);
-      }
-      return false;
+    } catch (const Error&) {
+      const std::lock_guard lock(mutex);
+      left.push_back(shard);
     }
-    return true;
+  });
+  return true;
+}
+
+// Waits for the commit of the decision, if it is still under way.
+bool Source::undo_decision() {
+  try {
+    if (shard::change_access(shards_, 0, own(AccessState::moving), Access(), shards_.deadline())) {
+      return true;
+    }
+    const Access first = shard::read_durable_access(shards_, 0, shards_.deadline());
+    if (first.state == AccessState::moved && first.token != token_) {
+      throw shard::has_moved(first);
+    }
+    return first.state != AccessState::moved;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::moved) {
       throw;
     }
     Error unknown(ErrorCode::outcome_unknown, "it is not known whether the store has moved", error.context(),
-                  "run the command again when every server answers: it completes the move, or begins it anew");
+                  "run the command again when every server answers: it completes the move, or begins again");
     throw unknown.with("cause", error.what());
   }
 }

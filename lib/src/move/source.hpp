@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/uuid.hpp>
+#include <string>
 #include <vector>
 
 #include "shard/access.hpp"
@@ -25,23 +27,29 @@ class Source {
   // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
   // takes too long. Once they have waited for `limit`, others may undo the move.
   void freeze(std::chrono::seconds limit);
+  // Whether nobody has opened a shard again since freeze() has returned.
+  [[nodiscard]] bool is_frozen();
   // Decides that the store has moved, durably, even if an earlier process has decided it and died. Returns false if
   // another process has undone the move.
   [[nodiscard]] bool decide();
   // Lets the other shards say so, durably. Then no reader finds anything here any more.
   void mark();
-  // Lets writers go on here. Returns false if the move was decided. Throws Error(outcome_unknown) if nobody can tell,
-  // and Error(moved) if another process has moved the store.
-  [[nodiscard]] bool undo();
+  // Lets writers go on here. Returns false if the move was decided. Adds shards that did not answer to `left`: their
+  // writers wait until the limit. Throws Error(outcome_unknown) if nobody can tell whether the move was decided, and
+  // Error(moved) if another process has moved the store.
+  [[nodiscard]] bool undo(std::vector<std::uint32_t>& left);
 
  private:
   [[nodiscard]] std::vector<shard::Access> states();
   [[nodiscard]] shard::Access access(AccessState state, std::chrono::seconds limit) const;
+  [[nodiscard]] shard::Access own(AccessState state) const;  // to compare with
+  [[nodiscard]] bool undo_decision();
 
   shard::Shards& shards_;
-  const std::string to_;  // the other cluster
-  const std::string file_;
+  const Uuid other_;
+  const std::string file_;  // the other cluster's
   std::uint64_t token_;
+  bool may_be_decided_ = false;
 };
 
 }  // namespace looseleaf::move

@@ -25,7 +25,7 @@ std::uint64_t identity_of(const IndexDefinition& definition, const Query& query)
   for (const auto* conditions : {&query.conditions, &query.where}) {
     text += '\n';
     for (const Condition& condition : *conditions) {
-      text += fmt::format("{}:{}{}{}:{};", condition.property.size(), condition.property,
+      text += fmt::format("{}:{}{}{}{}:{};", condition.property.size(), condition.property, condition.each ? "[]" : "",
                           static_cast<int>(condition.op), condition.value.size(), condition.value);
     }
   }

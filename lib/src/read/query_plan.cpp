@@ -13,6 +13,7 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "model/condition.hpp"
 #include "shard/placement.hpp"
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
@@ -28,36 +29,29 @@ std::vector<std::string> property_names(const IndexDefinition& definition) {
   return names;
 }
 
-std::size_t position_of(const IndexDefinition& definition, const std::string& name) {
-  const auto& properties = definition.properties;
-  const auto found = std::find_if(properties.begin(), properties.end(),
-                                  [&](const Property& property) { return property.name == name; });
-  if (found == properties.end()) {
-    const auto names = property_names(definition);
-    const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
-    throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
-                meant ? fmt::format("did you mean `{}`?", *meant)
-                      : fmt::format("name one of its properties: {}", fmt::join(names, ", ")));
+std::string hint_for_name(const std::string& name, const std::vector<std::string>& names) {
+  if (name.ends_with("[]") && std::find(names.begin(), names.end(), name.substr(0, name.size() - 2)) != names.end()) {
+    return "leave [] out: an index on an array finds its elements by the plain name";
   }
-  return static_cast<std::size_t>(found - properties.begin());
+  const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
+  return meant ? fmt::format("did you mean `{}`?", *meant)
+               : fmt::format("name one of its properties: {}", fmt::join(names, ", "));
+}
+
+std::size_t position_of(const IndexDefinition& definition, const Condition& condition) {
+  const std::string name = model::written_name(condition);
+  const auto names = property_names(definition);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ErrorCode::usage, "index has no such property", {{"index", definition.table}, {"property", name}},
+                hint_for_name(name, names));
+  }
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 bool holds(Operator op, const model::Value& value, const model::Value& bound) {
-  switch (op) {
-    case Operator::equal:
-      return value == bound;
-    case Operator::less:
-      return value < bound;
-    case Operator::less_equal:
-      return value <= bound;
-    case Operator::greater:
-      return value > bound;
-    case Operator::greater_equal:
-      return value >= bound;
-    case Operator::prefix:
-      return std::get<std::string>(value).starts_with(std::get<std::string>(bound));
-  }
-  return false;
+  return op == Operator::prefix ? std::get<std::string>(value).starts_with(std::get<std::string>(bound))
+                                : model::holds(op, value <=> bound);
 }
 
 // True if the stored value may be only the beginning of a longer string.
@@ -84,24 +78,9 @@ const char* comparison(Operator op, bool cut, bool full) {
     case Operator::greater_equal:
     case Operator::prefix:
       return " >= ";
-  }
-  return "";
-}
-
-const char* symbol(Operator op) {
-  switch (op) {
-    case Operator::equal:
-      return "=";
-    case Operator::less:
-      return "<";
-    case Operator::less_equal:
-      return "<=";
-    case Operator::greater:
-      return ">";
-    case Operator::greater_equal:
-      return ">=";
-    case Operator::prefix:
-      return "^=";
+    case Operator::not_equal:
+    case Operator::exists:
+      break;  // refused by the constructor
   }
   return "";
 }
@@ -120,6 +99,16 @@ std::string hint_for_first(const IndexDefinition& definition, std::size_t first,
                      example, condition);
 }
 
+// Throws if no part of an index has what the condition asks for.
+void require_usable(const IndexDefinition& definition, const Condition& condition) {
+  if (condition.op == Operator::not_equal || condition.op == Operator::exists) {
+    const std::string name = model::written_name(condition);
+    throw Error(ErrorCode::usage, "index cannot use this condition", {{"index", definition.table}, {"property", name}},
+                fmt::format("an index finds values with =, a range or ^=; filter with --where '{}{}{}'", name,
+                            model::symbol(condition.op), condition.value));
+  }
+}
+
 bool is_lower(Operator op) {
   return op == Operator::greater || op == Operator::greater_equal;
 }
@@ -129,7 +118,8 @@ bool is_lower(Operator op) {
 QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
     : definition_(definition), descending_(query.descending) {
   for (const Condition& condition : query.conditions) {
-    const std::size_t position = position_of(definition, condition.property);
+    const std::size_t position = position_of(definition, condition);
+    require_usable(definition, condition);
     if (condition.op != Operator::equal) {
       continue;
     }
@@ -159,13 +149,14 @@ QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
 }
 
 void QueryPlan::add_range(const Condition& condition, std::size_t position) {
-  const std::size_t given = position_of(definition_, condition.property);
+  const std::size_t given = position_of(definition_, condition);
   if (given != position) {
     throw Error(ErrorCode::usage, "index cannot use this condition",
                 {{"index", definition_.table}, {"property", condition.property}},
-                given > position ? hint_for_first(definition_, position, given,
-                                                  fmt::format("'{}{}VALUE'", condition.property, symbol(condition.op)))
-                                 : fmt::format("give {} either with = or with a range", condition.property));
+                given > position
+                    ? hint_for_first(definition_, position, given,
+                                     fmt::format("'{}{}VALUE'", condition.property, model::symbol(condition.op)))
+                    : fmt::format("give {} either with = or with a range", condition.property));
   }
   const Property& property = definition_.properties[position];
   if (condition.op == Operator::prefix && property.type != PropertyType::string) {

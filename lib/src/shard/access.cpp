@@ -36,21 +36,16 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
               "wait until it is open again; `looseleaf status` shows it, and `looseleaf thaw` opens it");
 }
 
-Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
-  return with_shard(shards, shard, deadline, [&](const sql::Database& database) {
-    Access access = read_access(database);
-    make_durable(database, shard);
-    return access;
-  });
-}
-
 }  // namespace
 
 AboutToMove::AboutToMove(std::uint32_t shard, const Access& access)
     : ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                   access.state == AccessState::opening ? "another store is about to move here, and writes wait for that"
                                                        : "the store is about to move, and takes no writes",
-                  facts(access), "retry, or use a longer --timeout"),
+                  facts(access),
+                  access.state == AccessState::opening
+                      ? "retry; if it lasts, run the `looseleaf copy --finish` again that moves the store"
+                      : "retry, or use a longer --timeout"),
       shard_(shard),
       token_(access.token),
       overdue_(access.overdue) {}
@@ -65,6 +60,23 @@ Error::Context facts(const Access& access) {
 
 Error has_moved(const Access& access) {
   return {ErrorCode::moved, "the store has moved", facts(access), use_the_new_store};
+}
+
+std::string name_of_cluster(const Uuid& cluster) {
+  return "cluster " + to_string(cluster);
+}
+
+bool is_to(const Access& access, const Uuid& cluster) {
+  const std::string name = name_of_cluster(cluster);
+  return access.reason.starts_with(access.state == AccessState::moving ? "to " + name : name);
+}
+
+Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  return with_shard(shards, shard, deadline, [&](const sql::Database& database) {
+    Access access = read_access(database);
+    make_durable(database, shard);
+    return access;
+  });
 }
 
 Access read_access(const sql::Database& database) {
@@ -85,12 +97,15 @@ Access read_access(const sql::Database& database) {
 
 // An earlier attempt may have changed the state, but its commit may not be on disk yet. So the row is written again,
 // and the commit waits for the disk.
-bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
+bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
                    const base::Deadline& deadline) {
   bool changed = false;
   with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence& fence) {
+    const auto is = [&](const Access& access) {
+      return fence.access == access.state && fence.access_token == access.token;
+    };
     const bool stays = fence.access == AccessState::moved && to.state != AccessState::moved;
-    changed = !stays && (fence.access_token == from || (fence.access_token == to.token && fence.access == to.state));
+    changed = !stays && (is(from) || is(to));
     if (changed) {
       database->execute(
           fmt::format("UPDATE {} SET access = '{}', access_token = {}, access_reason = {}, access_holder = {}, "
@@ -108,7 +123,7 @@ bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, cons
 bool undo_move(Shards& shards, std::uint32_t shard, std::uint64_t token, const base::Deadline& deadline) {
   const auto open = [&](std::uint32_t which) {
     const Step step(steps::move_undo, which);
-    return change_access(shards, which, token, Access(), deadline);
+    return change_access(shards, which, {.state = AccessState::moving, .token = token}, Access(), deadline);
   };
   if (!open(0)) {
     if (read_durable_access(shards, 0, deadline).state == AccessState::moved) {
@@ -121,11 +136,20 @@ bool undo_move(Shards& shards, std::uint32_t shard, std::uint64_t token, const b
   return true;
 }
 
-bool undo_moves(Shards& shards, const base::Deadline& deadline) {
+bool undo_moves(Shards& shards, const Uuid& cluster, const base::Deadline& deadline) {
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     const Access access = read_durable_access(shards, shard, deadline);
-    if ((shard == 0 && access.state == AccessState::moved) ||
-        (access.state == AccessState::moving && !undo_move(shards, shard, access.token, deadline))) {
+    if (shard == 0 && access.state == AccessState::moved) {
+      return false;
+    }
+    if (access.state != AccessState::moving) {
+      continue;
+    }
+    if (!is_to(access, cluster) && !access.overdue) {
+      throw Error(ErrorCode::busy, "the store is about to move to another cluster", facts(access),
+                  "wait until that has ended; if its process has died, run `looseleaf thaw`");
+    }
+    if (!undo_move(shards, shard, access.token, deadline)) {
       return false;
     }
   }

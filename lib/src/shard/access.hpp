@@ -17,8 +17,8 @@ namespace looseleaf::shard {
 struct Access {
   AccessState state = AccessState::open;
   std::uint64_t token = 0;  // a process that has it may write; 0 if the shard is open
-  std::string reason;       // why it is frozen or moves, or where it has moved to
-  std::string holder;       // the process that has changed the state
+  std::string reason = {};  // why it is frozen or moves, or where it has moved to
+  std::string holder = {};  // the process that has changed the state
   std::string since = {};   // in UTC, formatted like DATETIME(6)
   // Of the state `moving`: how long others must wait before they may open the store again.
   std::chrono::seconds limit = {};
@@ -45,17 +45,24 @@ class AboutToMove : public sql::ServerError {
 
 [[nodiscard]] Access read_access(const sql::Database& database);
 
-// Changes the state if it still has the token `from`. Counts times from now on. Returns false if it has not.
+// Changes the state if it still has the state and the token of `from`. Counts times from now on. Returns false if not.
 // If it already has the state and the token of `to`, an earlier attempt has changed it, and the result is true. The
 // state `moved` never changes.
-[[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, std::uint64_t from, const Access& to,
+[[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
                                  const base::Deadline& deadline);
+// Reads the state, and makes it durable: another process may have changed it just now.
+[[nodiscard]] Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
+// Returns what the reason of a store begins with, after "to " as long as it is moving, that moves or has moved to this
+// cluster.
+[[nodiscard]] std::string name_of_cluster(const Uuid& cluster);
+[[nodiscard]] bool is_to(const Access& access, const Uuid& cluster);
 
 // Gives up a move of the store that has this token, unless it is decided: opens shard 0, and then this shard. Returns
 // false if the store has moved. Does nothing to a shard whose token is another one.
 [[nodiscard]] bool undo_move(Shards& shards, std::uint32_t shard, std::uint64_t token, const base::Deadline& deadline);
-// Does that with every shard that is `moving`. Returns false if the store has moved.
-[[nodiscard]] bool undo_moves(Shards& shards, const base::Deadline& deadline);
+// Does that with every shard that is `moving` to this cluster, or that is overdue. Returns false if the store has
+// moved. Throws Error(busy) if it is about to move to another cluster.
+[[nodiscard]] bool undo_moves(Shards& shards, const Uuid& cluster, const base::Deadline& deadline);
 // Undoes a move if it is overdue. Call this with no fence locked.
 void undo_if_overdue(Shards& shards, const AboutToMove& move, const base::Deadline& deadline);
 

@@ -79,6 +79,8 @@ inline constexpr std::string_view
     copy_claim = "copy.claim",
     copy_store = "copy.store",
     move_freeze = "move.freeze",
+    move_drain = "move.drain",
+    move_compare = "move.compare",
     move_prepare = "move.prepare",
     move_decide = "move.decide",
     move_mark = "move.mark",

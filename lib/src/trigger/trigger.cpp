@@ -64,6 +64,7 @@ class Runner : public feed::Reader {
       }
       throw;
     }
+    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
     return report();
   }
 
@@ -110,6 +111,7 @@ class Runner : public feed::Reader {
   }
 
   void end_round() override {
+    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
     const std::lock_guard lock(mutex_);
     flush();
   }
@@ -300,8 +302,9 @@ class Runner : public feed::Reader {
 
 TriggerReport run(shard::Shards& shards, const TriggerOptions& options, const Deliver& deliver) {
   check_name(options.name);
+  Runner runner(shards, options, deliver);  // refuses wrong conditions before the trigger exists
   create(shards, options.name, options.after);
-  return Runner(shards, options, deliver).run();
+  return runner.run();
 }
 
 }  // namespace looseleaf::trigger

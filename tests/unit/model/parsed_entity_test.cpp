@@ -103,7 +103,14 @@ void check_alike(const std::string& text) {
       CHECK(stored.property_values(property) == model::property_values(property, json));
     }
     for (const auto& [path, value] : definition.where) {
-      CHECK(stored.has_value(path, value) == model::has_value(json, path, value));
+      for (const auto op : {Operator::equal, Operator::less_equal, Operator::greater, Operator::exists}) {
+        for (const bool each : {false, true}) {
+          const model::Criterion criterion{path, each, op, {value}};
+          const model::Examined one = stored.examine(criterion), other = model::examine(json, criterion);
+          CHECK(one.exists == other.exists);
+          CHECK(one.meets == other.meets);
+        }
+      }
     }
   }
 }

@@ -1,10 +1,12 @@
-// Which JSON scalars are equal: the same in a filter of a query, in a definition's `where`, and for every parser.
+// Which JSON scalars are equal, and in what order they are: the same in a filter, in a definition's `where`, and for
+// every parser.
 #include "model/scalar.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/filter.hpp"
@@ -38,6 +40,25 @@ void check_pair(const std::string& wanted, const std::string& stored, bool equal
     CHECK(entity.matches_where(definition) == equal);
     CHECK(entity.matches_where(again) == equal);
     CHECK(model::ParsedEntity::strict(text)->matches_where(definition) == equal);
+  }
+}
+
+// Checks what each operator says of a stored value and a wanted one. `order` is '<', '=', '>', or '!' for no order.
+void check_order(const std::string& stored, char order, const std::string& wanted) {
+  CAPTURE(stored);
+  CAPTURE(wanted);
+  const bool less = order == '<', equal = order == '=', greater = order == '>';
+  const std::vector<std::pair<Operator, bool>> expected = {
+      {Operator::equal, equal},     {Operator::not_equal, !equal},
+      {Operator::less, less},       {Operator::less_equal, less || equal},
+      {Operator::greater, greater}, {Operator::greater_equal, greater || equal}};
+  for (const std::string& text :
+       {fmt::format("{{{},\"k\":{}}}", id, stored), fmt::format("{{{},\"k\":{},\"fill\":\"{}\"}}", id, stored, fill)}) {
+    const model::ParsedEntity entity(text);
+    for (const auto& [op, holds] : expected) {
+      CAPTURE(static_cast<int>(op));
+      CHECK(model::Filter({{"k", op, wanted}}).matches(entity) == holds);
+    }
   }
 }
 
@@ -105,6 +126,149 @@ TEST_CASE("scalars are equal if they have one type and one value, whatever way t
       check_pair(expected.other, expected.one, expected.equal);
     }
   }
+}
+
+TEST_CASE("numbers are in the order of their values, strings in that of their bytes, and nothing else has an order") {
+  struct Case {
+    std::string stored;
+    char order;
+    std::string wanted;
+  };
+  const std::vector<Case> cases = {
+      {"1", '<', "2"},
+      {"-2", '<', "-1"},
+      {"2", '<', "10"},
+      {"1", '=', "1.0"},
+      {"1e0", '=', "1"},
+      {"1", '<', "1.5"},
+      {"1.5", '<', "2"},
+      {"0.1", '<', "0.2"},
+      {"9007199254740992", '<', "9007199254740993"},  // no double holds the second one
+      {"9223372036854775806", '<', "9223372036854775807"},
+      {"9223372036854775807", '<', "9223372036854775808"},
+      {"9223372036854775808", '<', "18446744073709551615"},
+      {"18446744073709551615", '<', "18446744073709551616"},
+      {"18446744073709551616", '<', "18446744073709551617"},
+      {"99999999999999999999", '<', "100000000000000000000"},
+      {"-9223372036854775809", '<', "-9223372036854775808"},
+      {"-18446744073709551617", '<', "-18446744073709551616"},
+      {"-100000000000000000000", '<', "-99999999999999999999"},
+      {"-18446744073709551616", '<', "18446744073709551616"},
+      {"-18446744073709551616", '<', "0"},
+      {"-1e300", '<', "-18446744073709551616"},
+      {"18446744073709551616", '<', "1e20"},
+      {"9223372036854775807", '<', "1e19"},
+      {"-1e19", '<', "-9223372036854775808"},
+      {"\"\"", '<', "\"a\""},
+      {"\"Z\"", '<', "\"a\""},
+      {"\"a\"", '<', "\"aa\""},
+      {"\"10\"", '<', "\"9\""},
+      {"\"z\"", '<', "\"\u00e9\""},
+      {"\"\uffff\"", '<', "\"\U0001F600\""},  // by bytes of UTF-8, not of UTF-16
+      {"\"1\"", '!', "2"},
+      {"1", '!', "\"2\""},
+      {"true", '!', "1"},
+      {"null", '!', "0"},
+      {"[1]", '!', "2"},
+      {"{}", '!', "\"a\""},
+      {"[]", '!', "\"a\""},
+  };
+  for (const Case& test : cases) {
+    check_order(test.stored, test.order, test.wanted);
+    if (test.order != '!') {
+      check_order(test.wanted, test.order == '<' ? '>' : '=', test.stored);
+    }
+  }
+}
+
+TEST_CASE("a value without an order is refused where an order is asked for, and a prefix is always a string") {
+  using enum Operator;
+  for (const Operator op : {less, less_equal, greater, greater_equal}) {
+    for (const std::string value : {"true", "false", "null"}) {
+      CAPTURE(value);
+      try {
+        const model::Filter filter({{"k", op, value, true}});
+        FAIL_CHECK("accepted");
+      } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK(std::string(error.what()) == "only numbers and strings have an order");
+        CHECK(test::context_of(error, "property") == "k[]");
+        CHECK(test::context_of(error, "value") == value);
+        CHECK(error.hint().find("\"" + value + "\"'") != std::string::npos);
+      }
+    }
+  }
+  struct Case {
+    std::string stored, prefix;
+    bool matches;
+  };
+  const std::vector<Case> cases = {
+      {"\"12345\"", "12", true}, {"12345", "12", false},        {"\"true\"", "true", true},
+      {"\"x\"", "", true},       {"\"12345\"", "\"12\"", true}, {"\"\\\"a\"", "\"a", true},
+      {"\"a\"", "A", false},     {"[\"a\"]", "a", false},       {"\"nul\"", "null", false}};
+  for (const Case& test : cases) {
+    CAPTURE(test.stored);
+    CAPTURE(test.prefix);
+    CHECK(model::Filter({{"k", prefix, test.prefix}}).matches(model::ParsedEntity("{\"k\":" + test.stored + "}")) ==
+          test.matches);
+  }
+}
+
+TEST_CASE("an element of the first array on a path is enough, and is not equal only if no element is") {
+  struct Case {
+    std::string stored, condition;
+    bool matches;
+  };
+  const std::vector<Case> cases = {
+      {R"({"k":[1,2,"x"]})", "k[]=2", true},
+      {R"({"k":[1,2,"x"]})", "k[]=3", false},
+      {R"({"k":[1,2,"x"]})", "k[]!=2", false},
+      {R"({"k":[1,2,"x"]})", "k[]!=3", true},
+      {R"({"k":[1,2,"x"]})", "k[]>1", true},
+      {R"({"k":[1,2,"x"]})", "k[]>2", false},
+      {R"({"k":[1,2,"x"]})", "k[]^=x", true},
+      {R"({"k":[1,2,"x"]})", "k=1", false},
+      {R"({"k":[1,2,"x"]})", "k exists", true},
+      {R"({"k":[null]})", "k[] exists", true},
+      {R"({"k":[]})", "k[] exists", false},
+      {R"({"k":[]})", "k exists", true},
+      {R"({"k":[]})", "k[]!=1", true},
+      {R"({"k":1})", "k[]=1", false},
+      {R"({"k":1})", "k[]!=1", true},
+      {R"({"k":null})", "k exists", true},
+      {R"({"j":1})", "k exists", false},
+      {R"({"j":1})", "k!=1", true},
+      {R"({"j":1})", "k!=null", true},
+      {R"({"k":null})", "k!=null", false},
+      {R"({"k":[{"s":1},{"s":2}]})", "k.s[]=2", true},
+      {R"({"k":[{"s":1},{"s":2}]})", "k.s[]=3", false},
+      {R"({"k":[{"s":1},{"s":2}]})", "k.s=2", false},
+      {R"({"k":[{"t":1}]})", "k.s[] exists", false},
+      {R"({"k":{"s":[2]}})", "k.s[]=2", true},
+      {R"({"k":[[1]]})", "k[]=1", false},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.stored);
+    CAPTURE(test.condition);
+    const model::Filter filter({Condition::parse(test.condition)});
+    CHECK(filter.matches(model::ParsedEntity(test.stored)) == test.matches);
+    const std::string with_fill = test.stored.substr(0, test.stored.size() - 1) + ",\"fill\":\"" + fill + "\"}";
+    CHECK(filter.matches(model::ParsedEntity(with_fill)) == test.matches);
+  }
+  const model::ParsedEntity entity(R"({"k":[1,2],"j":3})");
+  const auto matches = [&](const std::vector<std::string>& texts) {
+    std::vector<Condition> conditions;
+    for (const std::string& text : texts) {
+      conditions.push_back(Condition::parse(text));
+    }
+    return model::Filter(conditions).matches(entity);
+  };
+  CHECK(matches({"j=3", "j=4"}));
+  CHECK_FALSE(matches({"j=3", "j=4", "j!=3"}));
+  CHECK_FALSE(matches({"j=3", "j[]=3"}));
+  CHECK(matches({"k[]=2", "k[]=9", "j>2", "j<4"}));
+  CHECK(matches({"k[]>1", "k[]<2"}));  // each by an element of its own
+  CHECK_FALSE(matches({"j>2", "j<3"}));
 }
 
 TEST_CASE("a number that no entity can have is refused as a filter, and not searched for as a string") {

@@ -1,0 +1,71 @@
+// Reads CSV as RFC 4180 describes it, record by record, with the position of every cell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <looseleaf/entity_reader.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace looseleaf::cli {
+
+struct CsvCell {
+  std::string text = {};   // without quotes
+  bool quoted = false;     // an empty cell in quotes differs from one without
+  Position position = {};  // of the first byte, which may be a quote
+  std::size_t offset = 0;  // the same in the record's text
+};
+
+// A record. With a fault it cannot be read, and has no cells.
+struct CsvRecord {
+  std::string text;  // as it was read, without the line break at its end
+  Position position;
+  std::vector<CsvCell> cells;
+  struct Fault {
+    std::string what, hint;
+    Position position;
+    bool more = false;  // the text is long, and continues in the next record
+  };
+  std::optional<Fault> fault;
+};
+
+// Cells are separated by commas, lines end in LF or CRLF. An empty line is skipped, and so is a byte order mark.
+class CsvReader {
+ public:
+  explicit CsvReader(EntityReader::Source source) : source_(std::move(source)) {}
+
+  // Returns the next record; nothing at the end of the input. After a faulty record, reading resumes at the next line.
+  // Memory use: one record (at most 40 MiB) and a read buffer.
+  [[nodiscard]] std::optional<CsvRecord> next();
+
+ private:
+  [[nodiscard]] bool next_is(std::string_view bytes);
+  [[nodiscard]] int peek();
+  void take(std::string* cell);
+  void skip_line_breaks();
+  [[nodiscard]] bool at_line_break();
+  void take_line_break();
+
+  // These return false after a fault.
+  bool read_cell(CsvRecord& record);
+  bool read_quoted(CsvRecord& record, CsvCell& cell);
+  bool read_plain(CsvRecord& record, CsvCell& cell);
+
+  static void fail(CsvRecord& record, Position position, const char* what, const char* hint);
+  void take_rest_of_line(CsvRecord& record);
+  void put_back_later_lines(CsvRecord& record);
+
+  EntityReader::Source source_;
+  std::string buffer_;
+  std::size_t at_ = 0;
+  bool ended_ = false;
+  bool begun_ = false;
+  bool inside_line_ = false;  // of a faulty record that continues
+  Position position_;
+  std::string text_;  // of the current record
+};
+
+}  // namespace looseleaf::cli

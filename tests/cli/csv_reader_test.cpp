@@ -1,0 +1,94 @@
+// The reader of CSV: records, cells, positions and faults, whatever pieces the input comes in.
+#include "cli/files/csv_reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace looseleaf;
+using namespace looseleaf::cli;
+
+namespace {
+
+// Every record on a line: its position, its cells (in quotes if they were), and its fault with its position.
+std::string read_all(std::string_view csv, std::size_t at_once) {
+  CsvReader reader([&](char* buffer, std::size_t size) {
+    const std::string_view piece = csv.substr(0, std::min(size, at_once));
+    std::copy(piece.begin(), piece.end(), buffer);
+    csv.remove_prefix(piece.size());
+    return piece.size();
+  });
+  std::string all;
+  while (const auto record = reader.next()) {
+    const auto place = [](const Position& position) {
+      return std::to_string(position.line) + ":" + std::to_string(position.column);
+    };
+    all += place(record->position);
+    for (const CsvCell& cell : record->cells) {
+      CHECK(record->text.substr(cell.offset).starts_with(cell.quoted ? "\"" : cell.text));
+      all += " " + place(cell.position) + (cell.quoted ? "'" + cell.text + "'" : "[" + cell.text + "]");
+    }
+    if (record->fault) {
+      all += " <" + record->text + "> " + record->fault->what + " " + place(record->fault->position);
+    }
+    all += "|";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("CSV is divided into records and cells with their positions, in whatever pieces it comes") {
+  struct Case {
+    std::string csv, expected;
+  };
+  const std::vector<Case> cases = {
+      {"", ""},
+      {"\n\r\n", ""},
+      {"a", "1:1 1:1[a]|"},
+      {"a,b\r\n,\r\n", "1:1 1:1[a] 1:3[b]|2:1 2:1[] 2:2[]|"},
+      {"\xEF\xBB\xBF\"a\"", "1:1 1:1'a'|"},
+      {"\xEF\xBC\xA1", "1:1 1:1[\xEF\xBC\xA1]|"},  // begins like a byte order mark
+      {"\"a,\"\"b\"\"\r\nc\",\"\"\nd", "1:1 1:1'a,\"b\"\r\nc' 2:4''|3:1 3:1[d]|"},
+      {"a\rb,c\r", "1:1 1:1[a\rb] 1:5[c\r]|"},
+      {"\"a\"b,c\nd", "1:1 <\"a\"b,c> text behind a closing quote 1:4|2:1 2:1[d]|"},
+      {"\"a\nb\"c,d\ne", "1:1 <\"a\nb\"c,d> text behind a closing quote 2:3|3:1 3:1[e]|"},
+      {"a\"b\",c\r\nd", "1:1 <a\"b\",c> a quote inside a cell 1:2|2:1 2:1[d]|"},
+      {"a,\"b\r\nc,\"\"\nd", "1:1 <a,\"b> a quote is not closed 1:3|2:1 2:1[c] 2:3''|3:1 3:1[d]|"},
+      {"a,\"b", "1:1 <a,\"b> a quote is not closed 1:3|"},
+      {"\"\n\"\n\"", "1:1 1:1'\n'|3:1 <\"> a quote is not closed 3:1|"},
+  };
+  for (const Case& test : cases) {
+    for (const std::size_t at_once : {1, 2, 3, 1000}) {
+      CAPTURE(test.csv);
+      CAPTURE(at_once);
+      CHECK(read_all(test.csv, at_once) == test.expected);
+    }
+  }
+}
+
+TEST_CASE("a line that is longer than any entity comes in parts, and the next line is read") {
+  const std::string part(41 << 20, 'x');
+  std::string csv = "a," + part + part + ",b\nc,d\n";
+  std::size_t at = 0;
+  CsvReader reader([&](char* buffer, std::size_t size) {
+    const std::size_t taken = csv.copy(buffer, size, at);
+    at += taken;
+    return taken;
+  });
+  std::string text;
+  for (bool more = true; more;) {
+    const auto record = reader.next();
+    REQUIRE(record);
+    REQUIRE(record->fault);
+    CHECK(record->fault->what == (text.empty() ? "a line is too long" : ""));
+    text += record->text;
+    more = record->fault->more;
+  }
+  CHECK(text + "\nc,d\n" == csv);
+  CHECK(reader.next()->cells.size() == 2);
+  CHECK_FALSE(reader.next());
+}

@@ -1,0 +1,120 @@
+// --fields and --output csv: what query, get and export print of an entity.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* by_all = R"({"table": "by_all", "properties": [{"name": "all", "type": "int"}]})";
+
+// Prints entity 1 by each command that has --fields.
+void check_printed(const TestCluster& cluster, const std::vector<std::string>& options, const std::string& expected) {
+  const std::vector<std::vector<std::string>> readers = {{"get", id_of(1)}, {"query", "by_all"}, {"export"}};
+  for (std::vector<std::string> arguments : readers) {
+    CAPTURE(arguments.front());
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const cli::ProcessResult result = cluster.looseleaf(arguments);
+    CHECK_MESSAGE(result.status == 0, result.err);
+    CHECK(result.out == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("--fields keeps only these members, as they were written and in the entity's order") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  put_all(cluster, entity(1,
+                          "\"all\":1, \"n\" : 1.10,\"big\":18446744073709551617,\"s\":\"a\\u00e9\\\"}\",\n"
+                          "\"o\":{\"x\":{\"y\":[1,\n {\"z\":\"],\"}]},\"w\":null, \"e\":{}},\"\\u006b\":true"));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"n", R"({"n":1.10})"},
+      {"s,n,big", R"({"n":1.10,"big":18446744073709551617,"s":"a\u00e9\"}"})"},
+      {"o.x.y", R"({"o":{"x":{"y":[1,{"z":"],"}]}}})"},
+      {"o.w,o.x", R"({"o":{"x":{"y":[1,{"z":"],"}]},"w":null}})"},
+      {"o.w,o", R"({"o":{"x":{"y":[1,{"z":"],"}]},"w":null,"e":{}}})"},
+      {"o.e", R"({"o":{"e":{}}})"},
+      {"k", R"({"\u006b":true})"},
+      {"absent,o.absent,n.absent,o.x.y.z,n", R"({"n":1.10})"},
+      {"absent", "{}"},
+      {R"("n","\u006b")", R"({"n":1.10,"\u006b":true})"},
+  };
+  for (const auto& [fields, expected] : cases) {
+    CAPTURE(fields);
+    check_printed(cluster, {"--fields", fields}, expected + "\n");
+  }
+  const cli::ProcessResult json = cluster.looseleaf({"export", "--fields", "n", "--output", "json"});
+  CHECK(lines_of(json.out).size() == 2);
+  CHECK(lines_of(json.out).front() == R"({"n":1.10})");
+}
+
+TEST_CASE("--output csv prints a column for each field, with quotes where they are needed") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  put_all(cluster,
+          entity(1, R"("all":1,"n":1.10,"t":true,"z":null,"text":"null","empty":"","s":"a\u00e9","comma":"a,b",)"
+                    R"("quote":"say \"x\"","lines":"a\r\nb","formula":"=1+1","space":" a ","o":{"x":[1, "b"]})"));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"n,t,z,text", "1.10,true,null,\"null\""},
+      {"text,absent,empty,s", "\"null\",,\"\",a\xC3\xA9"},
+      {"comma,quote,lines", "\"a,b\",\"say \"\"x\"\"\",\"a\r\nb\""},
+      {"formula,space", "=1+1, a "},
+      {"o.x,o,o.y", R"("[1, ""b""]","{""x"":[1, ""b""]}",)"},
+  };
+  for (const auto& [fields, expected] : cases) {
+    CAPTURE(fields);
+    check_printed(cluster, {"--fields", fields, "--output", "csv"}, fields + "\n" + expected + "\n");
+  }
+  check_printed(cluster, {"--fields", R"("a,b","say \"x\"",n)", "--output", "csv"},
+                "\"a,b\",\"say \"\"x\"\"\",n\n,,1.10\n");
+}
+
+TEST_CASE("CSV has a header also without entities, and a page of a query has its own") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  check_run(cluster.looseleaf({"query", "by_all", "--fields", "id,all", "--output", "csv"}), 0, "id,all\n");
+  put_all(cluster, entity(1, "\"all\":1") + entity(2, "\"all\":2"));
+  std::vector<std::string> arguments = {"query", "by_all", "--fields", "all", "--output", "csv", "--limit", "1"};
+  const cli::ProcessResult page = cluster.looseleaf(arguments);
+  check_run(page, 0, "all\n1\n", {"next: "});
+  arguments.insert(arguments.end(), {"--after", lines_of(page.err).back().substr(6)});
+  check_run(cluster.looseleaf(arguments), 0, "all\n2\n");
+  check_run(cluster.looseleaf({"get", "--output", "csv", "--fields", "all", id_of(2), id_of(3)}), 1, "all\n2\n",
+            {"warning: no such entity\n"});
+}
+
+TEST_CASE("fields that cannot be printed are refused") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  struct Case {
+    std::vector<std::string> arguments;
+    std::vector<std::string> err;
+  };
+  const std::vector<Case> cases = {
+      {{"export", "--output", "csv"},
+       {"error: --output csv needs --fields\n", "hint: name the columns, such as --fields"}},
+      {{"export", "--fields", ""},
+       {"error: an empty name\n", "option: --fields\n", "hint: separate names by one comma"}},
+      {{"export", "--fields", "a,,b"}, {"error: an empty name\n", "value: a,,b\n", "hint: "}},
+      {{"export", "--fields", "a,"}, {"error: an empty name\n", "hint: "}},
+      {{"export", "--fields", "\"a"}, {"error: invalid name in quotes\n", "hint: "}},
+      {{"export", "--fields", "\"a\"b"}, {"error: invalid name in quotes\n", "hint: "}},
+      {{"export", "--fields", "a.b,c,a.b"}, {"error: a field is named twice\n", "field: a.b\n", "hint: "}},
+      {{"export", "--fields", "a", "--ids"}, {"error: --fields and --ids cannot be combined\n", "hint: "}},
+      {{"query", "by_all", "--fields", "a", "--count"}, {"error: --fields cannot be combined with", "hint: "}},
+      {{"status", "--output", "csv"}, {"error: invalid value\n", "value: csv\n", "hint: choose one of text, json\n"}},
+      {{"--output", "csv", "put"}, {"error: invalid value\n", "value: csv\n", "hint: choose one of text, json\n"}},
+      {{"get", id_of(1), "--output", "xml"}, {"error: invalid value\n", "hint: choose one of text, json, csv\n"}},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.err.front());
+    check_run(cluster.looseleaf(test.arguments), 2, "", test.err);
+  }
+}
+
+}  // namespace looseleaf::test
