@@ -252,6 +252,10 @@ TEST_CASE("a store that has moved refuses writes and the rest of the input") {
              "the rest of the input was not read\n"});
   check_run(cluster.looseleaf({"delete", id_of(1)}), 2, "",
             {"the store has moved, and takes no writes\n", use_the_new_store});
+  check_status(cluster.looseleaf({"put", "--merge"}, entity(1, R"("n":1)")), 2,
+               {"error: the store has moved\n", "to: new.json\n", "failed 1; "});
+  check_status(cluster.looseleaf({"update", id_of(1), "--", "cat"}), 2,
+               {"error: the store has moved\n", "to: new.json\n", "failed 1; "});
   check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, {"the store has moved, and takes no writes\n"});
 }
 

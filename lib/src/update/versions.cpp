@@ -10,13 +10,20 @@ namespace looseleaf::update {
 
 void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::function<void(GetResult)>& on_result) {
   read::Unavailable unavailable;
-  read::get_each(
-      shards, ids,
-      [&](GetResult result) {
-        on_result(std::move(result));
-        return true;
-      },
-      unavailable, read::Wanted::all, {.text = read::require_entity, .skip = {}}, Stamps::read);
+  std::size_t given = 0;
+  const auto give = [&](GetResult result) {
+    ++given;
+    on_result(std::move(result));
+    return true;
+  };
+  try {
+    read::get_each(shards, ids, give, unavailable, read::Wanted::all, {.text = read::require_entity, .skip = {}},
+                   Stamps::read);
+  } catch (const Error& error) {  // of all ids that are left
+    while (given < ids.size()) {
+      give({ids[given], {}, error, {}});
+    }
+  }
 }
 
 GetResult read_version(shard::Shards& shards, const Uuid& id) {

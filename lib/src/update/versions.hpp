@@ -18,7 +18,7 @@ struct Version {
   std::string stamp;
 };
 
-// Reads entities with their stamps, in the order of `ids`.
+// Reads entities with their stamps, in the order of `ids`. Whatever fails is in the results.
 void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::function<void(GetResult)>& on_result);
 [[nodiscard]] GetResult read_version(shard::Shards& shards, const Uuid& id);
 
