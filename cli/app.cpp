@@ -94,7 +94,8 @@ void check_required(const Command& command) {
   for (const auto& parameter : command.parameters) {
     const auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target);
     const auto* const* text = std::get_if<std::string*>(&parameter.target);
-    if (parameter.required && ((list != nullptr && (*list)->empty()) || (text != nullptr && (*text)->empty()))) {
+    const bool is_required = parameter.required && (parameter.instead == nullptr || parameter.instead->empty());
+    if (is_required && ((list != nullptr && (*list)->empty()) || (text != nullptr && (*text)->empty()))) {
       throw Error(ErrorCode::usage, "an argument is missing", {{"argument", parameter.name}}, see_help(command.name));
     }
   }

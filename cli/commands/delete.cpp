@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/entity_names.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/signals.hpp"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t lines_at_a_time = 1000;
 
 struct Options {
-  std::vector<std::string> ids;
+  EntityNames names;
 };
 
 void delete_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
@@ -49,8 +50,8 @@ void delete_read(WriteStream& stream, WriteReport& report) {
 }
 
 ExitStatus run(const Options& options, const Globals& globals) {
-  const bool from_input = means_standard_input(options.ids);
-  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
+  const bool from_input = options.names.from_input();
+  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : options.names.parse_ids();
   Datastore store = open_store(globals);
   const Drain drain;
   WriteReport report(WriteKind::remove, globals, "");
@@ -71,11 +72,9 @@ Command delete_command() {
   Command command;
   command.name = "delete";
   command.summary = "delete entities, print each id once its deletion is durable";
-  command.parameters = {{.name = "ID",
-                         .value = "",
-                         .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
-                         .target = &options->ids,
-                         .required = true}};
+  command.parameters = {
+      ids_parameter(options->names, "ids, with or without dashes; `-` reads them from standard input, one per line"),
+      keys_parameter(options->names)};
   command.details = {
       "If an id does not exist, the exit status is 1. A deleted entity leaves a tombstone, which `looseleaf clean` "
       "purges after a day."};

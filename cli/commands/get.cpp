@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/entity_names.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/failure_digest.hpp"
 #include "cli/report/fields.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr std::size_t ids_at_a_time = 1000;
 
 struct Options {
-  std::vector<std::string> ids;
+  EntityNames names;
   std::optional<std::string> fields;
   bool stamps = false;
 };
@@ -162,8 +163,8 @@ ExitStatus run(const Options& options, const Globals& globals) {
     throw Error(ErrorCode::usage, "--stamps and --fields exclude each other", {},
                 "give one of them: --stamps prints whole entities");
   }
-  const bool from_input = means_standard_input(options.ids);
-  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
+  const bool from_input = options.names.from_input();
+  const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : options.names.parse_ids();
   const Datastore store = open_store(globals);
   const Drain drain;
   GetSession session(store, options, globals, printer);
@@ -179,11 +180,8 @@ Command get_command() {
   command.name = "get";
   command.summary = "print entities by id, one per line";
   command.parameters = {
-      {.name = "ID",
-       .value = "",
-       .help = "ids, with or without dashes; `-` reads them from standard input, one per line",
-       .target = &options->ids,
-       .required = true},
+      ids_parameter(options->names, "ids, with or without dashes; `-` reads them from standard input, one per line"),
+      keys_parameter(options->names),
       {.name = "--stamps",
        .value = "",
        .help = "print objects with `id`, `stamp` and `entity`",
@@ -200,7 +198,8 @@ Command get_command() {
       "If a shard is down, the entities of the other shards are printed, an error says how many ids could not be "
       "looked up and why, and the exit status is 3."};
   command.examples = {{"Print one entity", "looseleaf get 71f0c4d2291844cca2df6f486e96e37c"},
-                      {"Print the entities whose ids are in a file", "looseleaf get - < ids.txt > entities.jsonl"}};
+                      {"Print the entities whose ids are in a file", "looseleaf get - < ids.txt > entities.jsonl"},
+                      {"Print the entity with a key", "looseleaf get --key trip=7,column=BASE"}};
   command.see_also = {"query", "put"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

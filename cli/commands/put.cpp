@@ -13,6 +13,7 @@
 #include "cli/files/files.hpp"
 #include "cli/report/csv_columns.hpp"
 #include "cli/report/csv_detector.hpp"
+#include "cli/report/fields.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
@@ -29,6 +30,7 @@ struct Options {
   std::string rejects;
   bool csv = false;
   std::optional<std::string> types;
+  std::optional<std::string> key;
   bool if_absent = false, merge = false;
 
   [[nodiscard]] WriteKind kind() const {
@@ -113,12 +115,14 @@ class PutSession {
   PutSession(Datastore& store, const Options& options, const ColumnTypes& types, const Globals& globals)
       : store_(store),
         condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
+        key_(options.key ? Key(parse_names("--key", *options.key)) : Key()),
         merge_(options.merge),
         csv_(options.csv),
         types_(types),
         report_(options.kind(), globals, options.rejects),
         progress_(globals, options.files),
-        stream_(store, [this](WriteResult result) { take(std::move(result)); }) {
+        stream_(
+            store, [this](WriteResult result) { take(std::move(result)); }, key_) {
     report_.begin();
   }
 
@@ -177,7 +181,7 @@ class PutSession {
       return;
     }
     const std::uint64_t first = given_ - to_merge_.size();
-    for (WriteResult& result : store_.merge(to_merge_, positions_)) {
+    for (WriteResult& result : store_.merge(to_merge_, positions_, key_)) {
       result.sequence += first;
       take(std::move(result));
     }
@@ -270,6 +274,7 @@ class PutSession {
 
   Datastore& store_;
   const WriteCondition condition_;
+  const Key key_;
   const bool merge_;
   const bool csv_;
   const ColumnTypes& types_;
@@ -352,6 +357,14 @@ void add_parameters(Command& command, Options& options) {
        .details =
            "Types are `string`, `uuid`, `int`, `double`, `bool` and `json`; a column without a type has strings. "
            "`null` without quotes is null, except in a column of strings."},
+      {.name = "--key",
+       .value = "NAMES",
+       .help = "make the ids of the entities' own values: of the properties with these names, such as `trip,column`",
+       .target = &options.key,
+       .details =
+           "So entities with the same key are the same entity, and with `--if-absent` no key is stored twice. The "
+           "values are strings, or whole numbers of 64 bits. An entity without them, or with an id of another key, is "
+           "rejected. `get`, `update` and `delete` find the entity by its key. A put without `--key` checks nothing."},
       {.name = "--if-absent",
        .value = "",
        .help = "store only entities whose ids do not exist yet",
@@ -398,6 +411,7 @@ Command put_command() {
       {"Store a table of a spreadsheet",
        "looseleaf put --csv --types 'year=int,price=double' --rejects bad.csv books.csv"},
       {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"},
+      {"Store what is not there yet under a key of its own", "looseleaf put --if-absent --key trip,column cells.jsonl"},
       {"Change one member of an entity",
        "echo '{\"id\": \"71f0c4d2291844cca2df6f486e96e37c\", \"done\": true}' |\n  looseleaf put --merge"}};
   command.see_also = {"get", "update", "delete"};

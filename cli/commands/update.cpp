@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/consumer.hpp"
+#include "cli/commands/entity_names.hpp"
 #include "cli/files/files.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/output.hpp"
@@ -18,22 +19,24 @@ namespace {
 constexpr std::size_t most_output = 32 << 20;  // bytes that COMMAND may print; twice what an entity may have
 
 struct Options {
-  std::vector<std::string> ids, command;
+  EntityNames names;
+  std::vector<std::string> command;
   std::optional<std::uint64_t> command_timeout;
 };
 
-WriteResult update(Datastore& store, const Uuid& id, const Consumer& consumer) {
+WriteResult update(Datastore& store, const KeyWithValues& entity, const Consumer& consumer) {
   try {
-    return store.update(id, [&](const std::string& text) {
+    const auto change = [&](const std::string& text) {
       if (stop_requested()) {
         throw Error(ErrorCode::interrupted, "interrupted");
       }
       return consumer.answer(text + "\n", most_output);
-    });
+    };
+    return store.update(entity.id, change, entity.key);
   } catch (const Error& error) {
     WriteResult failed;
     failed.status = WriteStatus::failed;
-    failed.id = id;
+    failed.id = entity.id;
     failed.error = error;
     return failed;
   }
@@ -43,7 +46,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   if (options.command.empty()) {
     throw Error(ErrorCode::usage, "the command is missing", {}, "run `looseleaf update ID... -- COMMAND...`");
   }
-  const std::vector<Uuid> ids = parse_ids(options.ids);
+  const std::vector<KeyWithValues> entities = options.names.parse();
   const Consumer consumer(
       options.command,
       options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
@@ -51,11 +54,11 @@ ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
   const Drain drain;
   WriteReport report(WriteKind::update, globals, "");
-  for (const Uuid& id : ids) {
+  for (const KeyWithValues& entity : entities) {
     if (stop_requested() || report.hopeless()) {
       break;
     }
-    const WriteResult result = update(store, id, consumer);
+    const WriteResult result = update(store, entity, consumer);
     if (result.error && result.error->code() == ErrorCode::interrupted) {
       break;
     }
@@ -72,7 +75,8 @@ Command update_command() {
   command.name = "update";
   command.summary = "give entities to a command, store what it prints, print each id";
   command.parameters = {
-      {.name = "ID", .value = "", .help = "ids, with or without dashes", .target = &options->ids, .required = true},
+      ids_parameter(options->names, "ids, with or without dashes"),
+      keys_parameter(options->names),
       {.name = "COMMAND",
        .value = "",
        .help = "the program to run for each entity, and its arguments",
@@ -88,12 +92,12 @@ Command update_command() {
   command.details = {
       "COMMAND gets the entity on its standard input and prints the whole new entity. That is stored if nobody has "
       "changed the entity meanwhile. Otherwise COMMAND runs again, with the entity as it is then. So no change is "
-      "lost, "
-      "however many processes update an entity. Updates of one entity wait for one another.",
+      "lost, however many processes update an entity. Updates of one entity wait for one another.",
       "If COMMAND prints the same text, nothing is stored, and the id is printed. If it prints nothing, several "
-      "entities, no JSON or another id, the entity is rejected and stays as it is, and the exit status is 1. If "
-      "COMMAND "
-      "fails, the entity stays as it is, and the exit status is 3. If an id does not exist, the exit status is 1.",
+      "entities, no JSON, another id or (with `--key`) another key, the entity is rejected and stays as it is, and the "
+      "exit status is 1. If "
+      "COMMAND fails, the entity stays as it is, and the exit status is 3. If an id does not exist, the exit status is "
+      "1.",
       "COMMAND may run several times for one entity, so it should do nothing but print. If the outcome of a commit is "
       "unknown, the update is not repeated, and the exit status is 3."};
   command.examples = {{"Add 1 to a counter", "looseleaf update 71f0c4d2291844cca2df6f486e96e37c -- jq -c '.n += 1'"}};

@@ -127,7 +127,7 @@ std::string term_of(const Parameter& parameter) {
     return parameter.value.empty() ? parameter.name : parameter.name + ' ' + parameter.value;
   }
   std::string term = parameter.name + (parameter.is_list() ? "..." : "");
-  return parameter.required ? term : '[' + term + ']';
+  return parameter.required && parameter.instead == nullptr ? term : '[' + term + ']';
 }
 
 std::string usage_of(const Command& command) {

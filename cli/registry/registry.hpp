@@ -43,11 +43,12 @@ struct Parameter {
   std::string value;
   std::string help;  // one sentence, without a capital letter and a full stop; `backticks` enclose literal text
   Target target;
-  std::vector<std::string> choices = {};  // what the value may be; empty: anything
-  bool required = false;                  // arguments only
-  Range range = {};                       // of a whole number
-  bool for_store = false;                 // of common options: has no effect on a command that opens no store
-  std::string details = {};               // further sentences
+  std::vector<std::string> choices = {};              // what the value may be; empty: anything
+  bool required = false;                              // arguments only
+  const std::vector<std::string>* instead = nullptr;  // what may be given instead of a required argument
+  Range range = {};                                   // of a whole number
+  bool for_store = false;    // of common options: has no effect on a command that opens no store
+  std::string details = {};  // further sentences
 
   [[nodiscard]] bool is_option() const { return name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool*>(target); }

@@ -97,7 +97,7 @@ TEST_CASE("the values of every option and argument are completed as its name in 
       {"ROWS", Wanted::words},   {"TOKEN", Wanted::words},   {"ACTION", Wanted::words},     {"MODE", Wanted::words},
       {"FORMAT", Wanted::words}, {"WHEN", Wanted::words},    {"COND", Wanted::words},       {"POSITION", Wanted::words},
       {"NAME", Wanted::words},   {"COMMAND", Wanted::words}, {"junit=FILE", Wanted::words}, {"TEXT", Wanted::words},
-      {"NAMES", Wanted::words},  {"TYPES", Wanted::words}};
+      {"NAMES", Wanted::words},  {"TYPES", Wanted::words},   {"KEY", Wanted::words}};
   Globals globals;
   for (const Command& command : all_commands()) {
     for (const auto& parameters : {command.parameters, common_parameters(globals)}) {

@@ -590,7 +590,7 @@ TEST_CASE("entities that follow new ones are not looked for before they are inse
     std::vector<write::Write> writes;
     for (WriteResult& result : results) {
       result.text = entity(fmt::format("{:032x}", number), R"("n":0)");
-      writes.push_back(write::encode_put(shards, result).value());
+      writes.push_back(write::encode_put(shards, result, {}).value());
       number += 2;
     }
     writer.write_batch(writes, shards.deadline());

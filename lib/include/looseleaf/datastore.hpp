@@ -13,6 +13,7 @@
 #include <looseleaf/feed.hpp>
 #include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
+#include <looseleaf/key.hpp>
 #include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
 #include <looseleaf/status.hpp>
@@ -61,20 +62,26 @@ class LOOSELEAF_EXPORT Datastore {
                 std::map<std::uint32_t, Error>* down = nullptr, Stamps stamps = Stamps::leave_out) const;
 
   // Stores JSON texts, or deletes ids, if the condition holds for each. Returns when each write is durable or has
-  // failed, with one result per write, in order. Use WriteStream for long inputs. Throws Error(usage) if the
-  // condition's stamp is malformed.
-  std::vector<WriteResult> put(const std::vector<std::string>& texts, const WriteCondition& condition = {});
+  // failed, with one result per write, in order. With a key, a text without an id gets the id of its key, and a text
+  // with another id is rejected. Use WriteStream for long inputs. Throws Error(usage) if the condition's stamp is
+  // malformed.
+  std::vector<WriteResult> put(const std::vector<std::string>& texts, const WriteCondition& condition = {},
+                               const Key& key = {});
   std::vector<WriteResult> remove(const std::vector<Uuid>& ids, const WriteCondition& condition = {});
 
   // Merges JSON texts into the stored entities with the same ids, as JSON Merge Patch (RFC 7396) says, and stores the
   // results: members of a text replace those of the entity, objects are merged, and null deletes a member. All other
   // members stay byte for byte. If another writer changes an entity meanwhile, it is merged again. A text without an id
-  // is rejected. `positions` are for the results and their errors; they are empty, or one for each text.
-  std::vector<WriteResult> merge(const std::vector<std::string>& texts, const std::vector<Position>& positions = {});
+  // is rejected, unless it has all properties of the key. `positions` are for the results and their errors; they are
+  // empty, or one for each text.
+  std::vector<WriteResult> merge(const std::vector<std::string>& texts, const std::vector<Position>& positions = {},
+                                 const Key& key = {});
   // Reads an entity, calls `change` with its text, and stores the text that `change` returns, which must have the same
-  // id. If another writer has changed the entity meanwhile, begins again. Calls for one entity wait for one another, in
-  // other processes too, so that they seldom begin again. What `change` throws is thrown.
-  WriteResult update(const Uuid& id, const std::function<std::string(const std::string& text)>& change);
+  // id, and the key that makes this id, if a key is given. If another writer has changed the entity meanwhile, begins
+  // again. Calls for one entity wait for one another, in other processes too, so that they seldom begin again. What
+  // `change` throws is thrown.
+  WriteResult update(const Uuid& id, const std::function<std::string(const std::string& text)>& change,
+                     const Key& key = {});
 
   // Calls `on_entity` for each match, in index order, until it returns false. See query.hpp.
   QueryReport query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const;

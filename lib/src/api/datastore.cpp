@@ -31,11 +31,11 @@ namespace {
 
 // One write in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
 WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::string& text,
-                      const write::Condition& condition) {
+                      const write::Condition& condition, const Key& key) {
   shards.prepare_put();
   WriteResult result;
   result.text = text;
-  if (auto write = write::encode_put(shards, result)) {
+  if (auto write = write::encode_put(shards, result, key)) {
     write->condition = condition;
     writer.write_batch({*std::move(write)}, shards.deadline());
   }
@@ -85,13 +85,15 @@ void Datastore::get_each(const std::vector<Uuid>& ids, const std::function<bool(
   }
 }
 
-std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts, const WriteCondition& condition) {
+std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts, const WriteCondition& condition,
+                                        const Key& key) {
   std::vector<WriteResult> results;
   if (texts.size() == 1) {
-    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front(), write::to_condition(condition)));
+    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front(), write::to_condition(condition), key));
     return results;
   }
-  WriteStream stream(*this, [&](WriteResult result) { results.push_back(std::move(result)); });
+  WriteStream stream(
+      *this, [&](WriteResult result) { results.push_back(std::move(result)); }, key);
   for (const std::string& text : texts) {
     stream.put(text, {}, condition);
   }
@@ -109,13 +111,14 @@ std::vector<WriteResult> Datastore::remove(const std::vector<Uuid>& ids, const W
   return results;
 }
 
-std::vector<WriteResult> Datastore::merge(const std::vector<std::string>& texts,
-                                          const std::vector<Position>& positions) {
-  return update::merge(impl_->shards, impl_->writer, texts, positions);
+std::vector<WriteResult> Datastore::merge(const std::vector<std::string>& texts, const std::vector<Position>& positions,
+                                          const Key& key) {
+  return update::merge(impl_->shards, impl_->writer, texts, positions, key);
 }
 
-WriteResult Datastore::update(const Uuid& id, const std::function<std::string(const std::string& text)>& change) {
-  return update::update(impl_->shards, impl_->writer, id, change);
+WriteResult Datastore::update(const Uuid& id, const std::function<std::string(const std::string& text)>& change,
+                              const Key& key) {
+  return update::update(impl_->shards, impl_->writer, id, change, key);
 }
 
 QueryReport Datastore::query(const Query& query, const std::function<bool(const Entity&)>& on_entity) const {

@@ -7,15 +7,15 @@
 namespace looseleaf {
 
 struct WriteStream::Impl {
-  Impl(std::shared_ptr<Datastore::Impl> shared, std::function<void(WriteResult)> on_result)
-      : store(std::move(shared)), pipeline(store->shards, store->writer, std::move(on_result)) {}
+  Impl(std::shared_ptr<Datastore::Impl> shared, std::function<void(WriteResult)> on_result, Key key)
+      : store(std::move(shared)), pipeline(store->shards, store->writer, std::move(on_result), std::move(key)) {}
 
   const std::shared_ptr<Datastore::Impl> store;  // outlives the pipeline
   write::Pipeline pipeline;
 };
 
-WriteStream::WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result)
-    : impl_(std::make_unique<Impl>(datastore.impl_, std::move(on_result))) {}
+WriteStream::WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result, Key key)
+    : impl_(std::make_unique<Impl>(datastore.impl_, std::move(on_result), std::move(key))) {}
 
 WriteStream::~WriteStream() = default;
 

@@ -33,17 +33,8 @@ struct Name {
   std::size_t size = 0;  // in the text, with quotes and [], but without the operator
 };
 
-// Returns the end of the JSON string that the text begins with; npos if it is not closed.
-std::size_t end_of_string(std::string_view text) {
-  std::size_t at = 1;
-  while (at < text.size() && text[at] != '"') {
-    at += text[at] == '\\' ? 2 : 1;
-  }
-  return at < text.size() ? at + 1 : std::string_view::npos;
-}
-
 Name quoted_name(std::string_view text) {
-  const std::size_t end = end_of_string(text);
+  const std::size_t end = model::end_of_string(text);
   const auto property = nlohmann::json::parse(text.substr(0, end), nullptr, false);
   if (end == std::string_view::npos || !property.is_string()) {
     throw invalid(text, "invalid condition",
@@ -169,6 +160,14 @@ std::string_view symbol(Operator op) {
 
 std::string written_name(const Condition& condition) {
   return condition.property + std::string(condition.each ? elements : "");
+}
+
+std::size_t end_of_string(std::string_view text) {
+  std::size_t at = 1;
+  while (at < text.size() && text[at] != '"') {
+    at += text[at] == '\\' ? 2 : 1;
+  }
+  return at < text.size() ? at + 1 : std::string_view::npos;
 }
 
 bool holds(Operator op, std::partial_ordering order) {

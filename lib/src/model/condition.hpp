@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <looseleaf/query.hpp>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ namespace looseleaf::model {
 
 // Returns the condition's property as it is written, with "[]" for the elements of an array, but without quotes.
 [[nodiscard]] std::string written_name(const Condition& condition);
+
+// Returns the end of the JSON string that the text begins with; npos if it is not closed.
+[[nodiscard]] std::size_t end_of_string(std::string_view text);
 
 // True if a value that compares in this way with a condition's value meets the condition. Only for operators that
 // compare, from Operator::equal to Operator::greater_equal.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/json/strict_json.hpp"
+#include "model/key.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -85,23 +86,29 @@ std::string hint_for_size() {
   return fmt::format("shorten the entity to at most {} bytes", max_body_size);
 }
 
-AcceptedEntity accept_entity(std::string_view text, Position start) {
+AcceptedEntity accept_entity(std::string_view text, Position start, const Key& key) {
   const std::string_view body = trim(text);
   const Position body_start =
       body.empty() ? start : position_after(text.substr(0, static_cast<std::size_t>(body.data() - text.data())), start);
   check_size(body.size(), body_start);
   ParsedEntity parsed = parse_or_reject(body, body_start);
+  const std::optional<Uuid> of_key = key.empty() ? std::nullopt : std::optional(id_of_key(key, parsed, body_start));
   if (!parsed.has_id()) {
-    const Uuid made = Uuid::make_v7();
+    const Uuid made = of_key ? *of_key : Uuid::make_v7();
     std::string with_made = with_id(body, made, parsed.is_empty());
     check_size(with_made.size(), body_start);
     parsed.add_id(made);
-    return {made, std::move(with_made), std::move(parsed), true};
+    return {made, std::move(with_made), std::move(parsed), !of_key};
   }
   const std::optional<Uuid> id = parsed.id();
   if (!id) {
     reject("id is not a UUID", position_of_id(body, body_start), {},
            "write 32 hexadecimal digits as a string, or omit the id to get a new one");
+  }
+  if (of_key && id != of_key) {
+    reject("id is not that of the key", position_of_id(body, body_start),
+           fmt::format("the key makes the id {}", to_string(*of_key)),
+           "leave the id out; an entity that gets another key is a new one");
   }
   return {*id, std::string(body), std::move(parsed)};
 }

@@ -3,6 +3,7 @@
 
 #include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
+#include <looseleaf/key.hpp>
 #include <looseleaf/uuid.hpp>
 #include <string>
 #include <string_view>
@@ -22,14 +23,14 @@ struct AcceptedEntity {
   Uuid id;
   std::string text;  // as it will be stored: trimmed and with its id
   ParsedEntity parsed;
-  bool id_was_made = false;  // false: the text had an `id`
+  bool id_was_made = false;  // false: the text had an `id`, or a key
 };
 
-// Accepts an entity given to put. If it has no `id`, makes one (UUIDv7) and inserts it as the first member. Throws
-// Error(bad_entity) with line and column in the context, counted from `start`, for everything that docs/format.md does
-// not allow: not an object, syntax errors, duplicate keys, invalid UTF-8, lone surrogates, depth, size, an id that is
-// not a UUID.
-[[nodiscard]] AcceptedEntity accept_entity(std::string_view text, Position start = {});
+// Accepts an entity given to put. If it has no `id`, inserts one as the first member: that of the key or, without a
+// key, a new one (UUIDv7). Throws Error(bad_entity) with line and column in the context, counted from `start`, for
+// everything that docs/format.md does not allow: not an object, syntax errors, duplicate keys, invalid UTF-8, lone
+// surrogates, depth, size, an id that is not a UUID, or is not that of the key, no value for a property of the key.
+[[nodiscard]] AcceptedEntity accept_entity(std::string_view text, Position start = {}, const Key& key = {});
 
 // Returns the text of an accepted entity with its id, which it was given if it had none.
 [[nodiscard]] std::string name_id(std::string_view text, const Uuid& id);

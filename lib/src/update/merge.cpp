@@ -25,10 +25,11 @@ namespace {
 class Merge {
  public:
   Merge(shard::Shards& shards, write::Writer& writer, const std::vector<std::string>& texts,
-        const std::vector<Position>& positions)
+        const std::vector<Position>& positions, const Key& key)
       : shards_(shards),
         texts_(texts),
         positions_(positions),
+        key_(key),
         results_(texts.size()),
         deadlines_(texts.size()),
         pipeline_(shards, writer, [this](WriteResult result) { take(std::move(result)); }) {}
@@ -62,7 +63,7 @@ class Merge {
       results_[i].position = position(i);
       results_[i].text = texts_[i];
       try {
-        const model::AcceptedEntity entity = model::accept_entity(texts_[i], position(i));
+        const model::AcceptedEntity entity = model::accept_entity(texts_[i], position(i), key_);
         if (entity.id_was_made) {
           throw Error(ErrorCode::bad_entity, "there is no id to merge with", {}, "add the `id` of a stored entity");
         }
@@ -176,6 +177,7 @@ class Merge {
   shard::Shards& shards_;
   const std::vector<std::string>& texts_;
   const std::vector<Position>& positions_;
+  const Key& key_;
   std::vector<WriteResult> results_;
   std::vector<std::optional<base::Deadline>> deadlines_;  // since the first attempt
   std::mutex mutex_;
@@ -187,8 +189,8 @@ class Merge {
 }  // namespace
 
 std::vector<WriteResult> merge(shard::Shards& shards, write::Writer& writer, const std::vector<std::string>& texts,
-                               const std::vector<Position>& positions) {
-  return Merge(shards, writer, texts, positions).run();
+                               const std::vector<Position>& positions, const Key& key) {
+  return Merge(shards, writer, texts, positions, key).run();
 }
 
 }  // namespace looseleaf::update

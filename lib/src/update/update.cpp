@@ -61,12 +61,12 @@ class Turn {
 };
 
 // Reads the new text. Throws Error(bad_entity).
-std::string accept(const Uuid& id, const std::string& text) {
+std::string accept(const Uuid& id, const Key& key, const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw Error(ErrorCode::bad_entity, "there is no new text for the entity", {},
                 "give the whole entity; delete it with `looseleaf delete`");
   }
-  model::AcceptedEntity entity = model::accept_entity(text);
+  model::AcceptedEntity entity = model::accept_entity(text, {}, key);
   if (entity.id_was_made || entity.id != id) {
     throw Error(ErrorCode::bad_entity, "the new text has another id",
                 {{"new_id", entity.id_was_made ? "none" : to_string(entity.id)}}, "keep the entity's id");
@@ -78,7 +78,7 @@ WriteResult put_if_unchanged(shard::Shards& shards, write::Writer& writer, const
                              const std::string& stamp) {
   WriteResult result;
   result.text = text;
-  if (auto write = write::encode_put(shards, result)) {
+  if (auto write = write::encode_put(shards, result, {})) {
     write->condition = write::to_condition({WriteCondition::Kind::unchanged, stamp});
     writer.write_batch({*std::move(write)}, shards.deadline());
   }
@@ -95,11 +95,11 @@ WriteResult with_error(WriteStatus status, const Error& error) {
 
 // Makes and stores a new text of this version. The result has the status `changed` if the version is not the last one.
 WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Version& version,
-                       const std::function<std::string(const std::string& text)>& change) {
+                       const std::function<std::string(const std::string& text)>& change, const Key& key) {
   const std::string given = change(version.text);
   std::string text;
   try {
-    text = accept(version.id, given);
+    text = accept(version.id, key, given);
   } catch (const Error& error) {
     WriteResult rejected = with_error(WriteStatus::rejected, error);
     rejected.text = given;
@@ -117,7 +117,7 @@ WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Versi
 }  // namespace
 
 WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
-                   const std::function<std::string(const std::string& text)>& change) {
+                   const std::function<std::string(const std::string& text)>& change, const Key& key) {
   shards.prepare_put();
   const Turn turn(shards, id);
   sql::Backoff backoff;
@@ -129,7 +129,7 @@ WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
     } else if (!read.entity) {
       result.status = WriteStatus::not_found;
     } else {
-      result = store_next(shards, writer, {id, read.entity->json, read.stamp}, change);
+      result = store_next(shards, writer, {id, read.entity->json, read.stamp}, change, key);
     }
     if (result.status == WriteStatus::changed) {
       backoff.wait(shards.deadline());

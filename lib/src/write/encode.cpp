@@ -53,9 +53,9 @@ std::optional<Write> encode(WriteResult& result, const std::function<Write()>& m
 
 }  // namespace
 
-std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result) {
+std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result, const Key& key) {
   return encode(result, [&] {
-    const model::AcceptedEntity entity = model::accept_entity(result.text, result.position);
+    const model::AcceptedEntity entity = model::accept_entity(result.text, result.position, key);
     result.id = entity.id;
     if (entity.id_was_made) {
       warn_of_other_spelling(shards, entity.parsed);

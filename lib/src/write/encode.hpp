@@ -1,6 +1,7 @@
 // Prepares an entity's text for writing, before any lock is held.
 #pragma once
 
+#include <looseleaf/key.hpp>
 #include <looseleaf/write.hpp>
 #include <optional>
 
@@ -10,8 +11,8 @@
 namespace looseleaf::write {
 
 // Parses and compresses `result.text`, which began at `result.position`, and sets `result.id`. Returns nothing if the
-// result is final: the text is not an entity, or it could not be encoded.
-[[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result);
+// result is final: the text is not an entity with this key, or it could not be encoded.
+[[nodiscard]] std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result, const Key& key);
 
 // Prepares an entity that is stored in another cluster, with its body, for `result.id`. Returns nothing if the result
 // is final, with Error(corrupt) if the body cannot be read, or is another entity's.

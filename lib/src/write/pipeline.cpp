@@ -56,9 +56,10 @@ struct Pipeline::Slot {
   Write write;
 };
 
-Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result)
+Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result, Key key)
     : shards_(shards),
       writer_(writer),
+      key_(std::move(key)),
       on_result_(std::move(on_result)),
       servers_(shards_.sessions().connector()),
       worthwhile_(worthwhile_batch(servers_.servers())),
@@ -219,7 +220,7 @@ void Pipeline::encode() {
     lock.unlock();
     for (Slot* slot : taken) {
       if (slot->kind != Slot::Kind::remove) {
-        auto write = slot->kind == Slot::Kind::put ? encode_put(shards_, slot->result)
+        auto write = slot->kind == Slot::Kind::put ? encode_put(shards_, slot->result, key_)
                                                    : encode_stored(shards_, *std::move(slot->write.body), slot->result);
         slot->final_already = !write;
         slot->write = std::move(write).value_or(Write());

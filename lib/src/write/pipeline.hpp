@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <looseleaf/key.hpp>
 #include <looseleaf/write.hpp>
 #include <memory>
 #include <mutex>
@@ -23,7 +24,7 @@ namespace looseleaf::write {
 // flight. Implements looseleaf::WriteStream; `shards` and `writer` outlive it.
 class Pipeline {
  public:
-  Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result);
+  Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result, Key key = {});
   ~Pipeline();
 
   // See looseleaf::WriteStream.
@@ -72,6 +73,7 @@ class Pipeline {
 
   shard::Shards& shards_;
   Writer& writer_;
+  const Key key_;
   const std::function<void(WriteResult)> on_result_;
   const server::Connector& servers_;
   const std::size_t worthwhile_;  // writes

@@ -1,0 +1,55 @@
+// Reads the names of entities.
+#include "cli/commands/entity_names.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cli/files/files.hpp"
+
+namespace looseleaf::cli {
+
+bool EntityNames::from_input() const {
+  std::vector<std::string> all = ids;
+  all.insert(all.end(), keys.begin(), keys.end());
+  return means_standard_input(all);
+}
+
+std::vector<KeyWithValues> EntityNames::parse() const {
+  std::vector<KeyWithValues> named;
+  for (const Uuid& id : cli::parse_ids(ids)) {
+    named.push_back({{}, id});
+  }
+  std::transform(keys.begin(), keys.end(), std::back_inserter(named), KeyWithValues::parse);
+  return named;
+}
+
+std::vector<Uuid> EntityNames::parse_ids() const {
+  std::vector<Uuid> parsed;
+  for (const KeyWithValues& named : parse()) {
+    parsed.push_back(named.id);
+  }
+  return parsed;
+}
+
+Parameter ids_parameter(EntityNames& names, std::string help) {
+  return {.name = "ID",
+          .value = "",
+          .help = std::move(help),
+          .target = &names.ids,
+          .required = true,
+          .instead = &names.keys};
+}
+
+Parameter keys_parameter(EntityNames& names) {
+  return {.name = "--key",
+          .value = "KEY",
+          .help = "an entity by its key instead of its id, such as `trip=7,column=BASE`",
+          .target = &names.keys,
+          .details =
+              "Give it several times for several entities. The values are read as those of `query --where`: a "
+              "number, or else a string; a string that looks like a number, or contains a comma, is written in "
+              "double quotes. The entity must have been stored with `put --key`."};
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,27 @@
+// How commands name entities: by their ids, or by the values of their keys.
+#pragma once
+
+#include <looseleaf/key.hpp>
+#include <looseleaf/uuid.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/registry/registry.hpp"
+
+namespace looseleaf::cli {
+
+struct EntityNames {
+  std::vector<std::string> ids, keys;  // as they were given
+
+  // True if the ids are read from standard input. Throws Error(usage) if others are given, too.
+  [[nodiscard]] bool from_input() const;
+  // Returns the ids, without a key, and then those of the keys. Throws Error(usage).
+  [[nodiscard]] std::vector<KeyWithValues> parse() const;
+  [[nodiscard]] std::vector<Uuid> parse_ids() const;
+};
+
+// The arguments, and the option for keys, one of which is required. `names` must outlive the parameters.
+[[nodiscard]] Parameter ids_parameter(EntityNames& names, std::string help);
+[[nodiscard]] Parameter keys_parameter(EntityNames& names);
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,90 @@
+// Keys: put --key, and get, update and delete by key.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+// The `id` is that of the key trip=7,column=BASE.
+constexpr const char* base_id = "a8a7674721555796bfd7d455c330d58a";
+
+std::string cell(const std::string& members) {
+  return R"({"trip":7,"column":"BASE")" + members + "}";
+}
+std::string stored(const std::string& members) {
+  return fmt::format(R"({{"id":"{}",)", base_id) + cell(members).substr(1) + "\n";
+}
+
+TEST_CASE("entities with the same key are one entity, which get, update and delete find by the key") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--key", "trip,column"}, cell(R"(,"n":1)") + cell(R"(,"n":2)")), 0,
+            fmt::format("{0}\n{0}\n", base_id));
+  check_run(cluster.looseleaf({"get", "--key", "column=BASE,trip=7"}), 0, stored(R"(,"n":2)"));
+  check_run(cluster.looseleaf({"get", base_id, "--key", "trip=7,column=NOTES"}), 1, stored(R"(,"n":2)"),
+            {"warning: no such entity\n"});
+  check_run(cluster.looseleaf({"update", "--key", "trip=7,column=BASE", "--", "sed", "s/\"n\":2/\"n\":3/"}), 0,
+            fmt::format("{}\n", base_id));
+  check_run(cluster.looseleaf({"put", "--merge", "--key", "column,trip"}, cell(R"(,"m":1)")), 0,
+            fmt::format("{}\n", base_id));
+  check_run(cluster.looseleaf({"get", base_id}), 0, stored(R"(,"n":3,"m":1)"));
+  check_run(cluster.looseleaf({"delete", "--key", "trip=7,column=BASE"}), 0, fmt::format("{}\n", base_id));
+  check_status(cluster.looseleaf({"get", base_id}), 1, {"warning: no such entity\n"});
+}
+
+TEST_CASE("with --if-absent a key is stored once, and a line of CSV has a key as well") {
+  const TestCluster cluster = initialised();
+  const std::vector<std::string> put = {"put", "--key", "trip,column", "--if-absent"};
+  check_status(cluster.looseleaf(put, cell("") + cell(R"(,"n":2)")), 1, {"warning: ", "stored 1 entity, ", "1"});
+  check_run(cluster.looseleaf({"get", base_id}), 0, stored(""));
+  check_run(
+      cluster.looseleaf({"put", "--key", "trip,column", "--csv", "--types", "trip=int"}, "trip,column,n\n7,BASE,x\n"),
+      0, fmt::format("{}\n", base_id));
+  check_run(cluster.looseleaf({"get", base_id}), 0, stored(R"(,"n":"x")"));
+}
+
+TEST_CASE("an id that is not that of the key, a key that is incomplete, and an update that changes it are rejected") {
+  const TestCluster cluster = initialised();
+  const std::string rejects = cluster.directory().write("rejects", "");
+  const std::string input = entity(1, R"("trip":7,"column":"BASE")") + "\n" + R"({"trip":7})" + "\n" +
+                            R"({"trip":7.0,"column":"BASE"})" + "\n";
+  check_run(
+      cluster.looseleaf({"put", "--key", "trip,column", "--rejects", rejects}, input + cell("")), 1,
+      fmt::format("{}\n", base_id),
+      {fmt::format("error: id is not that of the key\n  line: 1\n  column: 7\n  detail: the key makes the id {}\n",
+                   base_id),
+       "error: the entity has no value for its key\n  line: 2\n  column: 1\n  property: column\n",
+       "line: 3\n  column: 1\n  property: trip\n", "stored 1 entity, rejected 3\n"});
+  CHECK(read_text(rejects) == input);
+  check_run(cluster.looseleaf({"update", "--key", "trip=7,column=BASE", "--", "sed", "s/BASE/NOTES/"}), 1, "",
+            {"error: id is not that of the key\n"});
+  check_run(cluster.looseleaf({"get", base_id}), 0, stored(""));
+}
+
+TEST_CASE("a value of a key may be as long as an entity, and may be any text") {
+  const TestCluster cluster = initialised();
+  const std::string value = std::string(15 << 20, 'x') + R"(,=\"\u0000\ud83d\ude00)";
+  const cli::ProcessResult put = cluster.looseleaf({"put", "--key", "a"}, R"({"a":")" + value + "\"}");
+  check_status(put, 0);
+  REQUIRE(put.out.size() == 33);
+  CHECK(contains(cluster.looseleaf({"get", put.out.substr(0, 32)}).out, value));
+}
+
+TEST_CASE("names of entities that cannot be read are refused") {
+  const TestCluster cluster = initialised();
+  for (const char* const command : {"get", "delete"}) {
+    CAPTURE(command);
+    check_status(cluster.looseleaf({command, "--key", "a=1.5"}), 2,
+                 {"error: a key cannot have this value\n", "hint: a key has strings, and whole numbers"});
+    check_status(cluster.looseleaf({command, "-", "--key", "a=1"}), 2, {"error: ids must come either from"});
+    check_status(cluster.looseleaf({command}), 2, {"error: an argument is missing\n", "argument: ID\n"});
+  }
+  check_status(cluster.looseleaf({"put", "--key", "a,id"}), 2, {"error: the id cannot be in the key"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
