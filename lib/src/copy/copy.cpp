@@ -21,13 +21,6 @@ namespace {
 constexpr auto between_runs = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(20);
 
-void require_not_moved(shard::Shards& shards) {
-  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
-  if (access.state == AccessState::moved) {
-    throw shard::has_moved(access);
-  }
-}
-
 void require_not_moved_to(shard::Shards& original, shard::Shards& other) {
   const shard::Access access = shard::read_shard(original, 0, original.deadline(), shard::read_access);
   if (access.state == AccessState::moved && shard::is_to(access, other.cluster_id())) {
@@ -86,7 +79,7 @@ void require_no_copy(shard::Shards& original) {
 }
 
 std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
-  require_not_moved(original);
+  shard::require_not_moved(original);
   require_no_copy(original);
   std::unique_ptr<Target> target;
   try {

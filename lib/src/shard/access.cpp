@@ -186,6 +186,13 @@ void require_write_access(Shards& shards, std::span<const std::uint32_t> some, c
   });
 }
 
+void require_not_moved(Shards& shards) {
+  const Access access = read_shard(shards, 0, shards.deadline(), read_access);
+  if (access.state == AccessState::moved) {
+    throw has_moved(access);
+  }
+}
+
 void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards) {
   for (const std::uint32_t shard : shards) {
     const Access access = read_access(lease.on(shard));

@@ -75,6 +75,8 @@ void require_write_access(const Shards& shards, std::uint32_t shard, const sql::
 // undoes that if it is overdue.
 void require_write_access(Shards& shards, std::span<const std::uint32_t> some, const base::Deadline& deadline);
 
+// Throws Error(moved) if the store has moved, which shard 0 decides.
+void require_not_moved(Shards& shards);
 // Throws Error(moved) if one of these shards, which are on the session's server, has moved.
 void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards);
 

@@ -58,9 +58,14 @@ class Runner : public feed::Reader {
     try {
       feed::Rounds(shards_, *this, feed::Extent::follow, feed::Failures::told).run(shard::all_shards(shards_));
       division.check();
-    } catch (const Error& error) {
+    } catch (Error& error) {
       if (error.code() == ErrorCode::bad_position) {
         refuse(error);
+      }
+      if (error.code() == ErrorCode::moved) {
+        error.with_hint(
+            "everything was delivered; run the trigger with the cluster file of the new store: it goes on "
+            "there");
       }
       throw;
     }
