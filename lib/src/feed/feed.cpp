@@ -40,7 +40,7 @@ class BatchReader : public Reader {
       throw;
     }
     report_.position = to_text(position_);
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
   }
 
   bool ended() override {
@@ -85,7 +85,7 @@ class BatchReader : public Reader {
 
   void end_round() override {
     if (follows_) {
-      filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
+      filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::goes_on);
     }
   }
 

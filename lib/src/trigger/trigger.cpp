@@ -69,7 +69,7 @@ class Runner : public feed::Reader {
       }
       throw;
     }
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
     return report();
   }
 
@@ -116,7 +116,7 @@ class Runner : public feed::Reader {
   }
 
   void end_round() override {
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::goes_on);
     const std::lock_guard lock(mutex_);
     flush();
   }
