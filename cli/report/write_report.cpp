@@ -127,11 +127,12 @@ void RejectsFile::empty() {
 }
 
 void RejectsFile::begin_with(const std::string& header) {
-  if (!header_.empty() && header_ != header) {
+  const auto without_line_end = [](std::string_view text) { return text.substr(0, text.find_last_not_of('\r') + 1); };
+  if (!header_.empty() && without_line_end(header_) != without_line_end(header)) {
     throw Error(ErrorCode::bad_entity, "the header differs from that of another input", {},
                 "put files with different headers one by one, so that each has a rejects file of its own");
   }
-  header_ = header;
+  header_ = header_.empty() ? header : header_;
 }
 
 void RejectsFile::write(std::string_view piece, bool complete) {

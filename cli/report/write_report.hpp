@@ -29,7 +29,8 @@ class RejectsFile {
 
   // Deletes the contents of an earlier run.
   void empty();
-  // Gives the file a first line if anything is written. Throws Error(bad_entity) if it has another one.
+  // Gives the file a first line if anything is written; its line break is LF, or CRLF if it ends in CR. Throws
+  // Error(bad_entity) if it has another one.
   void begin_with(const std::string& header);
   // If a piece is not `complete`, the next call continues it. A complete one gets a line break.
   void write(std::string_view piece, bool complete);
