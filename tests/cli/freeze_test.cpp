@@ -121,7 +121,18 @@ TEST_CASE("writers wait while the store is about to move, until it is open again
   const TestCluster cluster = initialised();
   set_state_everywhere(cluster, "moving", "to new.json");
   check_run(cluster.looseleaf({"--timeout", "1", "put"}, entity(1)), 3, "",
-            {"the store is about to move, and takes no writes\n", "reason: to new.json\n", "hint: retry"});
+            {"the store is about to move, and takes no writes\n", "reason: to new.json\n",
+             "hint: retry; if the process that moves the store has died, `looseleaf thaw` opens it\n"});
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {  // a move that has begun long ago
+    cluster.sql(shard,
+                "UPDATE looseleaf_shard SET access_since = '2026-01-01 00:00:00', "
+                "access_until = '2038-01-01 00:00:10'");
+  }
+  check_run(cluster.looseleaf({"--timeout", "0.5", "put"}, entity(1)), 3, "",
+            {"warning: the store is about to move, and takes no writes\n",
+             "has died, `looseleaf thaw` opens it, and writers do so themselves after 2038-01-01 00:00:10.000000 UTC\n",
+             "error: the store is about to move, and takes no writes\n"});
+  set_state_everywhere(cluster, "moving", "to new.json");
   cli::Process put = cluster.start({"put"}, entity(1));
   cli::Process create = cluster.start({"create-index", cluster.directory().write("by_n.json", by_n)});
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -208,9 +219,9 @@ TEST_CASE("a store that is a copy in progress is thawed only by force, and then 
   wait_until("an entity is copied", [&] { return has(1); });
   put_all(cluster, entity(50));
   wait_until("the copy follows", [&] { return has(50); });
-  check_run(
-      other.looseleaf({"thaw"}), 3, "",
-      {"the store is frozen because it is a copy in progress\n", "by: ", "`looseleaf copy --detach`", "`--force`"});
+  check_run(other.looseleaf({"thaw"}), 3, "",
+            {"the store is frozen because it is a copy in progress\n",
+             "by: ", "`looseleaf --cluster ORIGINAL copy --to " + other.file() + " --detach`", "`--force`"});
   CHECK(states(other) == "frozen frozen");
   check_run(other.looseleaf({"thaw", "--force"}), 0, "", {"opened 2 shards\n"});
   put_all(other, entity(1, "\"here\":1"));
@@ -241,7 +252,16 @@ TEST_CASE("status says since when, by whom and why a store takes no writes") {
   CHECK(moved.at("reason") == "new.json");
   CHECK(moved.at("by") == "elsewhere pid 7");
   const Json open = Json::parse(lines_of(status.out).at(1)).at("access");
-  CHECK(open == Json{{"state", "open"}, {"reason", nullptr}, {"by", nullptr}, {"since", nullptr}});
+  CHECK(open == Json{{"state", "open"}, {"reason", nullptr}, {"by", nullptr}, {"since", nullptr}, {"overdue", false}});
+  set_state(cluster, 0, "open", "");
+  set_state(cluster, 1, "moving", "to new.json");
+  cluster.sql(1, "UPDATE looseleaf_shard SET access_until = NOW(6) - INTERVAL 1 SECOND");  // shard 0 was written since
+  CHECK(holds_in_order(cluster.looseleaf({"status"}).out,
+                       {"\nshard 1: moving since ",
+                        ": to new.json; overdue, so the next write, or `looseleaf thaw`, "
+                        "opens it\n"}));
+  CHECK(contains(cluster.looseleaf({"status", "--output", "json"}).out, "\"overdue\":true"));
+  check_run(cluster.looseleaf({"thaw"}), 0, "", {"looseleaf: opened 1 shard\n"});
 }
 
 TEST_CASE("a store that has moved refuses writes and the rest of the input") {
@@ -286,6 +306,13 @@ TEST_CASE("a put that is told that the store has moved says from which line on n
   check_status(cluster.looseleaf({"put", "--quiet", "--rejects", rejects, other}), 2,
                {"error: all of the input was read, but not all of it was taken\nhint: put the rejects file with the "});
   CHECK(read_text(rejects) == "{}\n");
+  std::string ids;
+  for (std::uint64_t number = 0; number < 50'000; ++number) {
+    ids += id_of(number) + '\n';
+  }
+  check_status(cluster.looseleaf({"delete", "-"}, ids), 2,
+               {"error: the rest of the input was not read\n  line: ",
+                "hint: delete all ids again with the cluster file", "; the rest of the input was not read\n"});
 }
 
 TEST_CASE("whoever follows a store that has moved gets what is left, and is then told that it has moved") {
@@ -306,13 +333,6 @@ TEST_CASE("whoever follows a store that has moved gets what is left, and is then
                {has_moved, "to: new.json\n",
                 "hint: everything was delivered; follow the new store with its cluster "
                 "file, from `--after beginning` on: a position of this store is not valid there\n"});
-  std::string ids;
-  for (std::uint64_t number = 0; number < 50'000; ++number) {
-    ids += id_of(number) + '\n';
-  }
-  check_status(cluster.looseleaf({"delete", "-"}, ids), 2,
-               {"error: the rest of the input was not read\n  line: ",
-                "hint: delete all ids again with the cluster file", "; the rest of the input was not read\n"});
   CHECK(contains(lines_of(changed.out).back(), "position"));
   check_status(before.wait(), 2,
                {has_moved, "hint: everything was delivered; run the trigger with the cluster file of"});

@@ -1,6 +1,7 @@
 // With Extent::follow there is a round every second on each server.
 #include "feed/rounds.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -110,6 +111,11 @@ News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
   shard::for_groups(shards_, begun, [&](std::span<const std::uint32_t> group) {
     tolerate(group, [&] {
       const News found = find_news(shards_, group, positions);
+      for (const std::uint32_t shard : group) {
+        if (std::find(found.changed.begin(), found.changed.end(), shard) == found.changed.end()) {
+          reader_.caught_up(shard);
+        }
+      }
       const std::lock_guard lock(mutex);
       news.changed.insert(news.changed.end(), found.changed.begin(), found.changed.end());
       news.finished.insert(news.finished.end(), found.finished.begin(), found.finished.end());
@@ -128,15 +134,22 @@ void Rounds::advance(std::uint32_t shard) {
   while (at && at->scan && !reader_.ended()) {
     at = reader_.take(shard, at, read_scan(shards_, shard, *at), Source::scan);
   }
-  if (!at || reader_.ended() || extent_ == Extent::entities_once ||
-      (scans && find_news(shards_, std::span(&shard, 1), {{shard, *at}}).changed.empty())) {
+  if (!at || reader_.ended() || extent_ == Extent::entities_once) {
+    return;
+  }
+  if (scans && find_news(shards_, std::span(&shard, 1), {{shard, *at}}).changed.empty()) {
+    reader_.caught_up(shard);
     return;
   }
   const base::Stamp barrier = shard::take_barrier(shards_, shard, shards_.deadline());
-  for (bool more = true; at && more && !reader_.ended();) {
+  bool more = true;
+  while (at && more && !reader_.ended()) {
     Page page = read_changes(shards_, shard, *at, barrier);
     more = page.more;
     at = reader_.take(shard, at, std::move(page), Source::changes);
+  }
+  if (at && !more) {
+    reader_.caught_up(shard);
   }
 }
 

@@ -39,6 +39,8 @@ class Reader {
   // where to read on, which is `page.end`; absent: this round reads no more from the shard.
   [[nodiscard]] virtual std::optional<ShardPosition> take(std::uint32_t shard, const std::optional<ShardPosition>& from,
                                                           Page page, Source source) = 0;
+  // Everything of the shard was taken that was committed when a round began.
+  virtual void caught_up(std::uint32_t /*shard*/) {}
   // A round of a server has ended.
   virtual void end_round() = 0;
   // A shard fails for the time being; null: it works again.
