@@ -312,7 +312,8 @@ TEST_CASE("a put that is told that the store has moved says from which line on n
   }
   check_status(cluster.looseleaf({"delete", "-"}, ids), 2,
                {"error: the rest of the input was not read\n  line: ",
-                "hint: delete all ids again with the cluster file", "; the rest of the input was not read\n"});
+                "hint: run the command again with the cluster file of the new store, with the ids",
+                "; the rest of the input was not read\n"});
 }
 
 TEST_CASE("whoever follows a store that has moved gets what is left, and is then told that it has moved") {
