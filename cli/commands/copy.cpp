@@ -152,6 +152,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   copy.on_failure = [](std::optional<std::uint32_t> shard, const Error* failure) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };
+  if (options.copy.follow) {
+    copy.on_caught_up = [] { print_note("the copy has caught up, and follows what changes"); };
+  }
   if (options.finish) {
     return finish(store, other, options, copy, unreadables, globals);
   }
@@ -188,7 +191,7 @@ Command copy_command() {
        .value = "",
        .help = "go on with everything that changes, until stopped",
        .target = &options->copy.follow,
-       .details = "Failures are reported once, and tried again every second."},
+       .details = "A note says when the copy has caught up. Failures are reported once, and tried again every second."},
       {.name = "--detach",
        .value = "",
        .help = "catch up, end the copy, and open the other cluster as a store of its own",

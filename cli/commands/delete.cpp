@@ -1,5 +1,6 @@
 // looseleaf delete: delete entities by id.
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
@@ -17,9 +18,18 @@ struct Options {
   EntityNames names;
 };
 
-void delete_listed(WriteStream& stream, const WriteReport& report, const std::vector<Uuid>& ids) {
+// Returns true after a signal, and if the store refuses everything: then the input is not read from this line on.
+bool ends(WriteReport& report, std::optional<Position> next) {
+  const bool hopeless = report.hopeless();
+  if (hopeless) {
+    report.leave_rest(next);
+  }
+  return hopeless || stop_requested();
+}
+
+void delete_listed(WriteStream& stream, WriteReport& report, const std::vector<Uuid>& ids) {
   for (const auto& id : ids) {
-    if (stop_requested() || report.hopeless()) {
+    if (ends(report, std::nullopt)) {
       return;
     }
     stream.remove(id);
@@ -34,7 +44,7 @@ void delete_read(WriteStream& stream, WriteReport& report) {
   try {
     for (auto lines = reader.next(lines_at_a_time); !lines.empty(); lines = reader.next(lines_at_a_time)) {
       for (const auto& line : lines) {
-        if (stop_requested() || report.hopeless()) {
+        if (ends(report, Position{line.line, 1})) {
           return;
         }
         if (line.id) {

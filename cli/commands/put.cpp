@@ -142,6 +142,7 @@ class PutSession {
   }
 
   [[nodiscard]] bool may_go_on() const { return !stop_requested() && !report_.hopeless(); }
+  void leave_out(const std::string& name) { report_.leave_out(name); }
 
   [[nodiscard]] ExitStatus finish() {
     flush();
@@ -204,6 +205,15 @@ class PutSession {
     }
   }
 
+  // Returns false if it is useless to continue: then nothing is read from this place on.
+  bool goes_on_at(Position next) {
+    const bool hopeless = report_.hopeless();
+    if (hopeless) {
+      report_.leave_rest(next);
+    }
+    return !hopeless;
+  }
+
   // True if the reader gave up before the end of the input.
   bool put_pieces(const std::string& name) {
     Input input(name);
@@ -212,7 +222,7 @@ class PutSession {
     std::optional<Piece> piece;
     CsvDetector csv;
     // After a signal the last piece may be incomplete, so it is left out.
-    while (may_go_on() && (piece = reader.next()) && !stop_requested()) {
+    while ((piece = reader.next()) && !stop_requested() && goes_on_at(piece->position)) {
       csv.add(*piece);
       if (piece->reject.empty()) {
         put(std::move(piece->text), piece->position);
@@ -234,7 +244,7 @@ class PutSession {
     }
     const CsvColumns columns = read_header(*record, name);
     // After a signal the last record may be incomplete, so it is left out.
-    while (may_go_on() && (record = reader.next()) && !stop_requested()) {
+    while ((record = reader.next()) && !stop_requested() && goes_on_at(record->position)) {
       put_record(columns, *record);
     }
   }
@@ -323,6 +333,8 @@ ExitStatus run(Options options, const Globals& globals) {
   for (const auto& file : options.files) {
     if (session.may_go_on()) {
       session.put_input(file);
+    } else {
+      session.leave_out(file);
     }
   }
   return session.finish();
@@ -398,7 +410,8 @@ Command put_command() {
       "input order, once its entity is durable.",
       "An entity that cannot be stored is reported with its line and column; all other entities are stored. At most 20 "
       "rejections of a kind are shown and the others are counted, unless `--verbose` is given. If a put was "
-      "stopped, you may repeat it, provided that the entities have ids of their own.",
+      "stopped, you may repeat it, provided that the entities have ids of their own. If the store moves to another "
+      "cluster meanwhile, an error names the line from which on the input was not read.",
       "Gzip data is recognised and decompressed. A file that is compressed in another way, is a tar archive, or is "
       "in UTF-16, is refused as a whole: give the output of `zstdcat`, `tar -xOf` or `iconv` instead.",
       "The last line on standard error counts the entities that were stored, rejected and so on. It is printed if not "

@@ -124,19 +124,14 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
                  {"unreadable", report.unreadable}});
 }
 
-// A shell removes the outer quotes only. In a filter, double quotes are those of a JSON string.
+// A shell removes the outer quotes only. The library warns of those in a filter.
 void print_note_of_quotes(const Options& options) {
-  const auto note = [](const std::string& text, std::string_view quotes) {
-    const std::string value = Condition::parse(text).value;
-    if (value.size() > 1 && quotes.find(value.front()) != std::string_view::npos && value.front() == value.back()) {
-      print_note(fmt::format("nothing was found: in {} the quotes belong to the value", text));
-    }
-  };
   for (const std::string& condition : options.conditions) {
-    note(condition, "\"'");
-  }
-  for (const std::string& condition : options.where) {
-    note(condition, "'");
+    const std::string value = Condition::parse(condition).value;
+    const bool quoted = value.starts_with('"') || value.starts_with('\'');
+    if (value.size() > 1 && quoted && value.front() == value.back()) {
+      print_note(fmt::format("nothing was found: in {} the quotes belong to the value", condition));
+    }
   }
 }
 

@@ -93,7 +93,8 @@ Json json_of(const ShardAccess& access) {
   return {{"state", to_string(access.state)},
           {"reason", text(access.reason)},
           {"by", text(access.holder)},
-          {"since", text(access.since)}};
+          {"since", text(access.since)},
+          {"overdue", access.overdue}};
 }
 
 Json json_of(const ShardStatus& shard) {
@@ -117,7 +118,8 @@ Json json_of(const ShardStatus& shard) {
   }
   Json copies = Json::array();
   for (const auto& copy : shard.copies) {
-    copies.push_back({{"cluster_id", copy.cluster_id}, {"scanning", copy.scanning}, {"up_to", copy.up_to}});
+    copies.push_back(
+        {{"cluster_id", copy.cluster_id}, {"scanning", copy.scanning}, {"up_to", copy.up_to}, {"as_of", copy.as_of}});
   }
   return {{"shard", shard.shard},
           {"address", shard.address},
@@ -230,7 +232,10 @@ Command status_command() {
       "`refused`: the exit status is 2 if the cluster file may be wrong, else 3. If `looseleaf init` was not run on "
       "it, it is `uninitialised` and the exit status is 2. The reason is on standard error.",
       "If the store is frozen, or has moved to another cluster, a line above the table says since when, by whom and "
-      "why. This does not change the exit status, because the servers are as they should be. A program finds the state "
+      "why. If it was to move, and the process that moves it has taken too long, the line says `overdue`: the next "
+      "write "
+      "to each of these shards, or `looseleaf thaw`, opens it. This does not change the exit status, because the "
+      "servers are as they should be. A program finds the state "
       "in `access` of each shard, with `--output json`."};
   command.examples = {{"Show the status as text", "looseleaf status"},
                       {"Follow a backfill", "looseleaf status --watch 2"},

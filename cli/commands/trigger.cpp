@@ -266,7 +266,9 @@ Command trigger_command() {
       "take over its shards within about ten seconds.",
       "The first SIGINT or SIGTERM lets COMMAND finish and stores its position; the second ends `trigger run` at once. "
       "If a shard has lost changes that were delivered (it was restored from an older copy), or deletes were purged "
-      "that were not delivered, `trigger run` ends with exit status 2 and says what to do."};
+      "that were not delivered, `trigger run` ends with exit status 2 and says what to do. So it does once everything "
+      "of "
+      "a store was delivered that has moved to another cluster."};
   command.examples = {{"Print every change", "looseleaf trigger run log -- cat"},
                       {"Keep another system up to date", "looseleaf trigger run mirror --batch 500 -- ./update-mirror"},
                       {"See how late triggers are", "looseleaf trigger list --verbose"}};

@@ -55,6 +55,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
   const Drain drain;
   WriteReport report(WriteKind::update, globals, "");
   for (const KeyWithValues& entity : entities) {
+    if (report.hopeless()) {
+      report.leave_rest(std::nullopt);
+    }
     if (stop_requested() || report.hopeless()) {
       break;
     }

@@ -44,7 +44,7 @@ Parameter where_parameter(std::vector<std::string>& texts, Explained explained) 
                 "number never equals a string. Numbers are compared by value: `1` equals 1.0; strings by their "
                 "bytes. `!=` is true wherever `=` is not, so also if the property is absent. If the option is "
                 "repeated, all conditions must hold, but several values of one name with `=` mean any of them. A "
-                "warning says if nothing that was read has the property."};
+                "warning says if nothing that was read has the property, or a value of this type there."};
 }
 
 std::vector<Condition> filters_of(const std::vector<std::string>& texts) {

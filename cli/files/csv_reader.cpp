@@ -51,20 +51,22 @@ bool CsvReader::at_line_break() {
 }
 
 // Takes the line break that at_line_break() has seen, without adding it to the text.
-void CsvReader::take_line_break() {
+bool CsvReader::take_line_break() {
   const std::size_t size = text_.size();
-  if (peek() == '\r') {
+  const bool crlf = peek() == '\r';
+  if (crlf) {
     take(nullptr);
   }
   if (peek() == '\n') {
     take(nullptr);
   }
   text_.resize(size);
+  return crlf;
 }
 
 void CsvReader::skip_line_breaks() {
   while (peek() != end_of_input && at_line_break()) {
-    take_line_break();
+    static_cast<void>(take_line_break());
   }
 }
 
@@ -87,7 +89,7 @@ std::optional<CsvRecord> CsvReader::next() {
   }
   while (read_cell(record)) {
     if (peek() != ',') {
-      take_line_break();
+      record.crlf = take_line_break();
       record.text = std::exchange(text_, {});
       return record;
     }
@@ -126,7 +128,12 @@ bool CsvReader::read_quoted(CsvRecord& record, CsvCell& cell) {
   if (peek() == ',' || at_line_break()) {
     return true;
   }
-  fail(record, position_, "text behind a closing quote", hint_for_quotes);
+  const Position closed = {position_.line, position_.column - 1}, opened = cell.position;
+  const bool on_one_line = opened.line == closed.line;
+  fail(record, on_one_line ? position_ : opened, "text behind a closing quote", hint_for_quotes);
+  if (!on_one_line) {
+    record.fault->closed = closed;
+  }
   take_rest_of_line(record);
   return false;
 }
@@ -161,7 +168,7 @@ void CsvReader::take_rest_of_line(CsvRecord& record) {
   inside_line_ = !at_line_break();
   record.fault->more = inside_line_;
   if (!inside_line_) {
-    take_line_break();
+    record.crlf = take_line_break();
   }
   record.text = std::exchange(text_, {});
 }
@@ -176,7 +183,8 @@ void CsvReader::put_back_later_lines(CsvRecord& record) {
   buffer_.replace(0, at_, text_, end + 1);
   at_ = 0;
   position_ = {record.position.line + 1, 1};
-  text_.resize(end > 0 && text_[end - 1] == '\r' ? end - 1 : end);
+  record.crlf = end > 0 && text_[end - 1] == '\r';
+  text_.resize(record.crlf ? end - 1 : end);
   record.text = std::exchange(text_, {});
 }
 

@@ -21,13 +21,15 @@ struct CsvCell {
 
 // A record. With a fault it cannot be read, and has no cells.
 struct CsvRecord {
-  std::string text;  // as it was read, without the line break at its end
+  std::string text;   // as it was read, without the line break at its end
+  bool crlf = false;  // the line break was CRLF
   Position position;
   std::vector<CsvCell> cells;
   struct Fault {
     std::string what, hint;
     Position position;
-    bool more = false;  // the text is long, and continues in the next record
+    std::optional<Position> closed = {};  // where a quote was closed that was opened on an earlier line
+    bool more = false;                    // the text is long, and continues in the next record
   };
   std::optional<Fault> fault;
 };
@@ -47,7 +49,8 @@ class CsvReader {
   void take(std::string* cell);
   void skip_line_breaks();
   [[nodiscard]] bool at_line_break();
-  void take_line_break();
+  // Returns true for CRLF.
+  bool take_line_break();
 
   // These return false after a fault.
   bool read_cell(CsvRecord& record);

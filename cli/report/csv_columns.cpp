@@ -140,7 +140,8 @@ ColumnTypes parse_column_types(std::string_view text) {
   }
 }
 
-CsvColumns::CsvColumns(const CsvRecord& header, const ColumnTypes& types) : header_(header.text) {
+CsvColumns::CsvColumns(const CsvRecord& header, const ColumnTypes& types)
+    : header_(header.text + (header.crlf ? "\r" : "")) {
   if (header.fault) {
     const CsvCell place{.position = header.fault->position};
     throw bad_header(header.fault->what, place, header.fault->hint);
@@ -205,7 +206,11 @@ void CsvColumns::add_path(const CsvCell& cell) {
 
 std::string CsvColumns::to_json(const CsvRecord& record) const {
   if (record.fault) {
-    throw Reject{record.fault->what, record.fault->position, {}, record.fault->hint};
+    Error::Context context;
+    if (const auto& closed = record.fault->closed) {
+      context.emplace_back("closed_line", std::to_string(closed->line));
+    }
+    throw Reject{record.fault->what, record.fault->position, std::move(context), record.fault->hint};
   }
   if (record.cells.size() != columns_.size()) {
     throw Reject{"the line has another number of cells than the header",
@@ -258,12 +263,14 @@ std::string CsvColumns::rejects_header() const {
   return id_column_ ? header_ : "id," + header_;
 }
 
+// The file of rejects ends each line in LF.
 CsvColumns::RejectLine CsvColumns::reject_line(const CsvRecord& record) const {
+  const char* const line_end = record.crlf ? "\r" : "";
   if (!id_column_) {
     const bool continues = record.fault && record.fault->what.empty();
-    return {continues ? record.text : "," + record.text, 0};
+    return {(continues ? "" : ",") + record.text + line_end, 0};
   }
-  RejectLine line{record.text};
+  RejectLine line{record.text + line_end};
   if (*id_column_ < record.cells.size() && record.cells[*id_column_].text.empty()) {
     const CsvCell& cell = record.cells[*id_column_];
     line.text.erase(cell.offset, cell.quoted ? 2 : 0);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/text.hpp"
 
@@ -152,7 +153,7 @@ std::string csv_cell(std::string_view text) {
   return cell + '"';
 }
 
-Fields::Fields(std::vector<std::string> paths) : paths_(std::move(paths)) {
+Fields::Fields(std::vector<std::string> paths) : paths_(std::move(paths)), found_(paths_.size()) {
   for (std::size_t column = 0; column < paths_.size(); ++column) {
     Node* node = &root_;
     std::string_view rest = paths_[column];
@@ -180,6 +181,7 @@ bool Fields::add_members(std::string& json, const Node& node, std::string_view o
     const std::size_t before = json.size();
     json.append(found ? "," : "").append(written_key).append(":");
     if (member->second.column) {
+      found_[*member->second.column] = true;
       json += on_one_line(value);
     } else if (json += '{'; add_members(json, member->second, value)) {
       json += '}';
@@ -192,7 +194,7 @@ bool Fields::add_members(std::string& json, const Node& node, std::string_view o
   return found;
 }
 
-std::string Fields::to_json(std::string_view entity) const {
+std::string Fields::to_json(std::string_view entity) {
   std::string json = "{";
   add_members(json, root_, entity);
   return json + '}';
@@ -213,9 +215,12 @@ void Fields::find_cells(std::vector<std::string_view>& cells, const Node& node, 
   });
 }
 
-std::string Fields::to_csv(std::string_view entity) const {
+std::string Fields::to_csv(std::string_view entity) {
   std::vector<std::string_view> values(paths_.size());
   find_cells(values, root_, entity);
+  for (std::size_t column = 0; column < values.size(); ++column) {
+    found_[column] = found_[column] || !values[column].empty();
+  }
   std::vector<std::string> cells;
   std::transform(values.begin(), values.end(), std::back_inserter(cells), cell_of);
   return joined(cells);
@@ -227,13 +232,24 @@ std::string Fields::csv_header() const {
   return joined(cells);
 }
 
+std::vector<std::string> Fields::never_found() const {
+  std::vector<std::string> paths;
+  for (std::size_t column = 0; column < paths_.size(); ++column) {
+    if (!found_[column]) {
+      paths.push_back(paths_[column]);
+    }
+  }
+  return paths;
+}
+
 Parameter fields_parameter(std::optional<std::string>& target) {
   return {.name = "--fields",
           .value = "NAMES",
           .help = "print only these fields of each entity, such as `id,author.name`",
           .target = &target,
           .details =
-              "A name is a path through objects. What an entity lacks is left out. With `--output csv`, the "
+              "A name is a path through objects. What an entity lacks is left out; a warning names what all of them "
+              "lack. With `--output csv`, the "
               "output is CSV for spreadsheets, with a column for each field."};
 }
 
@@ -250,14 +266,23 @@ bool EntityPrinter::print(std::string_view entity) {
   if (!fields_) {
     return print_line(on_one_line(entity));
   }
-  if (!csv_) {
-    return print_line(fields_->to_json(entity));
-  }
-  finish();
-  return print_line(fields_->to_csv(entity));
+  printed_ = true;
+  begin();
+  return print_line(csv_ ? fields_->to_csv(entity) : fields_->to_json(entity));
 }
 
 void EntityPrinter::finish() {
+  begin();
+  if (!printed_) {
+    return;
+  }
+  for (const std::string& field : fields_->never_found()) {
+    print_warning("no entity that was printed has the field", {{"field", field}},
+                  "check the spelling of the name: capital letters differ from small ones, and spaces belong to it");
+  }
+}
+
+void EntityPrinter::begin() {
   if (csv_ && !begun_) {
     begun_ = true;
     print_line(fields_->csv_header());

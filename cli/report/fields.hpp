@@ -28,10 +28,12 @@ class Fields {
   explicit Fields(std::vector<std::string> paths);
 
   // Returns the object with only these members, in the order in which the entity has them.
-  [[nodiscard]] std::string to_json(std::string_view entity) const;
+  [[nodiscard]] std::string to_json(std::string_view entity);
   // Returns a line of CSV without its end: a cell for each path, in the order of the paths.
-  [[nodiscard]] std::string to_csv(std::string_view entity) const;
+  [[nodiscard]] std::string to_csv(std::string_view entity);
   [[nodiscard]] std::string csv_header() const;
+  // Returns the paths that no entity had.
+  [[nodiscard]] std::vector<std::string> never_found() const;
 
  private:
   struct Node {
@@ -39,10 +41,11 @@ class Fields {
     std::optional<std::size_t> column;  // present if a path ends here
   };
 
-  static bool add_members(std::string& json, const Node& node, std::string_view object);
+  bool add_members(std::string& json, const Node& node, std::string_view object);
   static void find_cells(std::vector<std::string_view>& cells, const Node& node, std::string_view object);
 
   const std::vector<std::string> paths_;
+  std::vector<bool> found_;  // by path
   Node root_;
 };
 
@@ -56,13 +59,15 @@ class EntityPrinter {
 
   // False once standard output was closed.
   bool print(std::string_view entity);
-  // Call it at the end: even without entities, CSV has a header.
+  // Call it at the end: even without entities, CSV has a header. Warns of fields that no entity had.
   void finish();
 
  private:
+  void begin();
+
   std::optional<Fields> fields_;
   const bool csv_;
-  bool begun_ = false;
+  bool begun_ = false, printed_ = false;
 };
 
 }  // namespace looseleaf::cli

@@ -69,13 +69,13 @@ std::vector<std::string> access_lines(const Status& status) {
     ShardAccess access;  // `since` is the first of the group
     std::vector<std::uint32_t> shards;
   };
-  std::map<std::tuple<AccessState, std::string, std::string>, Group> groups;
+  std::map<std::tuple<AccessState, bool, std::string, std::string>, Group> groups;
   for (const auto& shard : status.shards) {
     const ShardAccess& access = shard.access;
     if (access.state == AccessState::open) {
       continue;
     }
-    Group& group = groups[{access.state, access.reason, access.holder}];
+    Group& group = groups[{access.state, access.overdue, access.reason, access.holder}];
     group.access = group.shards.empty() || access.since < group.access.since ? access : group.access;
     group.shards.push_back(shard.shard);
   }
@@ -85,9 +85,10 @@ std::vector<std::string> access_lines(const Status& status) {
         group.shards.size() == status.shards.size()
             ? ""
             : fmt::format("{} {}: ", group.shards.size() == 1 ? "shard" : "shards", comma_separated(group.shards));
-    lines.push_back(fmt::format("{}{} since {} UTC by {}{}: {}", shards, to_string(group.access.state),
-                                to_seconds(group.access.since), group.access.holder,
-                                group.access.state == AccessState::moved ? ", to" : "", group.access.reason));
+    lines.push_back(fmt::format(
+        "{}{} since {} UTC by {}{}: {}{}", shards, to_string(group.access.state), to_seconds(group.access.since),
+        group.access.holder, group.access.state == AccessState::moved ? ", to" : "", group.access.reason,
+        group.access.overdue ? "; overdue, so the next write, or `looseleaf thaw`, opens it" : ""));
   }
   return lines;
 }
@@ -99,13 +100,15 @@ std::vector<std::string> copy_lines(const Status& status) {
       CopyStatus& whole = copies.emplace(copy.cluster_id, copy).first->second;
       whole.scanning = whole.scanning || copy.scanning;
       whole.up_to = std::min(whole.up_to, copy.up_to);
+      whole.as_of = std::min(whole.as_of, copy.as_of);
     }
   }
   std::vector<std::string> lines;
   for (const auto& [cluster_id, copy] : copies) {
-    lines.push_back(fmt::format("copied to cluster {}: {}", cluster_id,
-                                copy.scanning ? "it still reads all entities"
-                                              : fmt::format("everything up to {} UTC", to_seconds(copy.up_to))));
+    lines.push_back(fmt::format(
+        "copied to cluster {}: {}, as of {} UTC", cluster_id,
+        copy.scanning ? "it still reads all entities" : fmt::format("everything up to {} UTC", to_seconds(copy.up_to)),
+        to_seconds(copy.as_of)));
   }
   return lines;
 }

@@ -53,6 +53,11 @@ Error::Context place(WriteKind kind, const std::string& input, Position position
   return context;
 }
 
+// Whether the input has entities; otherwise it has ids.
+bool takes_entities(WriteKind kind) {
+  return kind != WriteKind::remove && kind != WriteKind::update;
+}
+
 // Puts the place in front of the error's context. A line in the context itself is more exact and takes precedence.
 Error placed(const Error& error, Error::Context place) {
   const auto has = [&](const std::string& key) {
@@ -122,11 +127,12 @@ void RejectsFile::empty() {
 }
 
 void RejectsFile::begin_with(const std::string& header) {
-  if (!header_.empty() && header_ != header) {
+  const auto without_line_end = [](std::string_view text) { return text.substr(0, text.find_last_not_of('\r') + 1); };
+  if (!header_.empty() && without_line_end(header_) != without_line_end(header)) {
     throw Error(ErrorCode::bad_entity, "the header differs from that of another input", {},
                 "put files with different headers one by one, so that each has a rejects file of its own");
   }
-  header_ = header;
+  header_ = header_.empty() ? header : header_;
 }
 
 void RejectsFile::write(std::string_view piece, bool complete) {
@@ -197,6 +203,16 @@ void WriteReport::input_failed(const Error& error) {
   print_error(error);
 }
 
+void WriteReport::leave_rest(std::optional<Position> from) {
+  const Lock lock(mutex_);
+  unread_.emplace_back(inputs_.empty() ? "" : inputs_.back().second, from);
+}
+
+void WriteReport::leave_out(const std::string& name) {
+  const Lock lock(mutex_);
+  unread_.emplace_back(name == "-" ? "" : name, Position{});
+}
+
 void WriteReport::take(const WriteResult& result) {
   const Lock lock(mutex_);
   ++counts_[result.status];
@@ -240,6 +256,7 @@ void WriteReport::count_refused(const WriteResult& result, const Error& error) {
     const bool wrong_setup = error.code() == ErrorCode::bad_cluster || error.code() == ErrorCode::wrong_cluster ||
                              error.code() == ErrorCode::moved;
     hopeless_ = hopeless_ || wrong_setup;
+    moved_ = moved_ || error.code() == ErrorCode::moved;
     status_ = stronger(status_, wrong_setup ? ExitStatus::usage : ExitStatus::failed);
     failures_.add(error);
   }
@@ -385,8 +402,51 @@ ExitStatus WriteReport::finish() {
                         "see the messages for the rejected lines: the file does not have all of them"));
     }
   }
+  if (hopeless_ && !stop_requested() && (!unread_.empty() || takes_entities(kind_))) {
+    report_hopeless();
+  }
   print_note_of_counts();
   return stop_requested() ? exit_status_of_signal(stop_signal()) : status_;
+}
+
+// Says how much of the input was read before the store refused everything. After a signal, nobody knows.
+void WriteReport::report_hopeless() const {
+  if (unread_.empty()) {
+    print_error(Error(ErrorCode::moved, "all of the input was read, but not all of it was taken", {}, how_to_go_on()));
+    return;
+  }
+  const auto& [input, from] = unread_.front();
+  Error error(ErrorCode::moved, "the rest of the input was not read",
+              from ? place(kind_, input, *from) : Error::Context(), how_to_go_on());
+  std::string others;
+  for (auto other = unread_.begin() + 1; other != unread_.end(); ++other) {
+    others.append(others.empty() ? "" : ", ").append(other->first.empty() ? "standard input" : other->first);
+  }
+  print_error(others.empty() ? error : error.with("not read at all", others));
+}
+
+std::string WriteReport::how_to_go_on() const {
+  const char* const then = moved_ ? "with the cluster file of the new store" : "once the cluster file is right";
+  if (!takes_entities(kind_)) {
+    return fmt::format("run the command again {}, with the ids that were not printed", then);
+  }
+  if (!rejects_) {
+    return fmt::format(
+        "put the input again {}, if its entities have ids of their own; with --rejects, a file has what "
+        "was not stored",
+        then);
+  }
+  if (unread_.empty()) {
+    return fmt::format("put the rejects file {}", then);
+  }
+  const Position from = unread_.front().second.value_or(Position());
+  const bool has_header = rejects_->has_header();
+  const std::string rest =
+      from == Position{} ? "what was not read"
+      : from.column != 1 ? "the input from this place on"
+      : has_header       ? fmt::format("the input from line {0} on, behind its header (`tail -n +{0}`)", from.line)
+                         : fmt::format("the input from line {0} on (`tail -n +{0}`)", from.line);
+  return fmt::format("put the rejects file, and then {}, {}", rest, then);
 }
 
 void WriteReport::print_note_of_counts() const {
@@ -402,7 +462,7 @@ void WriteReport::print_note_of_counts() const {
       text += fmt::format(", {} {}", words_for(status), grouped(count));
     }
   }
-  if (hopeless_ || stop_requested()) {
+  if (!unread_.empty() || stop_requested()) {
     text += "; the rest of the input was not read";
   }
   print_note(text);

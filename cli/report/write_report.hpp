@@ -29,11 +29,13 @@ class RejectsFile {
 
   // Deletes the contents of an earlier run.
   void empty();
-  // Gives the file a first line if anything is written. Throws Error(bad_entity) if it has another one.
+  // Gives the file a first line if anything is written; its line break is LF, or CRLF if it ends in CR. Throws
+  // Error(bad_entity) if it has another one.
   void begin_with(const std::string& header);
   // If a piece is not `complete`, the next call continues it. A complete one gets a line break.
   void write(std::string_view piece, bool complete);
   void flush();
+  [[nodiscard]] bool has_header() const { return !header_.empty(); }
   // The reason of a failed write; empty without one.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
@@ -69,6 +71,10 @@ class WriteReport {
   void end_input(bool stopped_early, std::uint64_t given);
   // Reports an input that could not be read to its end.
   void input_failed(const Error& error);
+  // Because it is useless to continue, the input in hand is not read from this place on, or another one not at all.
+  // Arguments have no place.
+  void leave_rest(std::optional<Position> from);
+  void leave_out(const std::string& name);
 
   void take(const WriteResult& result);
   // `given` texts came before the piece, and it is reported after them. False if many pieces are delayed: then wait for
@@ -102,6 +108,8 @@ class WriteReport {
   void report_due_pieces();
   void report_piece(const PutOff& late);
   void check_output();
+  void report_hopeless() const;
+  [[nodiscard]] std::string how_to_go_on() const;
   void print_note_of_counts() const;
 
   const WriteKind kind_;
@@ -111,12 +119,13 @@ class WriteReport {
   std::size_t put_off_bytes_ = 0;
   std::uint64_t taken_ = 0;
   bool reading_long_piece_ = false, reporting_long_piece_ = false;
-  std::vector<std::pair<std::uint64_t, std::string>> inputs_;  // by first sequence; "" for standard input
+  std::vector<std::pair<std::uint64_t, std::string>> inputs_;            // by first sequence; "" for standard input
+  std::vector<std::pair<std::string, std::optional<Position>>> unread_;  // inputs, and from where on they were not read
   std::unique_ptr<RejectsFile> rejects_;
   FailureDigest failures_{"entities", 1}, rejections_, absent_, existing_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
-  bool hopeless_ = false;
+  bool hopeless_ = false, moved_ = false;
 };
 
 }  // namespace looseleaf::cli

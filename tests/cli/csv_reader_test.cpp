@@ -33,7 +33,9 @@ std::string read_all(std::string_view csv, std::size_t at_once) {
     }
     if (record->fault) {
       all += " <" + record->text + "> " + record->fault->what + " " + place(record->fault->position);
+      all += record->fault->closed ? " closed " + place(*record->fault->closed) : "";
     }
+    all += record->crlf ? "\\r" : "";
     all += "|";
   }
   return all;
@@ -49,15 +51,15 @@ TEST_CASE("CSV is divided into records and cells with their positions, in whatev
       {"", ""},
       {"\n\r\n", ""},
       {"a", "1:1 1:1[a]|"},
-      {"a,b\r\n,\r\n", "1:1 1:1[a] 1:3[b]|2:1 2:1[] 2:2[]|"},
+      {"a,b\r\n,\r\n", "1:1 1:1[a] 1:3[b]\\r|2:1 2:1[] 2:2[]\\r|"},
       {"\xEF\xBB\xBF\"a\"", "1:1 1:1'a'|"},
       {"\xEF\xBC\xA1", "1:1 1:1[\xEF\xBC\xA1]|"},  // begins like a byte order mark
       {"\"a,\"\"b\"\"\r\nc\",\"\"\nd", "1:1 1:1'a,\"b\"\r\nc' 2:4''|3:1 3:1[d]|"},
       {"a\rb,c\r", "1:1 1:1[a\rb] 1:5[c\r]|"},
       {"\"a\"b,c\nd", "1:1 <\"a\"b,c> text behind a closing quote 1:4|2:1 2:1[d]|"},
-      {"\"a\nb\"c,d\ne", "1:1 <\"a\nb\"c,d> text behind a closing quote 2:3|3:1 3:1[e]|"},
-      {"a\"b\",c\r\nd", "1:1 <a\"b\",c> a quote inside a cell 1:2|2:1 2:1[d]|"},
-      {"a,\"b\r\nc,\"\"\nd", "1:1 <a,\"b> a quote is not closed 1:3|2:1 2:1[c] 2:3''|3:1 3:1[d]|"},
+      {"\"a\nb\"c,d\ne", "1:1 <\"a\nb\"c,d> text behind a closing quote 1:1 closed 2:2|3:1 3:1[e]|"},
+      {"a\"b\",c\r\nd", "1:1 <a\"b\",c> a quote inside a cell 1:2\\r|2:1 2:1[d]|"},
+      {"a,\"b\r\nc,\"\"\nd", "1:1 <a,\"b> a quote is not closed 1:3\\r|2:1 2:1[c] 2:3''|3:1 3:1[d]|"},
       {"a,\"b", "1:1 <a,\"b> a quote is not closed 1:3|"},
       {"\"\n\"\n\"", "1:1 1:1'\n'|3:1 <\"> a quote is not closed 3:1|"},
   };

@@ -74,6 +74,24 @@ TEST_CASE("--output csv prints a column for each field, with quotes where they a
                 "\"a,b\",\"say \"\"x\"\"\",n\n,,1.10\n");
 }
 
+TEST_CASE("a field that no entity has that was printed is warned of at the end") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  put_all(cluster, entity(1, R"("all":1,"a":1,"o":{"x":null})") + entity(2, R"("all":1,"b":"")"));
+  for (const std::string output : {"text", "csv"}) {
+    for (const std::vector<std::string>& reader :
+         std::vector<std::vector<std::string>>{{"export"}, {"query", "by_all"}, {"get", id_of(1), id_of(2)}}) {
+      std::vector<std::string> arguments = reader;
+      arguments.insert(arguments.end(), {"--output", output, "--fields", "a,A,o.x,b,o.y"});
+      const cli::ProcessResult result = cluster.looseleaf(arguments);
+      check_status(result, 0,
+                   {"warning: no entity that was printed has the field\n  field: A\nhint: check the spelling",
+                    "warning: no entity that was printed has the field\n  field: o.y\n"});
+      CHECK(times("warning", result.err) == 2);
+    }
+  }
+}
+
 TEST_CASE("CSV has a header also without entities, and a page of a query has its own") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_all);

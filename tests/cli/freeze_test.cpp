@@ -121,7 +121,18 @@ TEST_CASE("writers wait while the store is about to move, until it is open again
   const TestCluster cluster = initialised();
   set_state_everywhere(cluster, "moving", "to new.json");
   check_run(cluster.looseleaf({"--timeout", "1", "put"}, entity(1)), 3, "",
-            {"the store is about to move, and takes no writes\n", "reason: to new.json\n", "hint: retry"});
+            {"the store is about to move, and takes no writes\n", "reason: to new.json\n",
+             "hint: retry; if the process that moves the store has died, `looseleaf thaw` opens it\n"});
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {  // a move that has begun long ago
+    cluster.sql(shard,
+                "UPDATE looseleaf_shard SET access_since = '2026-01-01 00:00:00', "
+                "access_until = '2038-01-01 00:00:10'");
+  }
+  check_run(cluster.looseleaf({"--timeout", "0.5", "put"}, entity(1)), 3, "",
+            {"warning: the store is about to move, and takes no writes\n",
+             "has died, `looseleaf thaw` opens it, and writers do so themselves after 2038-01-01 00:00:10.000000 UTC\n",
+             "error: the store is about to move, and takes no writes\n"});
+  set_state_everywhere(cluster, "moving", "to new.json");
   cli::Process put = cluster.start({"put"}, entity(1));
   cli::Process create = cluster.start({"create-index", cluster.directory().write("by_n.json", by_n)});
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -208,9 +219,9 @@ TEST_CASE("a store that is a copy in progress is thawed only by force, and then 
   wait_until("an entity is copied", [&] { return has(1); });
   put_all(cluster, entity(50));
   wait_until("the copy follows", [&] { return has(50); });
-  check_run(
-      other.looseleaf({"thaw"}), 3, "",
-      {"the store is frozen because it is a copy in progress\n", "by: ", "`looseleaf copy --detach`", "`--force`"});
+  check_run(other.looseleaf({"thaw"}), 3, "",
+            {"the store is frozen because it is a copy in progress\n",
+             "by: ", "`looseleaf --cluster ORIGINAL copy --to " + other.file() + " --detach`", "`--force`"});
   CHECK(states(other) == "frozen frozen");
   check_run(other.looseleaf({"thaw", "--force"}), 0, "", {"opened 2 shards\n"});
   put_all(other, entity(1, "\"here\":1"));
@@ -241,22 +252,95 @@ TEST_CASE("status says since when, by whom and why a store takes no writes") {
   CHECK(moved.at("reason") == "new.json");
   CHECK(moved.at("by") == "elsewhere pid 7");
   const Json open = Json::parse(lines_of(status.out).at(1)).at("access");
-  CHECK(open == Json{{"state", "open"}, {"reason", nullptr}, {"by", nullptr}, {"since", nullptr}});
+  CHECK(open == Json{{"state", "open"}, {"reason", nullptr}, {"by", nullptr}, {"since", nullptr}, {"overdue", false}});
+  set_state(cluster, 0, "open", "");
+  set_state(cluster, 1, "moving", "to new.json");
+  cluster.sql(1, "UPDATE looseleaf_shard SET access_until = NOW(6) - INTERVAL 1 SECOND");  // shard 0 was written since
+  CHECK(holds_in_order(cluster.looseleaf({"status"}).out,
+                       {"\nshard 1: moving since ",
+                        ": to new.json; overdue, so the next write, or `looseleaf thaw`, "
+                        "opens it\n"}));
+  CHECK(contains(cluster.looseleaf({"status", "--output", "json"}).out, "\"overdue\":true"));
+  check_run(cluster.looseleaf({"thaw"}), 0, "", {"looseleaf: opened 1 shard\n"});
 }
 
 TEST_CASE("a store that has moved refuses writes and the rest of the input") {
   const TestCluster cluster = filled();
   set_state_everywhere(cluster, "moved", "new.json");
-  check_run(cluster.looseleaf({"put"}, entity(1)), 2, "",
-            {"the store has moved, and takes no writes\n", "to: new.json\n", use_the_new_store,
-             "the rest of the input was not read\n"});
+  const cli::ProcessResult put = cluster.looseleaf({"put"}, entity(1));
+  check_run(
+      put, 2, "",
+      {"the store has moved, and takes no writes\n", "to: new.json\n", use_the_new_store,
+       "error: all of the input was read, but not all of it was taken\nhint: put the input again with the cluster "
+       "file of the new store, if its entities have ids of their own; ",
+       "looseleaf: stored 0 entities, failed 1\n"});
+  CHECK(!contains(put.err, "was not read"));
   check_run(cluster.looseleaf({"delete", id_of(1)}), 2, "",
             {"the store has moved, and takes no writes\n", use_the_new_store});
   check_status(cluster.looseleaf({"put", "--merge"}, entity(1, R"("n":1)")), 2,
-               {"error: the store has moved\n", "to: new.json\n", "failed 1; "});
-  check_status(cluster.looseleaf({"update", id_of(1), "--", "cat"}), 2,
-               {"error: the store has moved\n", "to: new.json\n", "failed 1; "});
+               {"error: the store has moved\n", "to: new.json\n", "error: all of the input was read", "failed 1\n"});
+  check_status(
+      cluster.looseleaf({"update", id_of(1), id_of(2), "--", "cat"}), 2,
+      {"error: the store has moved\n", "to: new.json\n",
+       "error: the rest of the input was not read\nhint: run the command again with the cluster file of the new "
+       "store, with the ids that were not printed\n",
+       "failed 1; the rest of the input was not read\n"});
   check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, {"the store has moved, and takes no writes\n"});
+}
+
+TEST_CASE("a put that is told that the store has moved says from which line on nothing was read, and how to go on") {
+  const TestCluster cluster = filled();
+  set_state_everywhere(cluster, "moved", "new.json");
+  const std::string rejects = cluster.directory().path() + "/rejects", other = cluster.directory().write("other", "{}");
+  const std::string file = cluster.directory().write("all.jsonl", entity_lines(100'000));
+  const cli::ProcessResult put = cluster.looseleaf({"put", "--quiet", "--rejects", rejects, file, other});
+  const std::size_t read = lines_of(read_text(rejects)).size();
+  CHECK(read < 100'000);
+  check_run(put, 2, "",
+            {"the store has moved, and takes no writes\n",
+             fmt::format("error: the rest of the input was not read\n  file: {}\n  line: {}\n  column: 1\n"
+                         "  not read at all: {}\n"
+                         "hint: put the rejects file, and then the input from line {} on (`tail -n +{}`), with the "
+                         "cluster file of the new store\n",
+                         file, read + 1, other, read + 1, read + 1)});
+  check_status(cluster.looseleaf({"put", "--quiet", "--rejects", rejects, other}), 2,
+               {"error: all of the input was read, but not all of it was taken\nhint: put the rejects file with the "});
+  CHECK(read_text(rejects) == "{}\n");
+  std::string ids;
+  for (std::uint64_t number = 0; number < 50'000; ++number) {
+    ids += id_of(number) + '\n';
+  }
+  check_status(cluster.looseleaf({"delete", "-"}, ids), 2,
+               {"error: the rest of the input was not read\n  line: ",
+                "hint: run the command again with the cluster file of the new store, with the ids",
+                "; the rest of the input was not read\n"});
+}
+
+TEST_CASE("whoever follows a store that has moved gets what is left, and is then told that it has moved") {
+  const TestCluster cluster = filled();
+  const std::string file = cluster.directory().path() + "/out";
+  const std::vector<std::string> trigger = {"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file};
+  cli::Process before = cluster.start(trigger);
+  wait_until("the trigger delivers", [&] { return lines_of(read_text(file)).size() == 10; });
+  set_state(cluster, 0, "moved", "new.json");
+  set_state(cluster, 1, "moving", "to new.json");  // it may have been written since
+  cli::Process changes = cluster.start({"changes", "--follow"});
+  wait_until("everything is printed", [&] { return times("entity", changes.out()) == 10; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  CHECK(changes.err().empty());
+  set_state(cluster, 1, "moved", "new.json");
+  const cli::ProcessResult changed = changes.wait();
+  check_status(changed, 2,
+               {has_moved, "to: new.json\n",
+                "hint: everything was delivered; follow the new store with its cluster "
+                "file, from `--after beginning` on: a position of this store is not valid there\n"});
+  CHECK(contains(lines_of(changed.out).back(), "position"));
+  check_status(before.wait(), 2,
+               {has_moved, "hint: everything was delivered; run the trigger with the cluster file of"});
+  check_status(cluster.looseleaf(trigger), 2, {has_moved});
+  check_status(cluster.looseleaf({"trigger", "run", "new", "--", "true"}), 2, {has_moved, use_the_new_store});
+  CHECK(!contains(cluster.looseleaf({"trigger", "list"}).out, "new"));
+  CHECK(lines_of(read_text(file)).size() == 10);
 }
 
 TEST_CASE("a store that has moved refuses get and query, however they read, and nothing else that reads") {

@@ -126,6 +126,10 @@ TEST_CASE(
   CHECK(contains(json.out,
                  R"("status":"rejected","error":"a cell does not have its column's type","line":3,"column":1,)"
                  R"("field":"n","type":"int"})"));
+  const std::string crlf = "id,a\r\n,\"open\r\n,y\r\n,\"z\"\r\nno id,v\r\n";
+  check_status(cluster.looseleaf({"put", "--csv", "--rejects", rejects}, crlf), 1,
+               {"error: text behind a closing quote\n  line: 2\n  column: 2\n  closed_line: 4\nhint: ", "  line: 5\n"});
+  CHECK(read_text(rejects) == crlf);  // byte for byte
 }
 
 TEST_CASE("what the store refuses of CSV is reported with its line, and is in the rejects as it was") {

@@ -187,6 +187,47 @@ TEST_CASE("a property that nothing has that was read is warned of once") {
   CHECK(warning["context"]["property"] == "nmae");
 }
 
+TEST_CASE("a condition that no value can meet is warned of, with the way to write it") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_all);
+  put_all(cluster, entity(1, R"("all":1,"year":"1999","n":7,"flag":"true","tags":["b",3],"s":"x","z":null)") +
+                       entity(2, R"("all":1,"year":"2000","n":8,"flag":"false","tags":[],"s":"y","z":null)"));
+  struct Case {
+    std::string condition, hint;  // no hint: no warning
+  };
+  const std::vector<Case> cases = {
+      {"year=1999", "quote the value: --where 'year=\"1999\"'\n"},
+      {"year!=1999", "quote the value: --where 'year!=\"1999\"'\n"},
+      {"flag=true", "quote the value: --where 'flag=\"true\"'\n"},
+      {R"(n>"5")", "leave the quotes out: --where 'n>5'\n"},
+      {"n=x", "hint: only values of the same type are compared"},
+      {"tags=b", "[] means any element of it: --where 'tags[]=b'\n"},
+      {"tags!=b", "[] means any element of it: --where 'tags[]!=b'\n"},
+      {"s='x'", "hint: leave them out: --where 's=x'\n"},
+      {"year=1998", "quote the value"},
+      {R"(year="1998")", ""},
+      {"tags[]=3", ""},
+      {"tags[]=4", ""},
+      {"n!=9", ""},
+      {"s!=null", ""},
+      {"s exists", ""},
+      {"z=1", ""},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.condition);
+    const std::string err = cluster.looseleaf(with_conditions(readers[1], {test.condition})).err;
+    CHECK(times("warning: ", err) == (test.hint.empty() ? 0 : 1));
+    CHECK(contains(err, test.hint));
+  }
+  for (const std::vector<std::string>& reader : {readers[0], readers[2]}) {
+    check_status(cluster.looseleaf(with_conditions(reader, {"s='x'", "year=1999", "year=2000"})), 0,
+                 {"warning: the quotes in a filter belong to the value, and no value that was read meets it\n"
+                  "  property: s\n  value: 'x'\nhint: leave them out",
+                  "warning: no value that was read has the type of the value that a filter compares with\n"
+                  "  property: year\n  value: 1999\nhint: "});
+  }
+}
+
 TEST_CASE("a reader that follows warns of such a property while it runs, but not after a few entities") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(1) + entity(2));

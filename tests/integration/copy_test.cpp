@@ -74,11 +74,14 @@ TEST_CASE(
   check_same(pair);
   CHECK(contains(pair.original.looseleaf({"status"}).out, "\ncopied to cluster "));
   CHECK(contains(pair.original.looseleaf({"status"}).out, ": everything up to 2"));
+  CHECK(holds_in_order(pair.original.looseleaf({"status"}).out, {": everything up to 2", " UTC, as of 2", " UTC\n"}));
   change(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 0 indexes, dropped 0 indexes, wrote 9 versions\n"});
   check_same(pair);
   check_status(pair.other.looseleaf({"put"}, "{}"), 3,
-               {"looseleaf: error: the store is frozen, and takes no writes\n", "  reason: a copy of cluster "});
+               {"looseleaf: error: the store is frozen, and takes no writes\n", "  reason: a copy of cluster ",
+                "hint: this is a copy: write to the original; `looseleaf --cluster ORIGINAL copy --to " +
+                    pair.other.file() + " --detach` makes the copy a store of its own\n"});
   put_all(pair.original, entity(80, R"("n":8,"owner":8)"));
   check_status(pair.copy({"--detach"}), 0,
                {"wrote 1 version\n", "looseleaf: the other cluster is a store of its own now, and open\n"});
@@ -148,7 +151,9 @@ TEST_CASE("a copy that follows has every change within seconds, and what it has 
   change(pair.original);
   wait_until("the changes are there", [&] { return pair.other.looseleaf({"get", id_of(70)}).status == 0; });
   follower.signal(SIGTERM);
-  check_status(follower.wait(), 143, {"wrote "});
+  const cli::ProcessResult followed = follower.wait();
+  check_status(followed, 143, {"looseleaf: the copy has caught up, and follows what changes\n", "wrote "});
+  CHECK(times("caught up", followed.err) == 1);
   check_status(pair.copy(), 0, {"wrote "});
   check_same(pair);
 }
@@ -290,7 +295,7 @@ TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays a
   check_status(pair.original.looseleaf({"copy", "--to", "/nowhere.json"}), 2,
                {"error: cannot read the other cluster's file", "  file: /nowhere.json\n", "hint: check the name"});
   refused(pair.original, TestCluster::shared(2),
-          {"error: shard is not initialised", "hint: run `looseleaf init` first"});
+          {"error: shard is not initialised", "hint: run `looseleaf --cluster ", ".json init` first\n"});
   refused(pair.original, pair.original,
           {"error: this cluster cannot be copied to itself", "hint: check --cluster and --to"});
   const TestCluster full = initialised(2);

@@ -84,11 +84,16 @@ TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move c
                {"looseleaf: created 1 index, dropped 0 indexes, wrote 38 versions\n",
                 "looseleaf: compared 38 entities; writers waited for ", has_moved + pair.other.file() + "\n"});
   check_moved(pair, 38);
+  const std::string since = "SELECT access_since FROM looseleaf_shard", marked = pair.original.sql(0, since);
   check_status(pair.finish(), 0, {"looseleaf: the store has moved already; use the cluster file "});
   check_status(
       pair.original.looseleaf({"verify", "--against", pair.other.file()}), 2,
       {"error: a store that has moved cannot be compared\n", "  to: cluster ", "hint: what was written since"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 2, {"error: the store has moved\n"});
+  CHECK(pair.original.sql(0, since) == marked);
+  check_status(pair.other.looseleaf({"copy", "--to", pair.original.file(), "--finish"}), 2,
+               {"error: the other cluster is a store that has moved, so nothing is copied to it\n", "  to: cluster ",
+                "(" + pair.other.file() + ")\n", "hint: copy to a cluster that `looseleaf init` has just made\n"});
   check_status(pair.original.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
                {"error: the store has moved\n", "  to: cluster ", "hint: use the cluster file of the new store\n"});
 }
@@ -147,8 +152,10 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
   pair.original.die_at("move.decide:after", pair.finish_command());
   CHECK(states(pair.original) == "moved moving");
   check_status(pair.original.looseleaf({"thaw"}), 2, {"error: the store has moved\n"});
-  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 2,
-               {"error: the store has moved to this cluster\n", "hint: run `looseleaf copy --finish`"});
+  check_status(
+      pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 2,
+      {"error: the store has moved to this cluster\n",
+       "hint: run `looseleaf --cluster " + pair.original.file() + " copy --to " + pair.other.file() + " --finish`: "});
   check_status(pair.finish(), 0, {"the store has moved already"});
   check_moved(pair, 39);
 }
@@ -320,8 +327,7 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   });
   put_all(pair.original, entity_lines(5, R"("n":33)"));
   check_status(pair.finish(), 0, {"looseleaf: a trigger begins there from now on: t\n", has_moved});
-  before.signal(SIGTERM);
-  CHECK(before.wait().status == 143);
+  check_status(before.wait(), 2, {"error: the store has moved\n", "hint: everything was delivered; run the trigger"});
   const std::size_t delivered = lines_of(read_text(file)).size();
   CHECK(delivered >= 43);
   put_all(pair.other, entity(92, R"("n":2)"));
@@ -346,8 +352,7 @@ TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that
   check_status(result, 3, {"error: another process has taken over the copy\n"});
   CHECK(!before.empty());
   CHECK(pair.other.sql(2, positions) == before);
-  trigger.signal(SIGTERM);
-  CHECK(trigger.wait().status == 143);
+  CHECK(trigger.wait().status == 2);
 }
 
 TEST_CASE("a store that cannot move now says why, and stays open") {

@@ -20,6 +20,8 @@ struct CopyOptions {
   // With `follow`: a shard of the original, or the other cluster as a whole (shard is absent), fails for the time being
   // and is tried again every second; and then, without an error, that it works again.
   std::function<void(std::optional<std::uint32_t> shard, const Error* failure)> on_failure = {};
+  // With `follow`: everything that was stored when the copy began to follow is there. Called once.
+  std::function<void()> on_caught_up = {};
   // An entity whose body cannot be read is not copied.
   std::function<void(const Uuid& id, const Error& reason)> on_unreadable = {};
 };

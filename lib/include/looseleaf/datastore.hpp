@@ -95,7 +95,8 @@ class LOOSELEAF_EXPORT Datastore {
   void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                        FeedReport& report) const;
   // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the
-  // order of its versions. Throws Error(bad_position) if something that follows the position is gone.
+  // order of its versions. Throws Error(bad_position) if something that follows the position is gone, and, to follow,
+  // Error(moved) once everything of a store was delivered that has moved.
   void changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                FeedReport& report) const;
 
@@ -103,7 +104,8 @@ class LOOSELEAF_EXPORT Datastore {
   // with batches of changes, one call at a time, from any thread. The store keeps how far the trigger has come when
   // `deliver` has returned true. If it returns false, or throws an Error, it gets the batch again after a second, and
   // then after longer and longer times, at most a minute. Throws Error(bad_position) if a shard has lost changes that
-  // were delivered, or has purged deletes that were not. See trigger.hpp.
+  // were delivered, or has purged deletes that were not, and Error(moved) once everything of a store was delivered that
+  // has moved. See trigger.hpp.
   TriggerReport run_trigger(const TriggerOptions& options,
                             const std::function<bool(std::span<const Change>)>& deliver) const;
   // Returns all triggers, in the order of their names. If a shard does not answer, throws, or with `down` adds it

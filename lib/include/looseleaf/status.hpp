@@ -81,6 +81,8 @@ struct ShardAccess {
   std::string reason;  // why it is frozen or moves, or where it has moved to; empty if it is open
   std::string holder;  // "host pid 123": the process that has changed the state
   std::string since;   // UTC
+  // It is about to move, but for too long: the next writer that needs the shard opens it.
+  bool overdue = false;
 };
 
 // How far a copy of this store has come with a shard. It is stored about once a minute.
@@ -88,6 +90,7 @@ struct CopyStatus {
   std::string cluster_id;  // of the copy
   bool scanning = false;   // it still reads all entities
   std::string up_to;       // UTC; everything before is in the copy, unless it still reads all entities
+  std::string as_of;       // UTC; when this was stored
 };
 
 struct ShardStatus {

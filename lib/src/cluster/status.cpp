@@ -43,7 +43,7 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
   status.server = lease->server_version();
   const shard::Head head = shard::load_head(*lease);
   const shard::Access access = shard::read_access(*lease);
-  status.access = {access.state, access.reason, access.holder, access.since};
+  status.access = {access.state, access.reason, access.holder, access.since, access.overdue};
   status.entities = shard::estimate_rows(*lease, "entities");
   for (const shard::CatalogIndex& index : shard::parse_catalog(head).indexes) {
     status.indexes.push_back(
@@ -51,8 +51,8 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
   }
   for (const job::JobRow& job : job::read_jobs(*lease)) {
     if (job.job == job::copied_to_job) {
-      status.copies.push_back(
-          {job.table, job.detail == job::copy_scans, job.barrier ? to_string(*job.barrier) : std::string()});
+      status.copies.push_back({job.table, job.detail == job::copy_scans,
+                               job.barrier ? to_string(*job.barrier) : std::string(), job.heartbeat});
     }
     if (is_no_job(job)) {
       continue;

@@ -248,7 +248,7 @@ Throttle throttle_there(const shard::Shards& there, Throttle throttle) {
 }
 
 // What is written since is only in the new store.
-void require_not_moved(shard::Shards& shards) {
+void require_comparable(shard::Shards& shards) {
   const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
   if (access.state == AccessState::moved) {
     throw Error(ErrorCode::moved, "a store that has moved cannot be compared", shard::facts(access),
@@ -261,7 +261,7 @@ void require_two_stores(const Store& here, const Store& there) {
     in_store(*store, [&] {
       store->shards.check_identities();
       shard::require_every_shard(store->shards, "nothing was compared: every shard is needed, and one is down");
-      require_not_moved(store->shards);
+      require_comparable(store->shards);
     });
   }
   if (there.shards.cluster_id() == here.shards.cluster_id()) {

@@ -1,6 +1,7 @@
 // The positions follow the writes: a page counts once all its writes, and those of all pages before it, are durable.
 #include "copy/copier.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "copy/source_marks.hpp"
@@ -23,11 +24,11 @@ Position to_position(std::uint32_t shard, std::uint64_t page) {
 }  // namespace
 
 Copier::Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
-               std::function<void()> on_stored)
+               CopierEvents events)
     : original_(original),
       target_(target),
       options_(options),
-      on_stored_(std::move(on_stored)),
+      events_(std::move(events)),
       job_(job),
       report_(report),
       progress_(original.count()),
@@ -104,6 +105,14 @@ std::optional<feed::ShardPosition> Copier::take(std::uint32_t shard, const std::
     store_in_time();
   }
   return ended() ? std::nullopt : std::optional(page.end);
+}
+
+void Copier::caught_up(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  Progress& progress = progress_[shard];
+  if (!progress.caught_up) {
+    progress.caught_up = progress.first_page + progress.pages.size();
+  }
 }
 
 void Copier::end_round() {
@@ -238,15 +247,26 @@ void Copier::store_positions() {
   if (!positions.empty()) {
     try {
       target_.store(positions);
-      on_stored_();
+      events_.stored();
     } catch (...) {
       fail(std::current_exception());
       return;
     }
   }
+  if (!has_caught_up_ && everything_is_there()) {
+    has_caught_up_ = true;
+    events_.caught_up();
+  }
   if (Clock::now() - marked_ >= between_marks) {
     mark();
   }
+}
+
+bool Copier::everything_is_there() {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(progress_.begin(), progress_.end(), [](const Progress& progress) {
+    return progress.caught_up && progress.first_page >= *progress.caught_up;
+  });
 }
 
 // If a shard of the original does not answer, the mark of before stays, which spares more deletes than necessary.

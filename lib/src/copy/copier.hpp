@@ -22,15 +22,20 @@
 
 namespace looseleaf::copy {
 
+// Called one at a time.
+struct CopierEvents {
+  std::function<void()> stored = [] {};     // a position has been stored
+  std::function<void()> caught_up = [] {};  // everything is there that was committed when the run began
+};
+
 // One run from the positions that the target has stored. A position is stored once everything before it is durable in
 // the other cluster. So a run that is interrupted anywhere is continued by another one, which writes some entities
 // again: each in the version that the original has then.
 class Copier : public feed::Reader {
  public:
-  // All of them outlive the object. Calls `on_stored` when a position has been stored, one call at a time.
-  Copier(
-      shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
-      std::function<void()> on_stored = [] {});
+  // All of them outlive the object.
+  Copier(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report,
+         CopierEvents events = {});
   ~Copier() override;
 
   // Reads until everything that was committed when this was called is in the other cluster, or, to follow, until the
@@ -43,6 +48,7 @@ class Copier : public feed::Reader {
   std::optional<feed::ShardPosition> position(std::uint32_t shard) override;
   std::optional<feed::ShardPosition> take(std::uint32_t shard, const std::optional<feed::ShardPosition>& from,
                                           feed::Page page, feed::Source source) override;
+  void caught_up(std::uint32_t shard) override;
   void end_round() override;
   void tell(std::uint32_t shard, const Error* failure) override;
 
@@ -56,6 +62,7 @@ class Copier : public feed::Reader {
     std::optional<feed::ShardPosition> reading;  // up to where it was read
     std::deque<PageInFlight> pages;              // in order
     std::uint64_t first_page = 0;                // the number of the front one
+    std::optional<std::uint64_t> caught_up;      // everything that was there is in the pages before this one
     bool advanced = false;                       // `applied` is not stored yet
     feed::ShardPosition applied;                 // up to where it is durable in the other cluster
   };
@@ -70,12 +77,13 @@ class Copier : public feed::Reader {
   void store_in_time();
   void store_now();
   void store_positions();
+  [[nodiscard]] bool everything_is_there();
   void mark();
 
   shard::Shards& original_;
   Target& target_;
   const CopyOptions& options_;
-  const std::function<void()> on_stored_;
+  const CopierEvents events_;
   job::Job& job_;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions
@@ -83,7 +91,8 @@ class Copier : public feed::Reader {
   std::vector<Progress> progress_;  // by shard of the original
   std::exception_ptr failure_;
   std::mutex storing_;
-  std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_
+  std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_, like the next one
+  bool has_caught_up_ = false;
   write::Writer writer_;
   std::optional<write::Pipeline> pipeline_;  // last, because its threads use the other members
 };

@@ -2,8 +2,12 @@
 // the stored positions.
 #include "copy/copy.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,18 +25,12 @@ namespace {
 constexpr auto between_runs = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(20);
 
-void require_not_moved(shard::Shards& shards) {
-  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
-  if (access.state == AccessState::moved) {
-    throw shard::has_moved(access);
-  }
-}
-
 void require_not_moved_to(shard::Shards& original, shard::Shards& other) {
   const shard::Access access = shard::read_shard(original, 0, original.deadline(), shard::read_access);
   if (access.state == AccessState::moved && shard::is_to(access, other.cluster_id())) {
     throw Error(ErrorCode::moved, "the store has moved to this cluster", shard::facts(access),
-                "run `looseleaf copy --finish`: it completes the move");
+                fmt::format("run {}: it completes the move",
+                            shard::copy_command(original.cluster().file, other.cluster().file, "--finish")));
   }
 }
 
@@ -78,15 +76,36 @@ void run_once(Copier&& copier, feed::Extent extent) {
 
 }  // namespace
 
+void check_other(shard::Shards& other) {
+  try {
+    other.check_identities();
+  } catch (Error& error) {
+    constexpr std::string_view init = "`looseleaf init`";
+    std::string hint = error.hint();
+    if (const std::size_t at = hint.find(init); at != std::string::npos && !other.cluster().file.empty()) {
+      error.with_hint(
+          hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", other.cluster().file)));
+    }
+    throw;
+  }
+  const shard::Access access = shard::read_shard(other, 0, other.deadline(), shard::read_access);
+  if (access.state == AccessState::moved) {
+    throw Error(ErrorCode::usage, "the other cluster is a store that has moved, so nothing is copied to it",
+                shard::facts(access), "copy to a cluster that `looseleaf init` has just made");
+  }
+}
+
 void require_no_copy(shard::Shards& original) {
   if (const auto origin = origin_of(original)) {
     throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
-                "copy the original, or detach this copy first: `looseleaf copy --detach`");
+                fmt::format("copy the original, or detach this copy first: {}",
+                            shard::copy_command("", original.cluster().file, "--detach")));
   }
 }
 
 std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
-  require_not_moved(original);
+  shard::require_not_moved(original);
+  check_other(other);
   require_no_copy(original);
   std::unique_ptr<Target> target;
   try {
@@ -127,9 +146,16 @@ void follow(shard::Shards& original, Target& target, const CopyOptions& options,
       options.on_failure(std::nullopt, failure);
     }
   };
+  bool told = false;
+  const auto caught_up = [&] {
+    if (!std::exchange(told, true) && options.on_caught_up) {
+      options.on_caught_up();
+    }
+  };
   for (; !job.stopping(); sleep(job)) {
     try {
-      run_once(Copier(original, target, options, job, report, [&] { tell(nullptr); }), feed::Extent::follow);
+      run_once(Copier(original, target, options, job, report, {[&] { tell(nullptr); }, caught_up}),
+               feed::Extent::follow);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::interrupted) {
         return;
@@ -160,6 +186,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
 CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, const CopyOptions& options,
                   JobControl& control) {
   CopyReport report;
+  check_other(other);
   if (!origin_of(other)) {
     if (!remove_marks(original, other.cluster_id())) {
       throw Error(ErrorCode::usage, "the other cluster is not a copy that is in progress", {},

@@ -10,6 +10,9 @@
 
 namespace looseleaf::copy {
 
+// Throws Error, with a hint that names the cluster file, unless the other cluster is initialised, and Error(usage) if
+// it is a store that has moved.
+void check_other(shard::Shards& other);
 // Throws Error(usage) if this store is itself a copy in progress.
 void require_no_copy(shard::Shards& original);
 // Claims `other`, and makes its indexes those of the original. Then entities can be written there.

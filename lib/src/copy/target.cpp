@@ -27,17 +27,13 @@ std::string detail_of(const Uuid& origin, const char* state) {
 }
 
 Access frozen(std::uint64_t token, const Uuid& origin) {
-  return {AccessState::frozen,
-          token,
-          fmt::format("a copy of cluster {} is being made here", to_string(origin)),
-          job::this_process(),
-          {}};
+  return {AccessState::frozen, token, shard::reason_of_copy(origin), job::this_process(), {}};
 }
 
 // Returns true for the states that a copy of this cluster gives a shard.
 bool is_of_copy(const Access& access, const Uuid& origin) {
   return (access.state == AccessState::frozen || access.state == AccessState::opening) &&
-         access.reason == frozen(0, origin).reason;
+         access.reason == shard::reason_of_copy(origin);
 }
 
 Error not_empty(const std::string& what) {
@@ -168,8 +164,8 @@ void Target::claim_shard(std::uint32_t shard, Purpose purpose) {
     Error::Context context = other_.where(shard);
     context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
     throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
-                "others may have written to it; copy to an empty cluster instead, and open this one as it is: "
-                "`looseleaf copy --detach --force`");
+                "others may have written to it; copy to an empty cluster instead, and open this one as it is: run the "
+                "command with --detach --force");
   }
   if (is_ours && access.state == AccessState::opening) {
     ours.state = access.state;

@@ -40,7 +40,7 @@ class BatchReader : public Reader {
       throw;
     }
     report_.position = to_text(position_);
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
   }
 
   bool ended() override {
@@ -85,7 +85,7 @@ class BatchReader : public Reader {
 
   void end_round() override {
     if (follows_) {
-      filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
+      filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::goes_on);
     }
   }
 
@@ -171,8 +171,17 @@ void export_entities(shard::Shards& shards, const FeedOptions& options, const On
 }
 
 void changes(shard::Shards& shards, const ChangesOptions& options, const OnBatch& on_batch, FeedReport& report) {
-  BatchReader(shards, options, options.follow ? options.on_failure : nullptr, on_batch, report)
-      .run(options.follow ? Extent::follow : Extent::entities_and_changes);
+  try {
+    BatchReader(shards, options, options.follow ? options.on_failure : nullptr, on_batch, report)
+        .run(options.follow ? Extent::follow : Extent::entities_and_changes);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::moved) {
+      error.with_hint(
+          "everything was delivered; follow the new store with its cluster file, from `--after beginning` "
+          "on: a position of this store is not valid there");
+    }
+    throw;
+  }
 }
 
 }  // namespace looseleaf::feed

@@ -22,7 +22,7 @@ using OnBatch = std::function<bool(const ChangeBatch&)>;
 void export_entities(shard::Shards& shards, const FeedOptions& options, const OnBatch& on_batch, FeedReport& report);
 
 // Delivers the latest version of every entity that has changed after the position, in the order of stamps for each
-// shard, and at least once.
+// shard, and at least once. To follow a store that has moved ends with Error(moved) once everything was delivered.
 void changes(shard::Shards& shards, const ChangesOptions& options, const OnBatch& on_batch, FeedReport& report);
 
 }  // namespace looseleaf::feed

@@ -1,12 +1,14 @@
 // With Extent::follow there is a round every second on each server.
 #include "feed/rounds.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "shard/access.hpp"
 #include "shard/fence.hpp"
 
 namespace looseleaf::feed {
@@ -31,13 +33,14 @@ void Rounds::run(std::span<const std::uint32_t> shards) {
   }
   std::vector<std::function<void()>> servers;
   for (const auto& [server, here] : by_server) {
-    servers.emplace_back([this, &here = here] { serve(here); });
+    chosen_[server] = std::nullopt;
+    servers.emplace_back([this, server = server, &here = here] { serve(server, here); });
   }
   base::run_all(servers);
 }
 
 // If one server fails for good, the others end, too.
-void Rounds::serve(const std::vector<std::uint32_t>& here) {
+void Rounds::serve(std::uint32_t server, const std::vector<std::uint32_t>& here) {
   try {
     for (auto next = Clock::now(); !reader_.ended();) {
       if (Clock::now() < next) {
@@ -45,11 +48,12 @@ void Rounds::serve(const std::vector<std::uint32_t>& here) {
         continue;
       }
       next = Clock::now() + between_rounds;
-      round(here);
+      const Chosen chosen = round(here);
       reader_.end_round();
       if (extent_ != Extent::follow) {
         return;
       }
+      end_if_moved(server, chosen);
     }
   } catch (...) {
     reader_.end();
@@ -57,35 +61,67 @@ void Rounds::serve(const std::vector<std::uint32_t>& here) {
   }
 }
 
-void Rounds::round(const std::vector<std::uint32_t>& here) {
-  const std::vector<std::uint32_t> due = find_due(reader_.choose(here));
-  shard::for_shards(shards_, due, [&](std::uint32_t shard) { tolerate({&shard, 1}, [&] { advance(shard); }); });
+Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
+  const std::vector<std::uint32_t> chosen = reader_.choose(here);
+  const News news = find_news_of(chosen);
+  shard::for_shards(shards_, news.changed, [&](std::uint32_t shard) {
+    tolerate({&shard, 1}, [&] { advance(shard); });
+  });
+  return {chosen.size(), news.finished.size()};
 }
 
-// Returns the shards that the reader has not begun, or is scanning, or that have changed.
-std::vector<std::uint32_t> Rounds::find_due(const std::vector<std::uint32_t>& chosen) {
-  std::vector<std::uint32_t> due, begun;
+// A reader that holds none of the shards goes on: it may have to take over those of another one.
+void Rounds::end_if_moved(std::uint32_t server, Chosen chosen) {
+  {
+    const std::lock_guard lock(mutex_);
+    chosen_[server] = chosen;
+    std::size_t all = 0;
+    for (const auto& [other, last] : chosen_) {
+      if (!last || last->finished < last->all) {
+        return;
+      }
+      all += last->all;
+    }
+    if (all == 0) {
+      return;
+    }
+  }
+  const std::uint32_t first = 0;
+  tolerate({&first, 1},
+           [&] { throw shard::has_moved(shard::read_shard(shards_, first, shards_.deadline(), shard::read_access)); });
+}
+
+// The shards that the reader has not begun, or is scanning, count as changed.
+News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
+  News news;
+  std::vector<std::uint32_t> begun;
   Positions positions;
   for (const std::uint32_t shard : chosen) {
     if (const auto position = reader_.position(shard); position && !position->scan) {
       begun.push_back(shard);
       positions.emplace(shard, *position);
     } else {
-      due.push_back(shard);
+      news.changed.push_back(shard);
     }
   }
   if (extent_ == Extent::entities_once) {
-    return due;
+    return news;
   }
   std::mutex mutex;
   shard::for_groups(shards_, begun, [&](std::span<const std::uint32_t> group) {
     tolerate(group, [&] {
-      const auto found = shards_with_news(shards_, group, positions);
+      const News found = find_news(shards_, group, positions);
+      for (const std::uint32_t shard : group) {
+        if (std::find(found.changed.begin(), found.changed.end(), shard) == found.changed.end()) {
+          reader_.caught_up(shard);
+        }
+      }
       const std::lock_guard lock(mutex);
-      due.insert(due.end(), found.begin(), found.end());
+      news.changed.insert(news.changed.end(), found.changed.begin(), found.changed.end());
+      news.finished.insert(news.finished.end(), found.finished.begin(), found.finished.end());
     });
   });
-  return due;
+  return news;
 }
 
 // Reads everything of one shard that was committed when this was called.
@@ -98,15 +134,22 @@ void Rounds::advance(std::uint32_t shard) {
   while (at && at->scan && !reader_.ended()) {
     at = reader_.take(shard, at, read_scan(shards_, shard, *at), Source::scan);
   }
-  if (!at || reader_.ended() || extent_ == Extent::entities_once ||
-      (scans && shards_with_news(shards_, std::span(&shard, 1), {{shard, *at}}).empty())) {
+  if (!at || reader_.ended() || extent_ == Extent::entities_once) {
+    return;
+  }
+  if (scans && find_news(shards_, std::span(&shard, 1), {{shard, *at}}).changed.empty()) {
+    reader_.caught_up(shard);
     return;
   }
   const base::Stamp barrier = shard::take_barrier(shards_, shard, shards_.deadline());
-  for (bool more = true; at && more && !reader_.ended();) {
+  bool more = true;
+  while (at && more && !reader_.ended()) {
     Page page = read_changes(shards_, shard, *at, barrier);
     more = page.more;
     at = reader_.take(shard, at, std::move(page), Source::changes);
+  }
+  if (at && !more) {
+    reader_.caught_up(shard);
   }
 }
 

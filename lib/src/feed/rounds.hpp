@@ -1,9 +1,11 @@
 // Reads many shards in rounds. A round takes a barrier on each shard that has changed, and reads what is below it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <looseleaf/error.hpp>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -37,6 +39,8 @@ class Reader {
   // where to read on, which is `page.end`; absent: this round reads no more from the shard.
   [[nodiscard]] virtual std::optional<ShardPosition> take(std::uint32_t shard, const std::optional<ShardPosition>& from,
                                                           Page page, Source source) = 0;
+  // Everything of the shard was taken that was committed when a round began.
+  virtual void caught_up(std::uint32_t /*shard*/) {}
   // A round of a server has ended.
   virtual void end_round() = 0;
   // A shard fails for the time being; null: it works again.
@@ -57,13 +61,20 @@ class Rounds {
       : shards_(shards), reader_(reader), extent_(extent), failures_(failures) {}
 
   // Reads these shards, each server's by a thread of its own, so that a server that is down delays no other one. With
-  // Extent::follow there is a round every second until the reader has ended.
+  // Extent::follow there is a round every second until the reader has ended. If the store has moved, throws
+  // Error(moved) once everything was read.
   void run(std::span<const std::uint32_t> shards);
 
  private:
-  void serve(const std::vector<std::uint32_t>& here);
-  void round(const std::vector<std::uint32_t>& here);
-  [[nodiscard]] std::vector<std::uint32_t> find_due(const std::vector<std::uint32_t>& chosen);
+  // The shards of a server that were chosen for its last round.
+  struct Chosen {
+    std::size_t all = 0, finished = 0;
+  };
+
+  void serve(std::uint32_t server, const std::vector<std::uint32_t>& here);
+  Chosen round(const std::vector<std::uint32_t>& here);
+  [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
+  void end_if_moved(std::uint32_t server, Chosen chosen);
   void advance(std::uint32_t shard);
   void tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
 
@@ -71,8 +82,9 @@ class Rounds {
   Reader& reader_;
   const Extent extent_;
   const Failures failures_;
-  std::mutex mutex_;  // guards failing_
+  std::mutex mutex_;  // guards the members below
   std::set<std::uint32_t> failing_;
+  std::map<std::uint32_t, std::optional<Chosen>> chosen_;  // by server; absent: its first round has not ended
 };
 
 }  // namespace looseleaf::feed

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "codec/body.hpp"
+#include "shard/access_state.hpp"
 #include "shard/durability.hpp"
 #include "shard/fence.hpp"
 #include "shard/purged.hpp"
@@ -32,6 +33,7 @@ struct Outlook {
   base::Stamp purged_below;                     // tombstones with stamps below it may be gone
   std::optional<base::Stamp> witness = {};      // the stamp of the witness's row; absent: there is no such row
   std::optional<shard::EntityRow> newest = {};  // the last row in the order of places
+  bool moved = false;                           // no entity changes any more
 };
 
 // Returns the SELECT whose row to_outlook() converts.
@@ -43,9 +45,10 @@ std::string outlook_query(const sql::Database& database, std::uint32_t shard, co
   const std::string witness = position.witness ? fmt::format("(SELECT updated FROM {} WHERE id = {})", entities,
                                                              shard::id_literal(position.witness->id))
                                                : "NULL";
-  return fmt::format("(SELECT {}, clock_floor, {}, {}, {}, {}, {}, @@global.read_only FROM {} WHERE only_row = 1)",
-                     shard, shard::purged_below_query(database), witness, newest("id"), newest("updated"),
-                     newest("added_id"), database.table("looseleaf_shard"));
+  return fmt::format(
+      "(SELECT {}, clock_floor, {}, {}, {}, {}, {}, @@global.read_only, access FROM {} WHERE only_row = 1)", shard,
+      shard::purged_below_query(database), witness, newest("id"), newest("updated"), newest("added_id"),
+      database.table("looseleaf_shard"));
 }
 
 // Throws a retryable ServerError if the server was read-only.
@@ -61,6 +64,7 @@ Outlook to_outlook(const sql::Database& database, const sql::Result& rows, std::
                       .added_id = rows.unsigned_integer(row, 6),
                       .updated = base::parse_stamp(rows.text(row, 5))};
   }
+  outlook.moved = shard::parse_access_state(rows.text(row, 8)) == AccessState::moved;
   return outlook;
 }
 
@@ -156,8 +160,7 @@ ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan) {
   });
 }
 
-std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<const std::uint32_t> group,
-                                            const Positions& positions) {
+News find_news(shard::Shards& shards, std::span<const std::uint32_t> group, const Positions& positions) {
   return shard::with_group(shards, group, shards.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
     std::string select;
     for (const std::uint32_t shard : group) {
@@ -165,13 +168,15 @@ std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<con
       select += outlook_query(lease.on(shard), shard, positions.at(shard));
     }
     const sql::Result rows = lease->query(select);
-    std::vector<std::uint32_t> found;
+    News found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(rows.unsigned_integer(i, 0));
       const Outlook outlook = to_outlook(*lease, rows, i);
       shard::on_shard(shards, shard, [&] { require_history(positions.at(shard), outlook); });
       if (has_news(positions.at(shard), outlook)) {
-        found.push_back(shard);
+        found.changed.push_back(shard);
+      } else if (outlook.moved) {
+        found.finished.push_back(shard);
       }
     }
     return found;

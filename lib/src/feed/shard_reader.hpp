@@ -21,10 +21,14 @@ namespace looseleaf::feed {
 
 using Positions = std::map<std::uint32_t, ShardPosition>;  // by shard
 
-// Returns those of these shards, which are on one server, where something was committed after the position. Throws
-// Error(bad_position) if a shard has lost something that was delivered, or has purged something that was not.
-[[nodiscard]] std::vector<std::uint32_t> shards_with_news(shard::Shards& shards, std::span<const std::uint32_t> group,
-                                                          const Positions& positions);
+// What shards say of positions.
+struct News {
+  std::vector<std::uint32_t> changed;   // something was committed after the position
+  std::vector<std::uint32_t> finished;  // nothing was, and nothing will be, because the store has moved
+};
+// Asks these shards, which are on one server. Throws Error(bad_position) if a shard has lost something that was
+// delivered, or has purged something that was not.
+[[nodiscard]] News find_news(shard::Shards& shards, std::span<const std::uint32_t> group, const Positions& positions);
 
 // Rows of `entities`, with their bodies, in the order of the feed.
 struct Page {
@@ -34,7 +38,7 @@ struct Page {
 };
 
 // Reads the next page of a scan, or the next page of changes whose stamps are below `until`, a barrier. Both throw
-// Error(bad_position) like shards_with_news().
+// Error(bad_position) like find_news().
 [[nodiscard]] Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from);
 [[nodiscard]] Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from,
                                 base::Stamp until);

@@ -15,9 +15,14 @@ struct Criterion {
   std::vector<Scalar> any_of;  // one of them must meet the operator; not used for Operator::exists
 };
 
+// The types of JSON values, as bits.
+namespace kinds {
+inline constexpr unsigned null = 1, boolean = 2, number = 4, string = 8, array = 16, object = 32;
+}
+
 struct Examined {
-  bool exists = false;  // the entity has a value, or with `each` an element
-  bool meets = false;   // one of these meets the criterion
+  unsigned found = 0;  // the types of the values that the entity has there; with `each`, of the elements
+  bool meets = false;  // one of these meets the criterion
 };
 
 }  // namespace looseleaf::model

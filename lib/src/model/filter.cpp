@@ -60,6 +60,48 @@ Scalar value_of(const Condition& condition) {
   return value;
 }
 
+unsigned kind_of(const Scalar& value) {
+  constexpr unsigned of_alternative[] = {kinds::null,   kinds::boolean, kinds::number,
+                                         kinds::number, kinds::string,  kinds::number};
+  return of_alternative[value.index()];
+}
+
+unsigned wanted_kinds(const Criterion& criterion) {
+  unsigned wanted = 0;
+  for (const Scalar& value : criterion.any_of) {
+    wanted |= kind_of(value);
+  }
+  return wanted;
+}
+
+// Returns the condition as a value of --where.
+std::string option_with(const Condition& condition, const std::string& name, const std::string& value) {
+  return fmt::format("--where '{}{}{}'", name, symbol(condition.op), value);
+}
+
+// How to write a condition on values of the types that were found.
+std::string hint_for(const Condition& condition, unsigned wanted, unsigned found) {
+  const std::string name = written_name(condition);
+  const std::string& value = condition.value;
+  if ((found & kinds::array) != 0 && !condition.each) {
+    return fmt::format("there is an array, and [] means any element of it: {}",
+                       option_with(condition, name + "[]", value));
+  }
+  if ((found & kinds::string) != 0 && wanted != kinds::string) {
+    return fmt::format("there is a string, which never equals a number, true or false; quote the value: {}",
+                       option_with(condition, name, '"' + value + '"'));
+  }
+  if ((found & (kinds::number | kinds::boolean)) != 0 && wanted == kinds::string && value.starts_with('"')) {
+    return fmt::format("a string never equals a number, true or false; leave the quotes out: {}",
+                       option_with(condition, name, value.substr(1, value.size() - 2)));
+  }
+  return "only values of the same type are compared, and `^=` is for strings";
+}
+
+bool is_quoted(const std::string& value) {
+  return value.size() > 1 && value.front() == '\'' && value.back() == '\'';
+}
+
 }  // namespace
 
 Filter::Filter(const std::vector<Condition>& conditions) {
@@ -80,6 +122,7 @@ void Filter::add(const Condition& condition) {
   Test& test = tests_.emplace_back();
   test.criterion = {condition.property, condition.each, op, {}};
   test.negated = negated;
+  test.written = condition;
   if (op != Operator::exists) {
     test.criterion.any_of.push_back(value_of(condition));
   }
@@ -89,10 +132,13 @@ bool Filter::matches(const ParsedEntity& entity) const {
   ++read_;
   bool all = true;
   for (const Test& test : tests_) {
-    if (all || !test.known) {
+    if (all || !test.met) {
       const Examined examined = entity.examine(test.criterion);
-      if (examined.exists && !test.known) {
-        test.known = true;
+      if ((examined.found & ~test.found) != 0) {
+        test.found |= examined.found;
+      }
+      if (examined.meets && !test.met) {
+        test.met = true;
       }
       all = all && examined.meets != test.negated;
     }
@@ -100,21 +146,41 @@ bool Filter::matches(const ParsedEntity& entity) const {
   return all;
 }
 
-void Filter::warn_of_unknown_properties(base::Warnings& warnings, Reading reading) const {
+void Filter::warn_of_mistakes(base::Warnings& warnings, Reading reading) const {
   constexpr std::uint64_t many = 1000;
   if (read_ < (reading == Reading::goes_on ? many : 1)) {
     return;
   }
   for (const Test& test : tests_) {
-    if (!test.known) {
-      const Criterion& criterion = test.criterion;
-      warnings.give(
-          {criterion.each ? "no entity that was read has an element of the array that a filter names"
-                          : "no entity that was read has the property that a filter names",
-           {{"property", written_name({criterion.path, criterion.op, {}, criterion.each})}},
-           "check the spelling of the name: capital letters differ from small ones, and spaces belong to it"});
+    if (const std::optional<Warning> mistake = test.met ? std::nullopt : mistake_in(test)) {
+      warnings.give(*mistake);
     }
   }
+}
+
+// Nothing is ever equal to null by mistake: where there is no null, `!=null` is true as it should be.
+std::optional<Warning> Filter::mistake_in(const Test& test) {
+  const Condition& condition = test.written;
+  const unsigned wanted = wanted_kinds(test.criterion), found = test.found;
+  Error::Context context = {{"property", written_name(condition)}};
+  if (found == 0) {
+    return Warning{condition.each ? "no entity that was read has an element of the array that a filter names"
+                                  : "no entity that was read has the property that a filter names",
+                   std::move(context),
+                   "check the spelling of the name: capital letters differ from small ones, and spaces belong to it"};
+  }
+  context.emplace_back("value", condition.value);
+  if (wanted != 0 && (wanted & (kinds::null | found)) == 0 && found != kinds::null) {
+    return Warning{"no value that was read has the type of the value that a filter compares with", std::move(context),
+                   hint_for(condition, wanted, found)};
+  }
+  if (wanted == kinds::string && is_quoted(condition.value)) {
+    return Warning{"the quotes in a filter belong to the value, and no value that was read meets it",
+                   std::move(context),
+                   "leave them out: " + option_with(condition, written_name(condition),
+                                                    condition.value.substr(1, condition.value.size() - 2))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace looseleaf::model

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/warnings.hpp"
@@ -19,21 +21,25 @@ class Filter {
   // Throws Error(usage) for a value that cannot be compared.
   explicit Filter(const std::vector<Condition>& conditions);
 
-  // True if the entity meets all conditions; see Query::where. Notes which properties it has.
+  // True if the entity meets all conditions; see Query::where. Notes what it has there.
   [[nodiscard]] bool matches(const ParsedEntity& entity) const;
 
   enum class Reading { ended, goes_on };
-  // Warns of each property that none of the entities had for which matches() was called. While the reading goes on, it
-  // does so only after many entities, because the first ones may be of another kind.
-  void warn_of_unknown_properties(base::Warnings& warnings, Reading reading) const;
+  // Warns of each condition that is probably a mistake: none of the entities for which matches() was called had the
+  // property, or a value of the condition's type there, or the value has quotes around it. While the reading goes on,
+  // it does so only after many entities, because the first ones may be of another kind.
+  void warn_of_mistakes(base::Warnings& warnings, Reading reading) const;
 
  private:
   struct Test {
     Criterion criterion;
     bool negated = false;
-    mutable std::atomic<bool> known = false;  // an entity had the property
+    Condition written = {};                   // the first one, if there are several values
+    mutable std::atomic<unsigned> found = 0;  // see Examined
+    mutable std::atomic<bool> met = false;    // by an entity
   };
 
+  [[nodiscard]] static std::optional<Warning> mistake_in(const Test& test);
   void add(const Condition& condition);
 
   std::deque<Test> tests_;  // atomics cannot be moved

@@ -145,10 +145,20 @@ bool meets(const Node& node, const Criterion& criterion) {
 }
 
 template <typename Node>
+unsigned kind_of(const Node& node) {
+  return node.string()     ? kinds::string
+         : node.number()   ? kinds::number
+         : node.is_null()  ? kinds::null
+         : node.boolean()  ? kinds::boolean
+         : node.is_array() ? kinds::array
+                           : kinds::object;
+}
+
+template <typename Node>
 Examined examine(const Node& entity, const Criterion& criterion) {
   Examined examined;
   for_each_node(entity, criterion.path, criterion.each, [&](const Node& node) {
-    examined.exists = true;
+    examined.found |= kind_of(node);
     examined.meets = examined.meets || meets(node, criterion);
   });
   return examined;

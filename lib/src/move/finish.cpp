@@ -89,7 +89,7 @@ class Move {
 
   MoveReport run() {
     original_.check_identities();
-    other_.check_identities();
+    copy::check_other(other_);
     Source source(original_, other_);
     if (source.has_moved_there() || !begin(source)) {
       if (!source.decide()) {  // shard 0 has forgotten it

@@ -197,7 +197,8 @@ class Thaw {
     if (copy != rows.end()) {
       throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress",
                   {{"by", copy->holder}, {"since", copy->since + " UTC"}},
-                  "end the copy with `looseleaf copy --detach`, or give `--force`; then the copy refuses to continue");
+                  fmt::format("end the copy with {}, or give `--force`; then the copy refuses to continue",
+                              shard::copy_command("", shards_.cluster().file, "--detach")));
     }
   }
 

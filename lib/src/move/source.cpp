@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <span>
@@ -38,7 +39,7 @@ std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
 Source::Source(shard::Shards& original, shard::Shards& other)
     : shards_(original),
       other_(other.cluster_id()),
-      file_(other.cluster().file),
+      file_(other.cluster().file.empty() ? "" : std::filesystem::absolute(other.cluster().file).lexically_normal()),
       token_(std::max<std::uint64_t>(base::random_u64(), 1)) {}
 
 bool Source::has_moved_there() {

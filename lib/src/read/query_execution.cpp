@@ -74,7 +74,7 @@ QueryReport QueryExecution::run() {
   if (more && (query_.limit == 0 || report_.entities < query_.limit)) {
     look_again(std::nullopt);
   }
-  filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
+  filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
   for (const ShardRows& stream : streams_) {
     QueryReport::Shard shard = stream.report();
     report_.index_rows += shard.index_rows;

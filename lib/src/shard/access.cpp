@@ -12,6 +12,7 @@
 namespace looseleaf::shard {
 namespace {
 
+constexpr int seconds_of_a_new_state = 2;  // a move takes less
 constexpr const char* use_the_new_store = "use the cluster file of the new store";
 
 // A process that has a token relies on it that nobody else writes. So it may not write to a shard that is open.
@@ -19,7 +20,26 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
   return shards.access_token() == 0 ? state == AccessState::open : token == shards.access_token();
 }
 
-[[noreturn]] void refuse_write(std::uint32_t shard, const Access& access) {
+constexpr std::string_view copy_begins = "a copy of cluster ";
+
+// Says what to do if the process has died for which writers wait.
+std::string hint_for_writers(const Access& access) {
+  if (access.state == AccessState::opening) {
+    return "if it lasts, run the `looseleaf copy --finish` again that moves the store";
+  }
+  return fmt::format("if the process that moves the store has died, `looseleaf thaw` opens it{}",
+                     access.until.empty() ? "" : ", and writers do so themselves after " + access.until + " UTC");
+}
+
+std::string hint_of(const Shards& shards, const Access& access) {
+  if (access.reason.starts_with(copy_begins)) {
+    return fmt::format("this is a copy: write to the original; {} makes the copy a store of its own",
+                       copy_command("", shards.cluster().file, "--detach"));
+  }
+  return "wait until it is open again; `looseleaf status` shows it, and `looseleaf thaw` opens it";
+}
+
+[[noreturn]] void refuse_write(const Shards& shards, std::uint32_t shard, const Access& access) {
   switch (access.state) {
     case AccessState::open:
       throw Error(ErrorCode::busy, "the store was thawed, and takes the writes of others", {},
@@ -32,8 +52,7 @@ bool may_write(const Shards& shards, AccessState state, std::uint64_t token) {
     case AccessState::moved:
       throw Error(ErrorCode::moved, "the store has moved, and takes no writes", facts(access), use_the_new_store);
   }
-  throw Error(ErrorCode::frozen, "the store is frozen, and takes no writes", facts(access),
-              "wait until it is open again; `looseleaf status` shows it, and `looseleaf thaw` opens it");
+  throw Error(ErrorCode::frozen, "the store is frozen, and takes no writes", facts(access), hint_of(shards, access));
 }
 
 }  // namespace
@@ -42,13 +61,9 @@ AboutToMove::AboutToMove(std::uint32_t shard, const Access& access)
     : ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                   access.state == AccessState::opening ? "another store is about to move here, and writes wait for that"
                                                        : "the store is about to move, and takes no writes",
-                  facts(access),
-                  access.state == AccessState::opening
-                      ? "retry; if it lasts, run the `looseleaf copy --finish` again that moves the store"
-                      : "retry, or use a longer --timeout"),
+                  facts(access), "retry; " + hint_for_writers(access)),
       shard_(shard),
-      token_(access.token),
-      overdue_(access.overdue) {}
+      access_(access) {}
 
 AboutToMove::~AboutToMove() = default;
 
@@ -64,6 +79,15 @@ Error has_moved(const Access& access) {
 
 std::string name_of_cluster(const Uuid& cluster) {
   return "cluster " + to_string(cluster);
+}
+
+std::string reason_of_copy(const Uuid& origin) {
+  return fmt::format("{}{} is being made here", copy_begins, to_string(origin));
+}
+
+std::string copy_command(const std::string& from, const std::string& to, const std::string& options) {
+  return fmt::format("`looseleaf --cluster {} copy --to {} {}`", from.empty() ? "ORIGINAL" : from,
+                     to.empty() ? "COPY" : to, options);
 }
 
 bool is_to(const Access& access, const Uuid& cluster) {
@@ -82,8 +106,9 @@ Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Dead
 Access read_access(const sql::Database& database) {
   const sql::Result row =
       database->query(fmt::format("SELECT access, access_token, access_reason, access_holder, access_since, "
-                                  "COALESCE(access_until < NOW(6), 0) FROM {} WHERE only_row = 1",
-                                  database.table("looseleaf_shard")));
+                                  "COALESCE(access_until, ''), COALESCE(access_until < NOW(6), 0), "
+                                  "COALESCE(access_since < NOW(6) - INTERVAL {} SECOND, 0) FROM {} WHERE only_row = 1",
+                                  seconds_of_a_new_state, database.table("looseleaf_shard")));
   if (row.empty()) {
     throw NotInitialised();
   }
@@ -92,11 +117,13 @@ Access read_access(const sql::Database& database) {
           .reason = row.text(0, 2),
           .holder = row.text(0, 3),
           .since = row.text(0, 4),
-          .overdue = row.unsigned_integer(0, 5) != 0};
+          .until = row.text(0, 5),
+          .overdue = row.unsigned_integer(0, 6) != 0,
+          .lasts = row.unsigned_integer(0, 7) != 0};
 }
 
-// An earlier attempt may have changed the state, but its commit may not be on disk yet. So the row is written again,
-// and the commit waits for the disk.
+// An earlier attempt may have changed the state, but its commit may not be on disk yet. So something is written, and
+// the commit waits for the disk.
 bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
                    const base::Deadline& deadline) {
   bool changed = false;
@@ -106,7 +133,9 @@ bool change_access(Shards& shards, std::uint32_t shard, const Access& from, cons
     };
     const bool stays = fence.access == AccessState::moved && to.state != AccessState::moved;
     changed = !stays && (is(from) || is(to));
-    if (changed) {
+    if (is(to)) {
+      write_something(database);
+    } else if (changed) {
       database->execute(
           fmt::format("UPDATE {} SET access = '{}', access_token = {}, access_reason = {}, access_holder = {}, "
                       "access_since = NOW(6), access_until = {} WHERE only_row = 1",
@@ -157,15 +186,19 @@ bool undo_moves(Shards& shards, const Uuid& cluster, const base::Deadline& deadl
 }
 
 void undo_if_overdue(Shards& shards, const AboutToMove& move, const base::Deadline& deadline) {
-  if (move.overdue() && !undo_move(shards, move.shard(), move.token(), deadline)) {
+  const Access& access = move.access();
+  if (access.overdue && !undo_move(shards, move.shard(), access.token, deadline)) {
     throw has_moved(read_shard(shards, 0, deadline, read_access));
+  }
+  if (!access.overdue && access.lasts) {
+    shards.warnings().give({move.what(), facts(access), hint_for_writers(access)});
   }
 }
 
 void require_write_access(const Shards& shards, std::uint32_t shard, const sql::Database& database,
                           const Fence& fence) {
   if (!may_write(shards, fence.access, fence.access_token)) {
-    refuse_write(shard, read_access(database));
+    refuse_write(shards, shard, read_access(database));
   }
 }
 
@@ -177,13 +210,20 @@ void require_write_access(Shards& shards, std::span<const std::uint32_t> some, c
         return;
       }
       try {
-        on_shard(shards, shard, [&] { refuse_write(shard, access); });
+        on_shard(shards, shard, [&] { refuse_write(shards, shard, access); });
       } catch (const AboutToMove& move) {
         undo_if_overdue(shards, move, deadline);
         throw;
       }
     });
   });
+}
+
+void require_not_moved(Shards& shards) {
+  const Access access = read_shard(shards, 0, shards.deadline(), read_access);
+  if (access.state == AccessState::moved) {
+    throw has_moved(access);
+  }
 }
 
 void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards) {

@@ -22,7 +22,9 @@ struct Access {
   std::string since = {};   // in UTC, formatted like DATETIME(6)
   // Of the state `moving`: how long others must wait before they may open the store again.
   std::chrono::seconds limit = {};
-  bool overdue = false;  // they may now
+  std::string until = {};  // when they may, in UTC; empty if nobody has set it
+  bool overdue = false;    // they may now
+  bool lasts = false;      // the state is no longer new
 };
 
 // The store is about to move. Whoever waits for that may open it once the process that moves it has had its time.
@@ -34,13 +36,11 @@ class AboutToMove : public sql::ServerError {
   ~AboutToMove() override;
 
   [[nodiscard]] std::uint32_t shard() const { return shard_; }
-  [[nodiscard]] std::uint64_t token() const { return token_; }
-  [[nodiscard]] bool overdue() const { return overdue_; }
+  [[nodiscard]] const Access& access() const { return access_; }
 
  private:
   std::uint32_t shard_;
-  std::uint64_t token_;
-  bool overdue_;
+  Access access_;
 };
 
 [[nodiscard]] Access read_access(const sql::Database& database);
@@ -56,6 +56,11 @@ class AboutToMove : public sql::ServerError {
 // cluster.
 [[nodiscard]] std::string name_of_cluster(const Uuid& cluster);
 [[nodiscard]] bool is_to(const Access& access, const Uuid& cluster);
+// Returns the reason of a cluster that is a copy of another one as long as the copy is in progress.
+[[nodiscard]] std::string reason_of_copy(const Uuid& origin);
+// Returns the command with these options, in quotes for a hint. An empty name stands for a cluster file that is not
+// known.
+[[nodiscard]] std::string copy_command(const std::string& from, const std::string& to, const std::string& options);
 
 // Gives up a move of the store that has this token, unless it is decided: opens shard 0, and then this shard. Returns
 // false if the store has moved. Does nothing to a shard whose token is another one.
@@ -63,7 +68,7 @@ class AboutToMove : public sql::ServerError {
 // Does that with every shard that is `moving` to this cluster, or that is overdue. Returns false if the store has
 // moved. Throws Error(busy) if it is about to move to another cluster.
 [[nodiscard]] bool undo_moves(Shards& shards, const Uuid& cluster, const base::Deadline& deadline);
-// Undoes a move if it is overdue. Call this with no fence locked.
+// Undoes a move if it is overdue, and warns of it if it lasts. Call this with no fence locked.
 void undo_if_overdue(Shards& shards, const AboutToMove& move, const base::Deadline& deadline);
 
 // Throws unless this process may write to a shard whose fence it holds: Error(frozen) or Error(moved), while the store
@@ -75,6 +80,8 @@ void require_write_access(const Shards& shards, std::uint32_t shard, const sql::
 // undoes that if it is overdue.
 void require_write_access(Shards& shards, std::span<const std::uint32_t> some, const base::Deadline& deadline);
 
+// Throws Error(moved) if the store has moved, which shard 0 decides.
+void require_not_moved(Shards& shards);
 // Throws Error(moved) if one of these shards, which are on the session's server, has moved.
 void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards);
 

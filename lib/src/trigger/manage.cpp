@@ -142,6 +142,9 @@ void create(shard::Shards& shards, const std::string& name, const std::string& a
   const job::JobLock creating = lock(shards, name);
   const std::vector<std::uint32_t> missing = shards_without(shards, name);
   const bool is_new = missing.size() == shards.count();
+  if (is_new) {
+    shard::require_not_moved(shards);
+  }
   if (!is_new && !missing.empty()) {
     shards.warnings().give({"a shard has no row of the trigger, so it begins there with all entities",
                             {{"trigger", name}, {"shards", fmt::format("{}", fmt::join(missing, ", "))}},

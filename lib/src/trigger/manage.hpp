@@ -12,7 +12,8 @@ namespace looseleaf::trigger {
 void check_name(const std::string& name);
 
 // Creates the rows that the trigger lacks. `after` is where it begins if it has none at all. A shard that alone lacks
-// its row begins with all entities, because nobody knows how far it had come.
+// its row begins with all entities, because nobody knows how far it had come. Throws Error(moved) instead of creating a
+// trigger of a store that has moved.
 void create(shard::Shards& shards, const std::string& name, const std::string& after);
 
 // Whether a trigger may be changed while a process runs it.

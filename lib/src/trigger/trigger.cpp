@@ -58,13 +58,18 @@ class Runner : public feed::Reader {
     try {
       feed::Rounds(shards_, *this, feed::Extent::follow, feed::Failures::told).run(shard::all_shards(shards_));
       division.check();
-    } catch (const Error& error) {
+    } catch (Error& error) {
       if (error.code() == ErrorCode::bad_position) {
         refuse(error);
       }
+      if (error.code() == ErrorCode::moved) {
+        error.with_hint(
+            "everything was delivered; run the trigger with the cluster file of the new store: it goes on "
+            "there");
+      }
       throw;
     }
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::ended);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
     return report();
   }
 
@@ -111,7 +116,7 @@ class Runner : public feed::Reader {
   }
 
   void end_round() override {
-    filter_.warn_of_unknown_properties(shards_.warnings(), model::Filter::Reading::goes_on);
+    filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::goes_on);
     const std::lock_guard lock(mutex_);
     flush();
   }
