@@ -556,7 +556,8 @@ Error resource_exhausted(const std::exception& error) {
 std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
                                              HeldShards held) {
   std::vector<Item> items(writes.size());
-  const std::uint64_t random = base::random_u64();  // one for all, because their ids differ
+  // One for all, because their ids differ. Servers parse whole numbers of 20 digits slowly: 64 bits cost 4 % of a put.
+  const std::uint64_t random = base::random_u64() >> 8U;
   Items all;
   for (std::size_t i = 0; i < writes.size(); ++i) {
     items[i].write = &writes[i];
