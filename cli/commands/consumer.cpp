@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 
 #include "cli/files/descriptor.hpp"
 #include "cli/files/memory_file.hpp"
@@ -53,12 +54,16 @@ int start(std::vector<std::string> command, int input, std::optional<int> output
   return error;
 }
 
-// Returns true if there is something to read, or a process has ended, in time.
-bool becomes_readable(const Descriptor& file, Clock::time_point until) {
-  pollfd waiting{file.get(), POLLIN, 0};
+// Returns true if one of these has something to read, or is a process that has ended, in time.
+bool becomes_readable(std::initializer_list<const Descriptor*> files, Clock::time_point until) {
+  std::vector<pollfd> waiting;
+  for (const Descriptor* file : files) {
+    waiting.push_back({file->get(), POLLIN, 0});
+  }
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    const int ready = ::poll(&waiting, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
+    const int ready =
+        ::poll(waiting.data(), waiting.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
     if (ready > 0 || (ready == 0 && left <= 0)) {
       return ready > 0;
     }
@@ -76,10 +81,15 @@ class Child {
         process_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
         until_(Clock::now() + (timeout ? Clock::duration(*timeout) : Clock::duration(long_time))) {}
 
-  // Appends what the command prints, until it has closed its output. Returns false if that is too much or too late.
+  // Appends what the command prints, until it has closed its output or has ended. A process that it leaves behind may
+  // keep the output open. Returns false if that is too much or too late.
   [[nodiscard]] bool read_all(const Descriptor& pipe, std::string& output, std::size_t most) const {
     std::array<char, 65536> buffer{};
-    while (becomes_readable(pipe, until_)) {
+    while (becomes_readable({&pipe, &process_}, until_)) {
+      const bool has_ended = becomes_readable({&process_}, Clock::now());
+      if (has_ended && !becomes_readable({&pipe}, Clock::now())) {
+        return true;
+      }
       const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
       if (got == 0) {
         return true;
@@ -93,11 +103,11 @@ class Child {
   }
 
   // Waits for the end. Returns true if it came in time.
-  [[nodiscard]] bool ends_in_time() const { return becomes_readable(process_, until_); }
+  [[nodiscard]] bool ends_in_time() const { return becomes_readable({&process_}, until_); }
 
   void end() const {
     ::kill(-pid_, SIGTERM);
-    static_cast<void>(becomes_readable(process_, Clock::now() + time_to_end));
+    static_cast<void>(becomes_readable({&process_}, Clock::now() + time_to_end));
     ::kill(-pid_, SIGKILL);
   }
 

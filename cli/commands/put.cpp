@@ -153,6 +153,9 @@ class PutSession {
  private:
   [[nodiscard]] EntityReader::Source source_of(Input& input) {
     return [this, &input](char* buffer, std::size_t size) {
+      if (input.is_idle()) {
+        merge_waiting();
+      }
       const std::uint64_t before = input.bytes_read();
       const std::size_t got = input.read(buffer, size);
       progress_.add_bytes(input.bytes_read() - before);
@@ -178,6 +181,10 @@ class PutSession {
   // Returns when all entities that were given have a result.
   void flush() {
     stream_.flush();
+    merge_waiting();
+  }
+
+  void merge_waiting() {
     if (to_merge_.empty()) {
       return;
     }

@@ -101,7 +101,8 @@ Command update_command() {
       "exit status is 1. If "
       "COMMAND fails, the entity stays as it is, and the exit status is 3. If an id does not exist, the exit status is "
       "1.",
-      "COMMAND may run several times for one entity, so it should do nothing but print. If the outcome of a commit is "
+      "COMMAND may run several times for one entity, so it should do nothing but print. It has no terminal, so it "
+      "cannot ask anything. If the outcome of a commit is "
       "unknown, the update is not repeated, and the exit status is 3."};
   command.examples = {{"Add 1 to a counter", "looseleaf update 71f0c4d2291844cca2df6f486e96e37c -- jq -c '.n += 1'"}};
   command.see_also = {"put", "get"};

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +138,11 @@ std::size_t Input::read_some(char* buffer, std::size_t size) {
 
 bool Input::is_terminal() const {
   return ::isatty(fd_) == 1;
+}
+
+bool Input::is_idle() const {
+  pollfd waiting{fd_, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
 }
 
 void check_readable(const std::string& name) {

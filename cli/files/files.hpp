@@ -33,6 +33,8 @@ class Input {
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
   [[nodiscard]] bool is_terminal() const;
+  // True if a read would wait.
+  [[nodiscard]] bool is_idle() const;
 
  private:
   std::size_t read_beginning(char* buffer, std::size_t size);

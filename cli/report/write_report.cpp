@@ -426,27 +426,26 @@ void WriteReport::report_hopeless() const {
 }
 
 std::string WriteReport::how_to_go_on() const {
-  const char* const then = moved_ ? "with the cluster file of the new store" : "once the cluster file is right";
+  const char* const then = moved_ ? "the cluster file of the new store" : "the right cluster file";
   if (!takes_entities(kind_)) {
-    return fmt::format("run the command again {}, with the ids that were not printed", then);
+    return fmt::format("run the command again with {}, with the ids that were not printed", then);
   }
   if (!rejects_) {
     return fmt::format(
-        "put the input again {}, if its entities have ids of their own; with --rejects, a file has what "
+        "put the input again with {}, if its entities have ids of their own; with --rejects, a file has what "
         "was not stored",
         then);
   }
   if (unread_.empty()) {
-    return fmt::format("put the rejects file {}", then);
+    return fmt::format("put the rejects file, with the same options and {}", then);
   }
   const Position from = unread_.front().second.value_or(Position());
   const bool has_header = rejects_->has_header();
-  const std::string rest =
-      from == Position{} ? "what was not read"
-      : from.column != 1 ? "the input from this place on"
-      : has_header       ? fmt::format("the input from line {0} on, behind its header (`tail -n +{0}`)", from.line)
-                         : fmt::format("the input from line {0} on (`tail -n +{0}`)", from.line);
-  return fmt::format("put the rejects file, and then {}, {}", rest, then);
+  const std::string rest = from == Position{} ? "what was not read"
+                           : from.column != 1 ? "the input from this place on"
+                           : has_header       ? fmt::format("the input from line {} on, behind its header", from.line)
+                                              : fmt::format("the input from line {} on", from.line);
+  return fmt::format("put the rejects file, and then {}, with the same options and {}", rest, then);
 }
 
 void WriteReport::print_note_of_counts() const {
@@ -462,7 +461,9 @@ void WriteReport::print_note_of_counts() const {
       text += fmt::format(", {} {}", words_for(status), grouped(count));
     }
   }
-  if (!unread_.empty() || stop_requested()) {
+  if (kind_ == WriteKind::update && stop_requested()) {
+    text += "; stopped";
+  } else if (!unread_.empty() || stop_requested()) {
     text += "; the rest of the input was not read";
   }
   print_note(text);

@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <ctime>
 #include <looseleaf/error.hpp>
 
 #include "cli/terminal/password.hpp"
@@ -17,12 +19,14 @@ namespace looseleaf::cli {
 namespace {
 
 std::atomic<int> received{0};
+std::atomic<std::int64_t> received_at{0};  // see milliseconds_now()
 std::atomic<bool> draining{false};
 std::atomic<std::atomic<bool>*> job_stop{nullptr};
 std::array<int, 2> stop_pipe{-1, -1};
 std::atomic<int> open_line{-1};  // the descriptor; -1: none
 
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::atomic<bool>*>::is_always_lock_free,
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free &&
+                  std::atomic<std::atomic<bool>*>::is_always_lock_free,
               "the handlers use these");
 
 // Signal handlers run these functions, so they only make async-signal-safe calls.
@@ -33,8 +37,24 @@ void end_open_line() {
   }
 }
 
+std::int64_t milliseconds_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// `timeout` of coreutils sends its signal to the program, and at once again to its process group. That is one request.
+bool is_the_first_again(int signal) {
+  constexpr std::int64_t at_once = 200;  // milliseconds
+  return received == signal && milliseconds_now() - received_at < at_once;
+}
+
 void handle_stop(int signal) {
+  if (is_the_first_again(signal)) {
+    return;
+  }
   const int saved_errno = errno;
+  received_at = milliseconds_now();
   const bool second = received.exchange(signal) != 0;
   if (second || !draining) {
     restore_terminal_echo();

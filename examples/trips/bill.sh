@@ -9,8 +9,9 @@ member() { sed -nE 's/.*"'"$1"'": ?("([^"]*)"|([0-9]+)).*/\2\3/p' <<< "$2"; }
 charge() {  # TRIP CENTS: here, a file for each charge
   printf '%d\n' "$2" > "$charges/$1"
 }
-store() {  # CELL: exit status 1 says that it is there already
-  looseleaf put --quiet --if-absent --key trip,column,ref <<< "$1" 2> /dev/null || [ $? -eq 1 ]
+store() {  # CELL, which may be there already
+  local said
+  said=$(looseleaf put --output json --if-absent --key trip,column,ref <<< "$1") || grep -q '"status":"exists"' <<< "$said"
 }
 while IFS= read -r change; do
   trip=$(member trip "$change")

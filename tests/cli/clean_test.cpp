@@ -321,6 +321,19 @@ TEST_CASE("no stamp that was purged can recur") {
   }
 }
 
+TEST_CASE("a purge purges nothing while the clock floor is below its age limit, because a failover lost the barrier" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity(0));
+  REQUIRE(cluster.looseleaf({"delete", id_of(0)}).status == 0);
+  cluster.sql(0, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY");
+  cli::Process job = cluster.stop_at("purge.fence:before", {"clean"});
+  cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = NOW(6) - INTERVAL 9 DAY");
+  job.signal(SIGCONT);
+  check_status(job.wait(), 0, {"purged 0 tombstones\n"});
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities") == "1\n");
+}
+
 TEST_CASE("tombstones are found however many entities stand between them, also where all have one stamp") {
   const TestCluster cluster = with_entities(9000);
   REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1), id_of(4500), id_of(8998), id_of(8999)}).status == 0);

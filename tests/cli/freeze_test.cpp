@@ -296,15 +296,17 @@ TEST_CASE("a put that is told that the store has moved says from which line on n
   const cli::ProcessResult put = cluster.looseleaf({"put", "--quiet", "--rejects", rejects, file, other});
   const std::size_t read = lines_of(read_text(rejects)).size();
   CHECK(read < 100'000);
-  check_run(put, 2, "",
-            {"the store has moved, and takes no writes\n",
-             fmt::format("error: the rest of the input was not read\n  file: {}\n  line: {}\n  column: 1\n"
-                         "  not read at all: {}\n"
-                         "hint: put the rejects file, and then the input from line {} on (`tail -n +{}`), with the "
-                         "cluster file of the new store\n",
-                         file, read + 1, other, read + 1, read + 1)});
+  check_run(
+      put, 2, "",
+      {"the store has moved, and takes no writes\n",
+       fmt::format("error: the rest of the input was not read\n  file: {}\n  line: {}\n  column: 1\n"
+                   "  not read at all: {}\n"
+                   "hint: put the rejects file, and then the input from line {} on, with the same options and the "
+                   "cluster file of the new store\n",
+                   file, read + 1, other, read + 1)});
   check_status(cluster.looseleaf({"put", "--quiet", "--rejects", rejects, other}), 2,
-               {"error: all of the input was read, but not all of it was taken\nhint: put the rejects file with the "});
+               {"error: all of the input was read, but not all of it was taken\nhint: put the rejects file, with the "
+                "same options and the "});
   CHECK(read_text(rejects) == "{}\n");
   std::string ids;
   for (std::uint64_t number = 0; number < 50'000; ++number) {

@@ -57,11 +57,11 @@ TEST_CASE("an id that is not that of the key, a key that is incomplete, and an u
       fmt::format("{}\n", base_id),
       {fmt::format("error: id is not that of the key\n  line: 1\n  column: 7\n  detail: the key makes the id {}\n",
                    base_id),
-       "error: the entity has no value for its key\n  line: 2\n  column: 1\n  property: column\n",
+       "error: the entity has no value that its key can have\n  line: 2\n  column: 1\n  property: column\n",
        "line: 3\n  column: 1\n  property: trip\n", "stored 1 entity, rejected 3\n"});
   CHECK(read_text(rejects) == input);
   check_run(cluster.looseleaf({"update", "--key", "trip=7,column=BASE", "--", "sed", "s/BASE/NOTES/"}), 1, "",
-            {"error: id is not that of the key\n"});
+            {"error: the new text has another key\n", "hint: keep the values of the key; to change them, name the"});
   check_run(cluster.looseleaf({"get", base_id}), 0, stored(""));
 }
 

@@ -55,6 +55,18 @@ TEST_CASE("texts for one entity are merged in their order") {
             entity(1, R"("last":5,"m1":true,"m2":true,"m3":true,"m4":true,"m5":true)") + "\n");
 }
 
+TEST_CASE("what came in is merged while the input waits for more") {
+  const TestCluster cluster = initialised();
+  REQUIRE(cluster.looseleaf({"put"}, entity(1)).status == 0);
+  const std::string out = cluster.directory().write("out", "");
+  const std::string script = fmt::format(
+      "{{ echo '{}'; for i in $(seq 100); do if grep -q {} {}; then exit; fi; sleep 0.1; done; echo '{{}}'; }} | "
+      "{} --cluster {} put --merge > {}",
+      entity(1, R"("n":1)"), id_of(1), out, looseleaf_program(), cluster.file(), out);
+  check_run(start({"sh", "-c", script}).wait(), 0, "");  // {} has no id, and so the status would be 1
+  CHECK(read_text(out) == id_of(1) + "\n");
+}
+
 TEST_CASE("no merge is lost when several processes merge into the same entities") {
   const TestCluster cluster = initialised();
   constexpr int entities = 30, processes = 4, rounds = 10;

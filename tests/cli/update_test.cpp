@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,22 @@ TEST_CASE("each entity is updated in turn, and one that does not exist is named"
   CHECK(lines[3] ==
         R"({"schema_version":1,"stored":1,"unchanged":0,"not_found":1,"rejected":0,"failed":1,"unknown":0})");
   check_run(cluster.looseleaf({"get", id_of(1), id_of(3)}), 0, with_n(1) + "\n" + entity(3, R"("n":7)") + "\n");
+}
+
+TEST_CASE("a process that a command leaves behind with its output is not waited for") {
+  const TestCluster cluster = with_counter();
+  const auto begin = std::chrono::steady_clock::now();
+  check_run(cluster.looseleaf(update("sleep 30 2> /dev/null & " + add_1)), 0, id_of(1) + "\n");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, with_n(1) + "\n");
+}
+
+TEST_CASE("the signal of `timeout`, which comes twice at once, lets the command finish") {
+  const TestCluster cluster = with_counter();
+  check_run(run({"timeout", "1", looseleaf_program(), "--cluster", cluster.file(), "update", id_of(1), "--", "sh", "-c",
+                 "sleep 2; " + add_1}),
+            124, id_of(1) + "\n", {"stored 1 entity; stopped\n"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, with_n(1) + "\n");
 }
 
 // Neither side may wait for the other with a full pipe.

@@ -108,7 +108,7 @@ AcceptedEntity accept_entity(std::string_view text, Position start, const Key& k
   if (of_key && id != of_key) {
     reject("id is not that of the key", position_of_id(body, body_start),
            fmt::format("the key makes the id {}", to_string(*of_key)),
-           "leave the id out; an entity that gets another key is a new one");
+           "an entity with another key is another entity: keep the values of the key, or leave the id out");
   }
   return {*id, std::string(body), std::move(parsed)};
 }

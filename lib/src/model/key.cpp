@@ -61,6 +61,24 @@ std::size_t end_of_part(std::string_view text) {
   return std::min(text.find(',', at), text.size());
 }
 
+Condition parse_part(std::string_view key, std::string_view part) {
+  const auto invalid = [&] {
+    return invalid_key(key, "invalid key",
+                       "write name=value,name=value; a value that contains a comma is written in double quotes: "
+                       "'name=\"a,b\"'");
+  };
+  Condition condition;
+  try {
+    condition = Condition::parse(part);
+  } catch (const Error&) {
+    throw invalid();
+  }
+  if (condition.op != Operator::equal || condition.each) {
+    throw invalid();
+  }
+  return condition;
+}
+
 KeyValue parse_value(std::string_view key, const Condition& part) {
   const auto invalid = [&] {
     return invalid_key(key, "a key cannot have this value",
@@ -123,10 +141,7 @@ KeyWithValues KeyWithValues::parse(std::string_view text) {
   std::vector<std::string> properties;
   for (std::size_t at = 0; at <= text.size();) {
     const std::string_view part = text.substr(at, end_of_part(text.substr(at)));
-    const Condition condition = Condition::parse(part);
-    if (condition.op != Operator::equal || condition.each) {
-      throw invalid_key(text, "invalid key", "write name=value,name=value");
-    }
+    const Condition condition = parse_part(text, part);
     properties.push_back(condition.property);
     values.emplace(condition.property, parse_value(text, condition));
     at += part.size() + 1;
@@ -141,7 +156,7 @@ Uuid id_of_key(const Key& key, const ParsedEntity& entity, Position position) {
   for (const std::string& property : key.properties()) {
     std::optional<KeyValue> value = value_of(entity, property);
     if (!value) {
-      throw Error(ErrorCode::bad_entity, "the entity has no value for its key",
+      throw Error(ErrorCode::bad_entity, "the entity has no value that its key can have",
                   {{"line", std::to_string(position.line)},
                    {"column", std::to_string(position.column)},
                    {"property", property}},

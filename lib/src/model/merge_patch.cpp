@@ -126,8 +126,14 @@ std::string merge(const std::vector<Member>& before, const std::vector<Member>& 
 
 // Returns the value that a member gets by its counterpart in the patch, which is not null.
 std::string merged_value(std::string_view before, std::string_view patch) {
-  return is_object(patch) ? merge(is_object(before) ? members_of(before) : std::vector<Member>(), members_of(patch))
-                          : std::string(patch);
+  if (!is_object(patch)) {
+    return std::string(patch);
+  }
+  const std::vector<Member> changes = members_of(patch);
+  if (!is_object(before)) {
+    return merge({}, changes);
+  }
+  return changes.empty() ? std::string(before) : merge(members_of(before), changes);
 }
 
 // Appends members to the text of an object.

@@ -10,6 +10,7 @@
 
 #include "job/jobs.hpp"
 #include "model/entity.hpp"
+#include "model/key.hpp"
 #include "read/get.hpp"
 #include "shard/placement.hpp"
 #include "sql/retry.hpp"
@@ -66,10 +67,14 @@ std::string accept(const Uuid& id, const Key& key, const std::string& text) {
     throw Error(ErrorCode::bad_entity, "there is no new text for the entity", {},
                 "give the whole entity; delete it with `looseleaf delete`");
   }
-  model::AcceptedEntity entity = model::accept_entity(text, {}, key);
+  model::AcceptedEntity entity = model::accept_entity(text);
   if (entity.id_was_made || entity.id != id) {
     throw Error(ErrorCode::bad_entity, "the new text has another id",
                 {{"new_id", entity.id_was_made ? "none" : to_string(entity.id)}}, "keep the entity's id");
+  }
+  if (!key.empty() && model::id_of_key(key, entity.parsed, {}) != id) {
+    throw Error(ErrorCode::bad_entity, "the new text has another key", {},
+                "keep the values of the key; to change them, name the entity by its id");
   }
   return std::move(entity.text);
 }
