@@ -256,7 +256,8 @@ class Pair {
   }
 
   static void require_status(const std::string& what, WriteStatus expected, const WriteResult& result) {
-    static const std::vector<std::string> words = {"stored", "not found", "rejected", "failed", "unknown"};
+    static const std::vector<std::string> words = {"stored",    "not found", "exists", "changed",
+                                                   "unchanged", "rejected",  "failed", "unknown"};
     require_equal("status of the " + what, words.at(static_cast<std::size_t>(expected)),
                   words.at(static_cast<std::size_t>(result.status)) +
                       (result.status != expected && result.error ? std::string(": ") + result.error->what() : ""));

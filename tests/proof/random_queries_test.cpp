@@ -355,7 +355,11 @@ class World {
       at += line.size() + 1;
     }
     std::string err = result.err;
-    while (err.starts_with("looseleaf: warning: no entity that was read has ")) {
+    const auto begins_with = [&](const char* text) {
+      return err.starts_with(std::string("looseleaf: warning: ") + text);
+    };
+    while (begins_with("no entity that was read has ") || begins_with("no value that was read has ") ||
+           begins_with("the quotes in a filter belong to the value")) {
       require(!query.where.empty(), "a warning of a filter");
       constexpr std::string_view last_line = "\nhint: ";
       err.erase(0, err.find('\n', err.find(last_line) + last_line.size()) + 1);

@@ -31,8 +31,8 @@ Uuid id_of(const KeyValues& values) {
   constexpr Uuid name_space{
       {0x56, 0xe8, 0x61, 0x88, 0x42, 0x52, 0x5a, 0xf0, 0xae, 0x24, 0xb2, 0x6a, 0x78, 0x3c, 0x3b, 0xe2}};
   nlohmann::json pairs = nlohmann::json::array();
-  for (const auto& [property, value] : values) {
-    std::visit([&](const auto& of_type) { pairs.push_back({property, of_type}); }, value);
+  for (const auto& pair : values) {
+    std::visit([&](const auto& value) { pairs.push_back({pair.first, value}); }, pair.second);
   }
   const std::string text = pairs.dump();
   Uuid id;
