@@ -113,8 +113,7 @@ Command changes_command() {
       "and the exit status is 3.",
       "If a shard has lost changes that were printed (it was restored from an older copy), or if deletes were purged "
       "that were not printed (after a day), the command fails with exit status 2 and says what to do. So does "
-      "`--follow` "
-      "once everything of a store was printed that has moved to another cluster."};
+      "`--follow` once everything of a store was printed that has moved to another cluster."};
   command.examples = {{"Print everything, and follow", "looseleaf changes --follow"},
                       {"Continue where the last run ended", "looseleaf changes --after @position.txt"}};
   command.see_also = {"export", "looseleaf.json(5)"};

@@ -102,8 +102,9 @@ class Child {
     return false;
   }
 
-  // Waits for the end. Returns true if it came in time.
-  [[nodiscard]] bool ends_in_time() const { return becomes_readable({&process_}, until_); }
+  // Waits for the end. Returns true if it came in time, or if the kernel or a container allows no pidfd_open(): then
+  // status() waits, for as long as it takes.
+  [[nodiscard]] bool ends_in_time() const { return process_.get() < 0 || becomes_readable({&process_}, until_); }
 
   void end() const {
     ::kill(-pid_, SIGTERM);

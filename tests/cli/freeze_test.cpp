@@ -318,7 +318,7 @@ TEST_CASE("a put that is told that the store has moved says from which line on n
                 "; the rest of the input was not read\n"});
 }
 
-TEST_CASE("whoever follows a store that has moved gets what is left, and is then told that it has moved") {
+TEST_CASE("a follower of a store that has moved gets what is left, and then an error") {
   const TestCluster cluster = filled();
   const std::string file = cluster.directory().path() + "/out";
   const std::vector<std::string> trigger = {"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file};

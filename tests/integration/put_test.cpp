@@ -493,7 +493,7 @@ TEST_CASE("a commit in doubt that another write overtook is acknowledged only if
   }
 }
 
-TEST_CASE("a commit with a condition that did not happen is decided anew") {
+TEST_CASE("a write with a condition whose commit did not happen is decided again") {
   StoreFixture fixture;
   StoppedPut put(fixture, is_old);
   put.kill_its_session();

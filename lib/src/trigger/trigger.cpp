@@ -64,8 +64,7 @@ class Runner : public feed::Reader {
       }
       if (error.code() == ErrorCode::moved) {
         error.with_hint(
-            "everything was delivered; run the trigger with the cluster file of the new store: it goes on "
-            "there");
+            "everything was delivered; run the trigger with the cluster file of the new store, where it goes on");
       }
       throw;
     }
