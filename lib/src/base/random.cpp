@@ -20,4 +20,8 @@ std::uint64_t random_u64() {
   return value;
 }
 
+std::uint64_t random_token() {
+  return (random_u64() >> 1U) | 1U;
+}
+
 }  // namespace looseleaf::base

@@ -451,7 +451,7 @@ class BatchWriter {
       if (named.empty()) {
         continue;
       }
-      const std::uint64_t token = base::random_u64();
+      const std::uint64_t token = base::random_token();
       for (Item* item : named) {
         item->record = token;
       }
