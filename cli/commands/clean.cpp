@@ -28,7 +28,9 @@ struct Options {
 std::string summary(const CleanReport& report) {
   return fmt::format("checked {}, deleted {}, inserted {}, purged {}", counted(report.checked, "entity", "entities"),
                      counted(report.deleted(), "index row", "index rows"), grouped(report.inserted()),
-                     counted(report.purged, "tombstone", "tombstones"));
+                     counted(report.purged, "tombstone", "tombstones")) +
+         (report.flushed > 0 ? ", stored " + counted(report.flushed, "buffered write", "buffered writes") : "") +
+         (report.refused > 0 ? fmt::format(", refused {}", grouped(report.refused)) : "");
 }
 
 Json to_json(const CleanReport& report) {
@@ -36,10 +38,8 @@ Json to_json(const CleanReport& report) {
   for (const auto& [kind, count] : report.mended) {
     repaired[to_string(kind)] = count;
   }
-  return {{"checked", report.checked},
-          {"deleted", report.deleted()},
-          {"inserted", report.inserted()},
-          {"purged", report.purged},
+  return {{"checked", report.checked},    {"deleted", report.deleted()}, {"inserted", report.inserted()},
+          {"purged", report.purged},      {"flushed", report.flushed},   {"refused", report.refused},
           {"mended", std::move(repaired)}};
 }
 
@@ -69,7 +69,7 @@ class Passes {
 
   // Reports a run that was interrupted or failed. Its work is kept.
   void broken_off() const {
-    if (last_ && (last_->checked > 0 || last_->purged > 0)) {
+    if (last_ && (last_->checked > 0 || last_->purged > 0 || last_->flushed > 0 || last_->refused > 0)) {
       print_note(summary(*last_));
     }
   }
@@ -110,7 +110,8 @@ class Passes {
   }
 
   void tell_of_changes(const CleanReport& report) {
-    const std::uint64_t changes = report.deleted() + report.inserted() + report.purged;
+    const std::uint64_t changes =
+        report.deleted() + report.inserted() + report.purged + report.flushed + report.refused;
     if (changes == changes_) {
       return;
     }

@@ -1,4 +1,5 @@
 // looseleaf put: store entities from files or standard input.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,10 +32,20 @@ struct Options {
   bool csv = false;
   std::optional<std::string> types;
   std::optional<std::string> key;
-  bool if_absent = false, merge = false;
+  bool if_absent = false, buffer = false, merge = false;
 
   [[nodiscard]] WriteKind kind() const {
-    return merge ? WriteKind::merge : if_absent ? WriteKind::put_if_absent : WriteKind::put;
+    return merge       ? WriteKind::merge
+           : buffer    ? WriteKind::put_buffered
+           : if_absent ? WriteKind::put_if_absent
+                       : WriteKind::put;
+  }
+
+  [[nodiscard]] WriteCondition condition() const {
+    WriteCondition condition;
+    condition.kind = if_absent || buffer ? WriteCondition::Kind::absent : WriteCondition::Kind::none;
+    condition.buffer = buffer;
+    return condition;
   }
 };
 
@@ -114,7 +125,7 @@ class PutSession {
  public:
   PutSession(Datastore& store, const Options& options, const ColumnTypes& types, const Globals& globals)
       : store_(store),
-        condition_{options.if_absent ? WriteCondition::Kind::absent : WriteCondition::Kind::none},
+        condition_(options.condition()),
         key_(options.key ? Key(parse_names("--key", *options.key)) : Key()),
         merge_(options.merge),
         csv_(options.csv),
@@ -315,8 +326,10 @@ ColumnTypes types_of(const Options& options) {
 }
 
 ExitStatus run(Options options, const Globals& globals) {
-  if (options.merge && options.if_absent) {
-    throw Error(ErrorCode::usage, "--merge and --if-absent exclude each other", {}, "give one of them");
+  if (options.merge && (options.if_absent || options.buffer)) {
+    throw Error(ErrorCode::usage,
+                fmt::format("--merge and --{} exclude each other", options.buffer ? "buffer" : "if-absent"), {},
+                "give one of them");
   }
   const ColumnTypes types = types_of(options);
   if (options.files.empty()) {
@@ -392,6 +405,16 @@ void add_parameters(Command& command, Options& options) {
            "An entity that exists already is left as it is. A warning says whether its text is the same, and the "
            "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
            "same id at once, one stores it."},
+      {.name = "--buffer",
+       .value = "",
+       .help = "like --if-absent; if a server is down, keep entities on other servers until they can be stored",
+       .target = &options.buffer,
+       .details =
+           "Each is written durably to two other servers, or to one if no more answer, and its id is printed. "
+           "`looseleaf clean --follow` and `looseleaf flush` store it when the servers that it needs answer; until "
+           "then "
+           "`get` and `query` do not find it. If its id exists by then with another text, it is refused: `looseleaf "
+           "refused list` shows it. The command waits for a server for 3 seconds at first, and then hardly."},
       {.name = "--merge",
        .value = "",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
@@ -432,9 +455,10 @@ Command put_command() {
        "looseleaf put --csv --types 'year=int,price=double' --rejects bad.csv books.csv"},
       {"Store what is not there yet", "looseleaf put --if-absent entities.jsonl"},
       {"Store what is not there yet under a key of its own", "looseleaf put --if-absent --key trip,column cells.jsonl"},
+      {"Store new entities even while a server is down", "looseleaf put --buffer --key trip,column cells.jsonl"},
       {"Change one member of an entity",
        "echo '{\"id\": \"71f0c4d2291844cca2df6f486e96e37c\", \"done\": true}' |\n  looseleaf put --merge"}};
-  command.see_also = {"get", "update", "delete"};
+  command.see_also = {"get", "update", "delete", "flush", "refused"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;
 }

@@ -131,7 +131,9 @@ Json json_of(const ShardStatus& shard) {
           {"entities", shard.entities},
           {"indexes", std::move(indexes)},
           {"jobs", std::move(jobs)},
-          {"copies", std::move(copies)}};
+          {"copies", std::move(copies)},
+          {"buffered_writes", shard.buffered},
+          {"refused_writes", shard.refused}};
 }
 
 std::size_t shards_that_are(ShardState state, const Status& status) {
@@ -156,6 +158,9 @@ void print_as_text(const Status& status, bool verbose) {
     print_line(line);
   }
   for (const std::string& line : copy_lines(status)) {
+    print_line(line);
+  }
+  for (const std::string& line : buffer_lines(status)) {
     print_line(line);
   }
   print_shards(status);

@@ -113,6 +113,34 @@ std::vector<std::string> copy_lines(const Status& status) {
   return lines;
 }
 
+std::vector<std::string> buffer_lines(const Status& status) {
+  std::vector<std::uint32_t> with_buffered, with_refused;
+  std::uint64_t buffered = 0, refused = 0;
+  for (const auto& shard : status.shards) {
+    if (shard.buffered > 0) {
+      with_buffered.push_back(shard.shard);
+      buffered += shard.buffered;
+    }
+    if (shard.refused > 0) {
+      with_refused.push_back(shard.shard);
+      refused += shard.refused;
+    }
+  }
+  const auto on = [](const std::vector<std::uint32_t>& shards) {
+    return fmt::format("{} {}", shards.size() == 1 ? "shard" : "shards", comma_separated(shards));
+  };
+  std::vector<std::string> lines;
+  if (buffered > 0) {
+    lines.push_back(fmt::format("{} of buffered writes on {}: `looseleaf flush` stores them",
+                                counted(buffered, "copy", "copies"), on(with_buffered)));
+  }
+  if (refused > 0) {
+    lines.push_back(fmt::format("{} on {}: see `looseleaf refused list`",
+                                counted(refused, "refused write", "refused writes"), on(with_refused)));
+  }
+  return lines;
+}
+
 std::vector<std::uint32_t> unknown_shards(const Status& status) {
   std::vector<std::uint32_t> unknown;
   for (const auto& shard : status.shards) {

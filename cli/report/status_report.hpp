@@ -36,6 +36,8 @@ struct JobGroup {
 [[nodiscard]] std::vector<std::string> access_lines(const Status& status);
 // Returns a line for each copy of the store: how far it is on the shard where it is last.
 [[nodiscard]] std::vector<std::string> copy_lines(const Status& status);
+// Returns a line if writes are buffered, and one if some are refused.
+[[nodiscard]] std::vector<std::string> buffer_lines(const Status& status);
 
 // The shards that did not say which indexes they have.
 [[nodiscard]] std::vector<std::uint32_t> unknown_shards(const Status& status);

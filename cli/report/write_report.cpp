@@ -23,6 +23,8 @@ std::string_view name_of(WriteStatus status) {
   switch (status) {
     case WriteStatus::stored:
       return "stored";
+    case WriteStatus::buffered:
+      return "buffered";
     case WriteStatus::not_found:
       return "not_found";
     case WriteStatus::exists:
@@ -75,13 +77,15 @@ Error placed(const Error& error, Error::Context place) {
 }
 
 // Why a write that has no error was not done.
-Error refusal(const WriteResult& result) {
+Error refusal(WriteKind kind, const WriteResult& result) {
   switch (result.status) {
     case WriteStatus::exists:
       return {ErrorCode::usage,
               "the entity exists already",
               {{"text", result.same_text ? "same" : "different"}},
-              result.same_text ? "" : "put it without --if-absent to replace what is stored"};
+              result.same_text ? ""
+                               : fmt::format("put it without --{} to replace what is stored",
+                                             kind == WriteKind::put_buffered ? "buffer" : "if-absent")};
     case WriteStatus::changed:
       return {ErrorCode::usage, "the entity was changed meanwhile"};
     default:
@@ -94,6 +98,8 @@ std::vector<WriteStatus> counted_statuses(WriteKind kind) {
   std::vector<WriteStatus> statuses;
   if (kind == WriteKind::put_if_absent) {
     statuses = {WriteStatus::exists};
+  } else if (kind == WriteKind::put_buffered) {
+    statuses = {WriteStatus::buffered, WriteStatus::exists};
   } else if (kind == WriteKind::merge || kind == WriteKind::update) {
     statuses = {WriteStatus::unchanged, WriteStatus::not_found};
   } else if (kind == WriteKind::remove) {
@@ -108,7 +114,7 @@ std::string_view words_for(WriteStatus status) {
 }
 
 bool is_success(WriteStatus status) {
-  return status == WriteStatus::stored || status == WriteStatus::unchanged;
+  return status == WriteStatus::stored || status == WriteStatus::buffered || status == WriteStatus::unchanged;
 }
 
 }  // namespace
@@ -226,7 +232,7 @@ void WriteReport::take(const WriteResult& result) {
 }
 
 void WriteReport::take_refused(const WriteResult& result) {
-  Error error = result.error ? *result.error : refusal(result);
+  Error error = result.error ? *result.error : refusal(kind_, result);
   if (!inputs_.empty()) {
     error = placed(error, place(kind_, input_of(result.sequence), result.position));
   }
@@ -449,7 +455,7 @@ std::string WriteReport::how_to_go_on() const {
 }
 
 void WriteReport::print_note_of_counts() const {
-  const bool all_well = status_ == ExitStatus::done && !stop_requested();
+  const bool all_well = status_ == ExitStatus::done && !stop_requested() && !counts_.contains(WriteStatus::buffered);
   if (all_well && !messages_on_terminal() && !globals_.verbose) {
     return;
   }

@@ -54,7 +54,7 @@ class RejectsFile {
   std::string failure_;
 };
 
-enum class WriteKind { put, put_if_absent, merge, update, remove };
+enum class WriteKind { put, put_if_absent, put_buffered, merge, update, remove };
 
 // Takes results from the write stream's thread, and rejected input from the reading thread.
 class WriteReport {

@@ -112,6 +112,29 @@ TEST_CASE("a move that follows a copy brings what has changed since") {
   check_moved(pair, 37);
 }
 
+TEST_CASE("a store with buffered or refused writes does not move, not even if they come in the last moment" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  const std::string buffered =
+      fmt::format("INSERT INTO looseleaf_buffer VALUES (7, NOW(6), x'{}', 1, NULL, SUBSTRING(COMPRESS('{}'), 5))",
+                  id_of(40), entity(40));
+  cli::Process late = pair.original.stop_at("move.drain:before@0", pair.finish_command());
+  pair.original.sql(1, buffered);
+  late.signal(SIGCONT);
+  check_status(late.wait(), 3,
+               {"error: there are buffered writes, so the store does not move\n", "  shard: 1\n", "  writes: 1\n",
+                "hint: run `looseleaf flush` first, and then `looseleaf refused list`\n"});
+  check_not_moved(pair);
+  check_status(pair.finish(), 3, {"error: there are buffered writes, so the store does not move\n"});
+  put_all(pair.original, entity(40, R"("n":1)"));
+  check_status(pair.original.looseleaf({"flush"}), 1, {"stored 0 buffered writes, refused 1"});
+  check_status(pair.finish(), 3,
+               {"error: there are refused writes, so the store does not move\n",
+                "hint: see `looseleaf refused list`, and retry or drop them\n"});
+  check_status(pair.original.looseleaf({"refused", "drop", "--all"}), 0, {"dropped 1 refused write\n"});
+  check_status(pair.finish(), 0, {has_moved});
+}
+
 constexpr const char* before_decision[] = {"move.freeze:before@0",  "move.freeze:after@0",  "move.freeze:before@1",
                                            "move.freeze:after@1",   "move.drain:before@0",  "move.compare:before@0",
                                            "move.prepare:before@0", "move.prepare:after@2", "move.decide:before@0"};

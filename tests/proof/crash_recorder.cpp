@@ -35,6 +35,7 @@ const char* word(looseleaf::WriteStatus status) {
       return "rejected";
     case looseleaf::WriteStatus::failed:
       return "failed";
+    case looseleaf::WriteStatus::buffered:
     case looseleaf::WriteStatus::exists:
     case looseleaf::WriteStatus::changed:
     case looseleaf::WriteStatus::unchanged:

@@ -44,6 +44,8 @@ Outcome outcome_of(WriteStatus status) {
     case WriteStatus::exists:
     case WriteStatus::changed:
       return Outcome::refused;
+    case WriteStatus::buffered:
+      throw std::logic_error("nothing is to be buffered");
     case WriteStatus::unchanged:
       throw std::logic_error("every text is a new one");
     case WriteStatus::failed:

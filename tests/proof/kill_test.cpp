@@ -65,14 +65,21 @@ std::set<std::string> all_steps() {
   return steps;
 }
 
+bool is_of_buffered_writes(const std::string& step) {
+  return step.starts_with("buffer.") || step.starts_with("flush.") || step.starts_with("refused.") ||
+         step == "put.check_receipt" || step == "put.write_receipt" || step == "put.check_copy";
+}
+
 // Before and after each step on the shards 0 and 1. Some steps are passed once, for all shards together.
-// The steps of triggers, copies and moves have their own tests, trigger_test.cpp, because a trigger runs until it is
-// stopped, and copy_test.cpp and move_test.cpp, because these need another cluster.
+// The steps of triggers, copies, moves and buffered writes have their own tests: trigger_test.cpp, because a trigger runs
+// until it is stopped, copy_test.cpp and move_test.cpp, because these need another cluster, and buffer_test.cpp, because
+// these need a server that is down.
 std::set<std::string> all_places() {
   const std::set<std::string> once = {"backfill.prove", "backfill.prove_durable", "query.read_entities"};
   std::set<std::string> places;
   for (const std::string& step : all_steps()) {
-    if (step.starts_with("trigger.") || step.starts_with("copy.") || step.starts_with("move.")) {
+    if (step.starts_with("trigger.") || step.starts_with("copy.") || step.starts_with("move.") ||
+        is_of_buffered_writes(step)) {
       continue;
     }
     for (const char* const phase : {"before", "after"}) {

@@ -387,13 +387,28 @@ def shard_down(box):
     box.run("query", "by_n", "--count", *short, status=3)
 
 
+def buffering(box):
+    """Server 1 is down, and comes back."""
+    kept = box.run("put", "--buffer", stdin=entity(41) + entity(43), lines=["result", "result", "summary"])
+    assert kept[0]["status"] == kept[1]["status"] == "buffered" and kept[2]["buffered"] == 2, kept
+    box.run("sandbox", "start", "--dir", box.box, lines=["started"])
+    box.run("put", "--quiet", stdin=entity(43, n=1), lines=["summary"])
+    assert box.run("flush", status=1, lines=["summary"])[0] == {"schema_version": 1, "stored": 1, "refused": 1, "left": 0}
+    refused = box.run("refused", "list", lines=["refused", "listed"])
+    assert refused[0]["id"] == uuid_of(43) and refused[0]["text"] == entity(43)[:-1], refused
+    assert box.run("status", lines=["shard", "shard", "summary"])[1]["refused_writes"] == 1
+    assert box.run("refused", "retry", "--all", status=1, lines=["retried"])[0]["refused"] == 1
+    assert box.run("refused", "drop", "--all", lines=["dropped"])[0]["dropped"] == 1
+    box.run("refused", "drop", status=2)
+
+
 def sandbox_status(box):
     done = subprocess.run(box.command("sandbox", "status", "--dir", box.box), capture_output=True, text=True)
     return judge("sandbox", done.stdout.split("\n")[:-1], ["server", "server", "status"], done.stdout)
 
 
 def the_end(box):
-    assert box.run("sandbox", "stop", "--dir", box.box, lines=["stopped"])[0]["stopped"] == 1
+    assert box.run("sandbox", "stop", "--dir", box.box, lines=["stopped"])[0]["stopped"] == 2
     box.run("sandbox", "delete", "--dir", box.box, lines=["stopped"])
 
 
@@ -426,7 +441,7 @@ def main():
     assert schema_files.check_examples() > 10
     with Box(PROGRAM) as box:
         for part in (version_and_servers, before_and_after_init, putting, getting, indexes, folders, queries, feed, triggers, copies,
-                     verification, comparison, cleaning, jobs, freezing, watching, shard_down, the_end):
+                     verification, comparison, cleaning, jobs, freezing, watching, shard_down, buffering, the_end):
             part(box)
     check_coverage()
     print(f"output_test: {len(SEEN)} kinds of line are as the schemas say")

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <looseleaf/buffer.hpp>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/compare.hpp>
 #include <looseleaf/copy.hpp>
@@ -165,6 +166,17 @@ class LOOSELEAF_EXPORT Datastore {
   // the same store.
   CompareReport compare(const Datastore& other, const CompareOptions& options, JobControl& control) const;
   CleanReport clean(const CleanOptions& options, JobControl& control);
+
+  // Stores the buffered writes, see WriteCondition::buffer, whose servers answer, in the order in which they were
+  // accepted. Each takes effect once, however often and by however many processes they are flushed; clean() does so
+  // too. Throws Error(interrupted) when asked to stop; `report` then has what was done.
+  void flush(JobControl& control, FlushReport& report);
+  // Calls `on_write` for each refused write until it returns false.
+  void list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const;
+  // Buffer them once more, so that the next flush() tries them again, or forget them. Without ids: all of them. Both
+  // return their number.
+  std::uint64_t retry_refused(const std::vector<Uuid>& ids = {});
+  std::uint64_t drop_refused(const std::vector<Uuid>& ids = {});
 
   // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads and
   // jobs go on. On return, every write that was acknowledged is stored, and no other write is stored later. `reason` is

@@ -178,6 +178,8 @@ struct CleanReport {
   std::uint64_t checked = 0;                    // entities
   std::map<FindingKind, std::uint64_t> mended;  // index rows inserted (missing) and deleted (all other kinds)
   std::uint64_t purged = 0;                     // tombstones
+  std::uint64_t flushed = 0;                    // buffered writes that were stored
+  std::uint64_t refused = 0;                    // buffered writes that cannot be stored: see Datastore::list_refused
   std::map<int, std::uint64_t> failures;        // number of failed passes by server error number; 0 is any other reason
 
   [[nodiscard]] std::uint64_t inserted() const { return rows(true); }
@@ -199,6 +201,8 @@ struct CleanPass {
   bool sweep = false;
   const Error* failure = nullptr;          // why it failed; null if it succeeded
   std::vector<std::chrono::seconds> lags;  // per shard: the age of the oldest cleanup record; 0: none
+  // Per shard, before the pass: the copies of buffered writes in its database, and its refused writes.
+  std::vector<std::uint64_t> buffered = {}, refused = {};
 };
 
 struct CleanOptions {

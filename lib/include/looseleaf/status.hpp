@@ -104,6 +104,8 @@ struct ShardStatus {
   std::vector<IndexStatus> indexes;
   std::vector<JobStatus> jobs;
   std::vector<CopyStatus> copies;
+  std::uint64_t buffered = 0;  // buffered writes that have a copy in this database; each has up to two
+  std::uint64_t refused = 0;   // refused writes of this shard's entities: see Datastore::list_refused
 };
 
 struct Status {

@@ -21,6 +21,9 @@ struct WriteCondition {
 
   Kind kind = Kind::none;
   std::string stamp = {};  // with `unchanged`: as in Entity and Change
+  // With `absent`: if a server is down that the write needs, the entity is buffered on other servers, and is stored by
+  // Datastore::flush() or clean(). The condition is decided then.
+  bool buffer = false;
 
   bool operator==(const WriteCondition&) const = default;
 };
@@ -28,6 +31,7 @@ struct WriteCondition {
 // The outcome of one write.
 enum class WriteStatus {
   stored,     // the entity was stored or deleted, durably
+  buffered,   // the entity is kept, durably, on other servers, until it can be stored; see WriteCondition::buffer
   not_found,  // a delete found no entity with this id
   exists,     // nothing was stored, because the entity should have been absent
   changed,    // nothing was stored, because the entity has another stamp, or its deletion was purged

@@ -9,6 +9,8 @@
 #include "compare/compare.hpp"
 #include "copy/copy.hpp"
 #include "feed/feed.hpp"
+#include "flush/flush.hpp"
+#include "flush/refused.hpp"
 #include "index/create_index.hpp"
 #include "index/create_plan.hpp"
 #include "index/declared_indexes.hpp"
@@ -229,6 +231,22 @@ CompareReport Datastore::compare(const Datastore& other, const CompareOptions& o
 
 CleanReport Datastore::clean(const CleanOptions& options, JobControl& control) {
   return clean::clean(impl_->shards, options, control);
+}
+
+void Datastore::flush(JobControl& control, FlushReport& report) {
+  flush::flush(impl_->shards, control, report);
+}
+
+void Datastore::list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const {
+  flush::list_refused(impl_->shards, on_write);
+}
+
+std::uint64_t Datastore::retry_refused(const std::vector<Uuid>& ids) {
+  return flush::retry_refused(impl_->shards, {ids.begin(), ids.end()});
+}
+
+std::uint64_t Datastore::drop_refused(const std::vector<Uuid>& ids) {
+  return flush::drop_refused(impl_->shards, {ids.begin(), ids.end()});
 }
 
 void Datastore::freeze(const std::string& reason) {

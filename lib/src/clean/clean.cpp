@@ -32,7 +32,8 @@ void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Erro
     cleaner.count_failure(*failure);
   }
   if (options.on_pass) {
-    options.on_pass({cleaner.report(), kind == Kind::sweep, failure, cleaner.lags()});
+    options.on_pass(
+        {cleaner.report(), kind == Kind::sweep, failure, cleaner.lags(), cleaner.buffered(), cleaner.refused()});
   }
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
 constexpr std::size_t most_looked_at = 2000;  // entities that one search for tombstones reads
+constexpr auto after_a_partial_flush = std::chrono::seconds(5);
 constexpr std::size_t records_at_once = 100;  // a record has at most as many ids as a batch of a put
 
 }  // namespace
@@ -42,12 +43,59 @@ void Cleaner::pass() {
   };
   attempt([&] { records_.list(); });
   attempt([&] { name_holder(); });
+  attempt([&] { flush(); });
   attempt([&] {
     shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
   });
   if (failure) {
     std::rethrow_exception(failure);
   }
+}
+
+// A shard that does not answer fails the pass in other ways. Buffered writes that need it are left.
+void Cleaner::flush() {
+  std::map<std::uint32_t, Error> failures;
+  const flush::Counts counts = flush::count(shards_, failures);
+  {
+    const std::lock_guard lock(mutex_);
+    buffered_ = counts;
+  }
+  if (counts.empty() || Clock::now() < flush_at_) {
+    return;
+  }
+  FlushReport flushed;
+  try {
+    flush::flush(shards_, job_, counts, flushed);
+  } catch (const Error&) {
+    count_flushed(flushed);
+    throw;
+  }
+  count_flushed(flushed);
+  flush_at_ = Clock::now() + (flushed.left > 0 ? after_a_partial_flush : Clock::duration());
+}
+
+void Cleaner::count_flushed(const FlushReport& flushed) {
+  const std::lock_guard lock(mutex_);
+  report_.flushed += flushed.stored;
+  report_.refused += flushed.refused;
+}
+
+std::vector<std::uint64_t> Cleaner::buffered() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> by_shard(shards_.count());
+  for (const auto& [shard, count] : buffered_) {
+    by_shard[shard] = count.copies;
+  }
+  return by_shard;
+}
+
+std::vector<std::uint64_t> Cleaner::refused() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> by_shard(shards_.count());
+  for (const auto& [shard, count] : buffered_) {
+    by_shard[shard] = count.refusals;
+  }
+  return by_shard;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {

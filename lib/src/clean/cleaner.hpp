@@ -13,6 +13,7 @@
 #include "base/stamp.hpp"
 #include "clean/purge.hpp"
 #include "clean/record_list.hpp"
+#include "flush/flush.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
@@ -26,10 +27,10 @@ class Cleaner {
   // Throws Error(busy), naming the holder, if another process cleans.
   Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl& control);
 
-  // Does what puts left: reconciles the entities that cleanup records name, on all shards at once, and deletes the
-  // records. Without `follow` it handles every record that is committed when it begins; with it, those that the last
-  // pass has seen too. If a shard fails, the others still finish, and then pass() throws the first failure. Throws
-  // Error(interrupted) when asked to stop.
+  // Stores what puts have buffered, and does what puts left: reconciles the entities that cleanup records name, on all
+  // shards at once, and deletes the records. Without `follow` it handles every record that is committed when it begins;
+  // with it, those that the last pass has seen too. If a shard fails, the others still finish, and then pass() throws
+  // the first failure. Throws Error(interrupted) when asked to stop.
   void pass();
   // Verifies everything and repairs the findings, including rows that no cleanup record leads to: those of a put that
   // died before its commit.
@@ -37,6 +38,9 @@ class Cleaner {
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough.
   // Runs until `until` or a little longer. Returns false if there may be more, and the next call continues from there.
   bool purge(std::chrono::steady_clock::time_point until);
+  // Counts of the last pass, by shard.
+  [[nodiscard]] std::vector<std::uint64_t> buffered();
+  [[nodiscard]] std::vector<std::uint64_t> refused();
   // Marks on all shards that no process cleans any more.
   void release();
 
@@ -54,6 +58,8 @@ class Cleaner {
                  const std::string& holder);
   void name_holder();
   void handle_records(std::uint32_t shard);
+  void flush();
+  void count_flushed(const FlushReport& flushed);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
@@ -79,6 +85,8 @@ class Cleaner {
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
+  flush::Counts buffered_;      // on shards that had something at the last pass
+  Clock::time_point flush_at_;  // not earlier: what was left then would be left again
 };
 
 }  // namespace looseleaf::clean

@@ -8,6 +8,7 @@
 
 #include "job/jobs.hpp"
 #include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 
@@ -39,7 +40,7 @@ bool is_no_job(const job::JobRow& row) {
 
 // Fills in what the shard says and returns the id of its cluster.
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
-  const shard::Lease lease = shards.sessions().connect_once(status.shard);
+  shard::Lease lease = shards.sessions().connect_once(status.shard);
   status.server = lease->server_version();
   const shard::Head head = shard::load_head(*lease);
   const shard::Access access = shard::read_access(*lease);
@@ -58,6 +59,11 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
       continue;
     }
     status.jobs.push_back({job.job, job.table, job.holder, job.since, job.heartbeat, job.done, job.estimate});
+  }
+  const std::uint32_t shard = status.shard;
+  for (const auto& [_, count] : shard::count_buffered(lease, {&shard, 1})) {
+    status.buffered = count.copies;
+    status.refused = count.refusals;
   }
   return head.cluster_id;
 }

@@ -22,6 +22,7 @@
 #include "copy/copy.hpp"
 #include "copy/indexes.hpp"
 #include "copy/source_marks.hpp"
+#include "flush/flush.hpp"
 #include "move/source.hpp"
 #include "shard/access.hpp"
 #include "shard/steps.hpp"
@@ -115,6 +116,7 @@ class Move {
   bool begin(Source& source) {
     copy::require_no_copy(original_);
     source.require_not_frozen();
+    require_empty_buffers();
     require_no_late_trigger(tolerable_lag);
     try {
       target_ = copy::begin(original_, other_, control_, report_.copy);
@@ -131,6 +133,29 @@ class Move {
       throw changed_meanwhile();
     }
     return false;
+  }
+
+  // move.check_buffers: the other cluster would never get what is buffered here. While the store is frozen, nothing
+  // more is buffered.
+  void require_empty_buffers() {
+    const shard::Step step(shard::steps::move_check_buffers, 0);
+    std::map<std::uint32_t, Error> failures;
+    const flush::Counts counts = flush::count(original_, failures);
+    if (!failures.empty()) {
+      throw failures.begin()->second;
+    }
+    if (counts.empty() || step.left_out()) {
+      return;
+    }
+    const auto& [shard, count] = *counts.begin();
+    const bool refused = count.copies == 0 && count.receipts == 0;
+    throw Error(ErrorCode::busy,
+                refused ? "there are refused writes, so the store does not move"
+                        : "there are buffered writes, so the store does not move",
+                {{"shard", std::to_string(shard)},
+                 {"writes", std::to_string(refused ? count.refusals : std::max(count.copies, count.receipts))}},
+                refused ? "see `looseleaf refused list`, and retry or drop them"
+                        : "run `looseleaf flush` first, and then `looseleaf refused list`");
   }
 
   // Returns a shard of a trigger that has not delivered everything yet, if there is one. Sets the names of all
@@ -306,6 +331,7 @@ class Move {
     }
     require_no_difference(source, job);
     copy::require_same_indexes(original_, other_);
+    require_empty_buffers();
     wait_for_triggers(until);
     base::Stamp floor;
     for (const auto& [shard, position] : target_->positions()) {

@@ -93,6 +93,24 @@ std::vector<std::string> tool_tables() {
       "  since DATETIME(6) NOT NULL,\n"
       "  ids MEDIUMBLOB NOT NULL\n"
       ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_buffer (\n"
+      "  token BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n"
+      "  accepted DATETIME(6) NOT NULL,\n"
+      "  id BINARY(16) NOT NULL,\n"
+      "  first_copy INT UNSIGNED NOT NULL,\n"
+      "  second_copy INT UNSIGNED,\n"
+      "  body MEDIUMBLOB NOT NULL,\n"
+      "  KEY (accepted)\n"
+      ") ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS looseleaf_receipt (\n"
+      "  token BIGINT UNSIGNED NOT NULL PRIMARY KEY,\n"
+      "  accepted DATETIME(6) NOT NULL,\n"
+      "  id BINARY(16) NOT NULL,\n"
+      "  first_copy INT UNSIGNED,\n"
+      "  second_copy INT UNSIGNED,\n"
+      "  reason VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,\n"
+      "  body MEDIUMBLOB\n"
+      ") ENGINE=InnoDB",
   };
 }
 

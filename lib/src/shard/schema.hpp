@@ -11,7 +11,7 @@
 
 namespace looseleaf::shard {
 
-inline constexpr unsigned format_version = 4;
+inline constexpr unsigned format_version = 5;
 
 // Looseleaf's own tables, or the rows that `init` writes there, are missing on the shard.
 class NotInitialised : public Error {

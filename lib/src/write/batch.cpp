@@ -6,11 +6,15 @@
 namespace looseleaf::write {
 
 Condition to_condition(const WriteCondition& condition) {
+  if (condition.buffer && condition.kind != WriteCondition::Kind::absent) {
+    throw Error(ErrorCode::usage, "only new entities can be buffered", {},
+                "give the condition that the entity is absent");
+  }
   if (condition.kind != WriteCondition::Kind::unchanged) {
-    return {condition.kind, {}};
+    return {condition.kind, {}, condition.buffer};
   }
   try {
-    return {condition.kind, base::parse_stamp(condition.stamp)};
+    return {condition.kind, base::parse_stamp(condition.stamp), false};
   } catch (const Error&) {
     throw Error(ErrorCode::usage, "malformed stamp", {{"stamp", condition.stamp}},
                 "give a stamp as `looseleaf get --output json` prints it");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "shard/buffered_writes.hpp"
 #include "shard/placed_rows.hpp"
 
 namespace looseleaf::write {
@@ -24,8 +25,9 @@ struct ExpectedRows {
 struct Condition {
   WriteCondition::Kind kind = WriteCondition::Kind::none;
   base::Stamp stamp = {};
+  bool buffer = false;
 };
-// Throws Error(usage) if the stamp is malformed.
+// Throws Error(usage) if the stamp is malformed, or a write that is to be buffered has another condition than `absent`.
 [[nodiscard]] Condition to_condition(const WriteCondition& condition);
 
 // One entity to store or, without a body, to delete.
@@ -35,6 +37,7 @@ struct Write {
   std::optional<ExpectedRows> expected;  // present if the caller had both the parsed body and a catalog
   WriteResult* result = nullptr;         // where the outcome goes
   Condition condition = {};
+  const shard::BufferedWrite* buffered = nullptr;  // it was buffered, and gets a receipt
 
   [[nodiscard]] bool has_condition() const { return condition.kind != WriteCondition::Kind::none; }
 };

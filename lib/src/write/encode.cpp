@@ -73,7 +73,7 @@ std::optional<Write> encode_stored(shard::Shards& shards, std::string body, Writ
 }
 
 void settle_text(WriteResult& result) {
-  if (result.status == WriteStatus::stored) {
+  if (result.status == WriteStatus::stored || result.status == WriteStatus::buffered) {
     result.text.clear();
   } else if (result.status == WriteStatus::unknown && !result.text.empty()) {
     result.text = model::name_id(result.text, *result.id);

@@ -42,6 +42,51 @@ void check_deletes(const Items& items, const LockedRows& found) {
   }
 }
 
+std::vector<const shard::BufferedWrite*> buffered_among(const Items& items) {
+  std::vector<const shard::BufferedWrite*> buffered;
+  for (const Item* item : items) {
+    if (item->write->buffered != nullptr && !item->decided) {
+      buffered.push_back(item->write->buffered);
+    }
+  }
+  return buffered;
+}
+
+// put.check_receipt: decides buffered writes that were decided before.
+void check_receipts(const sql::Database& database, const Items& items) {
+  const std::vector<const shard::BufferedWrite*> buffered = buffered_among(items);
+  if (buffered.empty()) {
+    return;
+  }
+  const Step step(steps::put_check_receipt, items.front()->shard);
+  if (step.left_out()) {
+    return;
+  }
+  std::vector<std::uint64_t> tokens;
+  for (const shard::BufferedWrite* write : buffered) {
+    tokens.push_back(write->place.token);
+  }
+  const std::vector<std::uint64_t> decided = shard::lock_receipts(database, tokens);
+  for (Item* item : items) {
+    if (item->write->buffered != nullptr &&
+        std::binary_search(decided.begin(), decided.end(), item->write->buffered->place.token)) {
+      decide(*item, WriteStatus::unchanged);
+    }
+  }
+}
+
+// put.write_receipt: a buffered write is decided if and only if it is stored.
+void write_receipts(const sql::Database& database, const Items& written) {
+  const std::vector<const shard::BufferedWrite*> buffered = buffered_among(written);
+  if (buffered.empty()) {
+    return;
+  }
+  const Step step(steps::put_write_receipt, written.front()->shard);
+  if (!step.left_out()) {
+    shard::insert_receipts(database, buffered);
+  }
+}
+
 }  // namespace
 
 Items refuse_too_large(const Items& items, std::uint64_t max_packet) {
@@ -74,11 +119,35 @@ LockedRows lock_entities(const sql::Database& database, const Items& items) {
   return rows;
 }
 
+bool check_copies(const shard::Shards& shards, const shard::ServerLeases& leases, const Items& written) {
+  std::map<std::uint32_t, std::vector<std::uint64_t>> tokens;  // by shard
+  for (const shard::BufferedWrite* const write : buffered_among(written)) {
+    tokens[write->read_from].push_back(write->place.token);
+  }
+  std::set<std::uint64_t> missing;
+  for (const auto& [shard, of_shard] : tokens) {
+    const Step step(steps::put_check_copy, shard);
+    if (!step.left_out()) {
+      const auto found = shard::on_shard(shards, shard, [&, shard = shard, &of_shard = of_shard] {
+        return shard::missing_copies(leases.on(shard), of_shard);
+      });
+      missing.insert(found.begin(), found.end());
+    }
+  }
+  for (Item* item : written) {
+    if (item->write->buffered != nullptr && missing.contains(item->write->buffered->place.token)) {
+      decide(*item, WriteStatus::unchanged);
+    }
+  }
+  return missing.empty();
+}
+
 Items write_entities(const shard::Shards& shards, const sql::Database& database, const shard::Catalog& catalog,
                      const shard::Fence& fence, const Items& items, const LockedRows& found) {
   const std::uint32_t shard = items.front()->shard;
   forget_old_bodies(items);
   check_deletes(items, found);
+  check_receipts(database, items);
   check_conditions(database, items, found);
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);
@@ -109,9 +178,12 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
                     .body = item->write->body});
     written.push_back(item);
   }
-  const Step step(steps::put_write_entities, shard);
-  shard::update_entities(database, updates);
-  shard::insert_entities(database, inserts);
+  {
+    const Step step(steps::put_write_entities, shard);
+    shard::update_entities(database, updates);
+    shard::insert_entities(database, inserts);
+  }
+  write_receipts(database, written);
   return written;
 }
 

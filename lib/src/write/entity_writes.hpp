@@ -29,4 +29,9 @@ using LockedRows = std::map<Uuid, shard::EntityRow>;
                                    const shard::Catalog& catalog, const shard::Fence& fence, const Items& items,
                                    const LockedRows& found);
 
+// put.check_copy: decides buffered writes whose copies are gone. Returns false if there are any: then nothing of the
+// transaction may be committed. Call this once the receipts are inserted. `leases` serve the shards that have the
+// copies.
+[[nodiscard]] bool check_copies(const shard::Shards& shards, const shard::ServerLeases& leases, const Items& written);
+
 }  // namespace looseleaf::write

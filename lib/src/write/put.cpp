@@ -3,6 +3,7 @@
 #include "write/put.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
+#include "write/buffering.hpp"
 #include "write/entity_writes.hpp"
 #include "write/index_inserts.hpp"
 #include "write/old_bodies.hpp"
@@ -32,6 +34,8 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr std::uint64_t small_body = 64 << 10;  // an old body that is read when its row is locked
+// How long a write that can be buffered waits for a server, and while one is known to be down.
+constexpr auto buffer_after = std::chrono::milliseconds(3000), buffer_soon_after = std::chrono::milliseconds(200);
 
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
@@ -40,6 +44,19 @@ bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
                       return one.definition.table == other.definition.table && one.generation == other.generation &&
                              one.maintained() == other.maintained();
                     });
+}
+
+bool may_buffer(const std::vector<Write>& writes) {
+  return std::any_of(writes.begin(), writes.end(), [](const Write& write) { return write.condition.buffer; });
+}
+
+// Returns the deadline of writes that can be buffered.
+base::Deadline patience(shard::Shards& shards, const base::Deadline& deadline) {
+  bool failing = false;
+  for (std::uint32_t shard = 0; shard < shards.count() && !failing; ++shard) {
+    failing = shards.sessions().is_failing(shard);
+  }
+  return base::Deadline(std::min(deadline.left(), failing ? buffer_soon_after : buffer_after));
 }
 
 class BatchWriter {
@@ -284,6 +301,9 @@ class BatchWriter {
       for (const shard::PlacedRow& row : item->rows) {
         needed.insert(row.shard);
       }
+      if (item->write->buffered != nullptr) {
+        needed.insert(item->write->buffered->read_from);
+      }
     }
     shards_.sessions().open_ahead(needed, shard::Purpose::index_writes);
     const bool deferred = items.front()->deferred;
@@ -301,10 +321,12 @@ class BatchWriter {
     for (Item* item : items) {
       const auto failed = std::find_if(item->rows.begin(), item->rows.end(),
                                        [&](const shard::PlacedRow& row) { return down.contains(row.shard); });
-      if (failed == item->rows.end()) {
-        reachable.push_back(item);
-      } else {
+      if (failed != item->rows.end()) {
         put_off(*item, down.at(failed->shard));
+      } else if (item->write->buffered != nullptr && down.contains(item->write->buffered->read_from)) {
+        put_off(*item, down.at(item->write->buffered->read_from));
+      } else {
+        reachable.push_back(item);
       }
     }
     return reachable;
@@ -397,7 +419,7 @@ class BatchWriter {
         return done;
       }
     }
-    if (done.written.empty()) {
+    if (done.written.empty() || !check_copies(shards_, index_leases, done.written)) {
       return done;
     }
     const InsertedRows inserted = insert_rows_and_records(lease, batch, index_leases, done.written);
@@ -568,7 +590,9 @@ std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, c
   }
   std::vector<std::size_t> handed_back;
   try {
-    BatchWriter(shards_, last_ids_were_new_, deadline, held).run(all);
+    BatchWriter(shards_, last_ids_were_new_, may_buffer(writes) ? patience(shards_, deadline) : deadline, held)
+        .run(all);
+    buffer_failed(shards_, writes);
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].decided) {
         handed_back.push_back(i);

@@ -1,0 +1,140 @@
+// looseleaf refused: list, retry and drop buffered writes that could not be stored.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/connect.hpp"
+#include "cli/commands/job.hpp"
+#include "cli/files/files.hpp"
+#include "cli/report/flush_report.hpp"
+#include "cli/terminal/json.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace looseleaf::cli {
+namespace {
+
+struct Options {
+  std::string action;
+  std::vector<std::string> ids;
+  bool all = false, texts = false;
+};
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw Error(ErrorCode::usage, what, {}, hint);
+}
+
+std::vector<Uuid> check(const Options& options) {
+  const bool lists = options.action == "list";
+  if (lists && (options.all || !options.ids.empty())) {
+    refuse("`refused list` takes no ids and no --all", "leave them out; it shows all refused writes");
+  }
+  if (!lists && options.texts) {
+    refuse("--texts is for `refused list` only", "leave it out");
+  }
+  if (!lists && options.all == !options.ids.empty()) {
+    refuse(options.all ? "--all and ids exclude each other" : "it is not said which writes are meant",
+           fmt::format("give ids, or --all: `looseleaf refused {} --all`", options.action));
+  }
+  return parse_ids(options.ids);
+}
+
+void print(const RefusedWrite& write, const Options& options, const Globals& globals) {
+  if (globals.json()) {
+    print_json(
+        {{"id", to_string(write.id)}, {"accepted", write.accepted}, {"reason", write.reason}, {"text", write.text}});
+  } else if (options.texts) {
+    print_line(write.text);
+  } else {
+    print_line(fmt::format("{}  {}  {}", to_string(write.id), write.accepted, write.reason));
+  }
+}
+
+ExitStatus list(const Datastore& store, const Options& options, const Globals& globals) {
+  std::uint64_t count = 0;
+  store.list_refused([&](const RefusedWrite& write) {
+    ++count;
+    print(write, options, globals);
+    return data_output().flush() && !stop_requested();
+  });
+  if (stop_requested()) {
+    return exit_status_of_signal(stop_signal());
+  }
+  if (globals.json()) {
+    print_summary({{"refused", count}});
+  } else if (count == 0) {
+    print_note("no write is refused");
+  }
+  return ExitStatus::done;
+}
+
+ExitStatus run(const Options& options, const Globals& globals) {
+  const std::vector<Uuid> ids = check(options);
+  Datastore store = open_store(globals);
+  if (options.action == "list") {
+    return list(store, options, globals);
+  }
+  const bool retries = options.action == "retry";
+  const std::uint64_t count = retries ? store.retry_refused(ids) : store.drop_refused(ids);
+  if (count == 0 && !options.all) {
+    throw Error(ErrorCode::refused, "no refused write has this id",
+                {{"ids", fmt::format("{}", fmt::join(options.ids, ", "))}},
+                "`looseleaf refused list` shows those that there are");
+  }
+  if (retries) {
+    FlushReport report;
+    run_job(globals, [&](JobControl& control) { store.flush(control, report); });
+    return report_flush(report, globals);
+  }
+  if (globals.json()) {
+    print_summary({{"dropped", count}});
+  }
+  print_note("dropped " + counted(count, "refused write", "refused writes"));
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+Command refused_command() {
+  const auto options = std::make_shared<Options>();
+  Command command;
+  command.name = "refused";
+  command.summary = "list, retry or drop buffered writes that could not be stored";
+  command.parameters = {
+      {.name = "ACTION",
+       .value = "",
+       .help = "what to do",
+       .target = &options->action,
+       .choices = {"list", "retry", "drop"},
+       .required = true},
+      {.name = "ID",
+       .value = "",
+       .help = "with `retry` and `drop`: the entities that are meant",
+       .target = &options->ids},
+      {.name = "--all", .value = "", .help = "with `retry` and `drop`: all refused writes", .target = &options->all},
+      {.name = "--texts",
+       .value = "",
+       .help = "with `list`: print the entities that were refused, as `put` takes them",
+       .target = &options->texts},
+  };
+  command.details = {
+      "`put --buffer` accepts entities while a server is down. If such an entity cannot be stored later, because its "
+      "id "
+      "exists with another text, for example, it is kept here until you decide.",
+      "`list` prints a line for each: the id, when it was accepted (UTC), and why it was refused. `retry` lets `flush` "
+      "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good."};
+  command.examples = {{"See what was refused", "looseleaf refused list"},
+                      {"Replace what is stored by what was refused",
+                       "looseleaf refused list --texts | looseleaf put && looseleaf refused drop --all"},
+                      {"Try again, after the cause is gone", "looseleaf refused retry --all"}};
+  command.see_also = {"put", "flush", "status"};
+  command.run = [options](const Globals& globals) { return run(*options, globals); };
+  return command;
+}
+
+}  // namespace looseleaf::cli

@@ -1,0 +1,363 @@
+// Stores buffered writes once the shards that they need answer.
+#include "flush/flush.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "flush/buffer_queue.hpp"
+#include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
+#include "shard/durability.hpp"
+#include "shard/fence.hpp"
+#include "shard/placement.hpp"
+#include "shard/statements.hpp"
+#include "shard/steps.hpp"
+#include "sql/errors.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+#include "write/encode.hpp"
+#include "write/put.hpp"
+
+namespace looseleaf::flush {
+namespace {
+
+using shard::Step;
+namespace steps = shard::steps;
+
+constexpr std::size_t batch_writes = shard::max_ids;  // of all servers together
+constexpr std::uint64_t batch_bytes = 1 << 20;        // of bodies, unless a single one is larger
+constexpr std::size_t receipts_at_once = shard::max_ids;
+constexpr std::size_t longest_reason = 1000;  // characters, the width of the column
+
+// Returns true if the entities of that shard are to wait for the next flush, because the next one would fail too.
+bool concerns_the_shard(const WriteResult& result) {
+  return result.status == WriteStatus::unknown ||
+         (result.error && (result.error->code() == ErrorCode::unavailable ||
+                           result.error->code() == ErrorCode::frozen || result.error->code() == ErrorCode::moved));
+}
+
+class Flush {
+ public:
+  Flush(shard::Shards& shards, job::Job& job, FlushReport& report)
+      : shards_(shards), job_(job), report_(report), writer_(shards) {}
+
+  void run(const Counts& counts) {
+    std::vector<std::uint32_t> with_copies;
+    for (const auto& [shard, count] : counts) {
+      if (count.receipts > 0) {
+        decided_on_.insert(shard);
+      }
+      if (count.copies > 0) {
+        with_copies.push_back(shard);
+      }
+    }
+    settle();  // what an earlier flush has left
+    BufferQueue queue(shards_, job_, with_copies, report_.failures);
+    std::uint64_t bytes = 0;
+    while (auto write = queue.next()) {
+      // A repeated id begins the next batch, because its first write comes first.
+      if (batch_.size() == batch_writes || bytes + write->body_size > batch_bytes || ids_.contains(write->id)) {
+        store_batch();
+        bytes = 0;
+      }
+      if (blocked_.contains(shard_of(*write)) || left_.contains(write->id)) {
+        leave(*write);
+        continue;
+      }
+      bytes += write->body_size;
+      ids_.insert(write->id);
+      batch_.push_back(*std::move(write));
+    }
+    store_batch();
+    settle();
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t shard_of(const shard::BufferedWrite& write) const {
+    return shard::shard_of(write.id, shards_.count());
+  }
+
+  // A later write of this id must not overtake it.
+  void leave(const shard::BufferedWrite& write) {
+    ++report_.left;
+    if (!blocked_.contains(shard_of(write))) {
+      left_.insert(write.id);
+    }
+  }
+
+  void store_batch() {
+    read_bodies();
+    std::map<std::uint32_t, std::vector<shard::BufferedWrite*>> by_server;
+    for (shard::BufferedWrite& write : batch_) {
+      by_server[shards_.sessions().connector().server_of(shard_of(write))].push_back(&write);
+    }
+    for (auto& [_, writes] : by_server) {
+      job_.checkpoint();
+      store_on_server(writes);
+    }
+    batch_.clear();
+    ids_.clear();
+  }
+
+  // Removes those that were flushed by another process meanwhile, or cannot be read.
+  void read_bodies() {
+    std::map<std::uint32_t, std::vector<std::uint64_t>> tokens;
+    for (const shard::BufferedWrite& write : batch_) {
+      tokens[write.read_from].push_back(write.place.token);
+    }
+    std::map<std::uint64_t, std::string> bodies;
+    std::set<std::uint32_t> unread;
+    for (const auto& [shard, of_shard] : tokens) {
+      try {
+        bodies.merge(shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+          return shard::read_copies(database, of_shard);
+        }));
+      } catch (const Error& error) {
+        report_.failures.emplace(shard, error);
+        unread.insert(shard);
+      }
+    }
+    std::erase_if(batch_, [&](shard::BufferedWrite& write) {
+      const auto body = bodies.find(write.place.token);
+      if (body != bodies.end()) {
+        write.body = std::move(body->second);
+        return false;
+      }
+      if (unread.contains(write.read_from)) {
+        leave(write);
+      }
+      return true;
+    });
+  }
+
+  // Stores writes of one server's entities in one transaction.
+  void store_on_server(const std::vector<shard::BufferedWrite*>& buffered) {
+    std::vector<WriteResult> results(buffered.size());
+    std::vector<std::pair<write::Write, std::size_t>> encoded;
+    for (std::size_t i = 0; i < buffered.size(); ++i) {
+      results[i].id = buffered[i]->id;
+      if (auto write = write::encode_stored(shards_, buffered[i]->body, results[i])) {
+        write->condition = {WriteCondition::Kind::absent, {}, false};
+        write->buffered = buffered[i];
+        encoded.emplace_back(*std::move(write), i);
+      }
+    }
+    std::sort(encoded.begin(), encoded.end(), [](const auto& a, const auto& b) { return a.first.id < b.first.id; });
+    std::vector<write::Write> writes;
+    for (auto& [write, _] : encoded) {
+      writes.push_back(std::move(write));
+    }
+    if (!writes.empty()) {
+      writer_.write_batch(writes, shards_.deadline());
+    }
+    for (std::size_t i = 0; i < buffered.size(); ++i) {
+      take(*buffered[i], results[i]);
+    }
+  }
+
+  void take(const shard::BufferedWrite& write, const WriteResult& result) {
+    switch (result.status) {
+      case WriteStatus::stored:
+        ++report_.stored;
+        decided_on_.insert(shard_of(write));
+        return;
+      case WriteStatus::unchanged:  // it was decided before
+        return;
+      case WriteStatus::exists:
+        result.same_text ? decide(write, std::nullopt) : decide(write, "the entity exists already, with another text");
+        return;
+      case WriteStatus::rejected:
+        decide(write, result.error->what());
+        return;
+      case WriteStatus::buffered:
+      case WriteStatus::not_found:
+      case WriteStatus::changed:
+      case WriteStatus::failed:
+      case WriteStatus::unknown:
+        break;
+    }
+    if (concerns_the_shard(result)) {
+      blocked_.insert(shard_of(write));
+    }
+    leave(write);
+    if (result.error) {
+      report_.failures.emplace(shard_of(write), *result.error);
+    }
+  }
+
+  void decide(const shard::BufferedWrite& write, const std::optional<std::string>& why) {
+    const std::optional<std::string> reason =
+        why ? std::optional(std::string(base::utf8_prefix(*why, longest_reason))) : std::nullopt;
+    const std::uint32_t shard = shard_of(write);
+    try {
+      const base::Deadline deadline = shards_.deadline();
+      if (sql::with_retries(deadline, [&] { return refuse(write, reason, deadline); })) {
+        ++(reason ? report_.refused : report_.stored);
+        decided_on_.insert(shard);
+      }
+    } catch (const Error& error) {
+      blocked_.insert(shard);
+      leave(write);
+      report_.failures.emplace(shard, error);
+    }
+  }
+
+  // flush.refuse: notes on the entity's shard why the write was refused. Without a reason it counts as stored, because
+  // its text is. Returns false if another process has decided it meanwhile.
+  bool refuse(const shard::BufferedWrite& write, const std::optional<std::string>& reason,
+              const base::Deadline& deadline) {
+    const std::uint32_t shard = shard_of(write);
+    const shard::Lease copy = shards_.connect(write.read_from, deadline, shard::Purpose::index_writes);
+    const shard::Lease lease = shards_.connect(shard, deadline);
+    const Step step(steps::flush_refuse, shard);
+    return shard::on_shard(shards_, shard, [&] {
+      sql::Transaction transaction(*lease);
+      const shard::Fence fence = shard::lock_fence_shared(*lease);
+      shard::require_write_access(shards_, shard, *lease, fence);
+      shard::insert_refusal(*lease, write, reason);
+      if (!shard::missing_copies(*copy, {&write.place.token, 1}).empty()) {
+        return false;
+      }
+      transaction.commit();
+      return true;
+    });
+  }
+
+  // Deletes the copies of the writes that were decided, and then their receipts.
+  void settle() {
+    for (const std::uint32_t shard : decided_on_) {
+      if (report_.failures.contains(shard)) {
+        continue;
+      }
+      try {
+        settle(shard);
+      } catch (const sql::ServerError& error) {
+        report_.failures.emplace(shard, error);
+      }
+    }
+    decided_on_.clear();
+  }
+
+  void settle(std::uint32_t shard) {
+    for (std::uint64_t above = 0;;) {
+      const std::vector<shard::Receipt> receipts =
+          shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+            auto found = shard::list_receipts(database, above, receipts_at_once);
+            if (!found.empty()) {
+              // Another process may have committed them just now. Once the copies are deleted, a server that forgot
+              // them would have lost the entities.
+              shard::make_durable(database, shard);
+            }
+            return found;
+          });
+      if (receipts.empty()) {
+        return;
+      }
+      above = receipts.back().token;
+      job_.checkpoint();
+      settle(shard, receipts);
+    }
+  }
+
+  void settle(std::uint32_t shard, const std::vector<shard::Receipt>& receipts) {
+    std::map<std::uint32_t, std::vector<std::uint64_t>> tokens;  // by the shard that has copies
+    std::set<std::uint64_t> settled;
+    for (const shard::Receipt& receipt : receipts) {
+      settled.insert(receipt.token);
+      tokens[receipt.copies.first].push_back(receipt.token);
+      if (receipt.copies.second) {
+        tokens[*receipt.copies.second].push_back(receipt.token);
+      }
+    }
+    for (const auto& [place, of_place] : tokens) {
+      if (!delete_copies(place, of_place)) {
+        std::for_each(of_place.begin(), of_place.end(), [&](std::uint64_t token) { settled.erase(token); });
+      }
+    }
+    const std::vector<std::uint64_t> done(settled.begin(), settled.end());
+    if (done.empty()) {
+      return;
+    }
+    shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+      const Step step(steps::flush_settle, shard);
+      sql::Transaction transaction(database);
+      shard::settle_receipts(database, done);
+      transaction.commit();
+    });
+  }
+
+  // Returns true if no copy is left, and none can come back.
+  bool delete_copies(std::uint32_t shard, std::span<const std::uint64_t> tokens) {
+    if (report_.failures.contains(shard)) {
+      return false;
+    }
+    try {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        const Step step(steps::flush_delete_copies, shard);
+        if (!step.left_out() && shard::delete_copies(database, tokens) < tokens.size()) {
+          shard::make_durable(database, shard);  // another process may have deleted them just now
+        }
+      });
+      return true;
+    } catch (const Error& error) {
+      report_.failures.emplace(shard, error);
+      return false;
+    }
+  }
+
+  shard::Shards& shards_;
+  job::Job& job_;
+  FlushReport& report_;
+  write::Writer writer_;
+  std::vector<shard::BufferedWrite> batch_;
+  std::set<Uuid> ids_;                  // of the batch, distinct
+  std::set<std::uint32_t> blocked_;     // shards whose entities are not tried any more
+  std::set<Uuid> left_;                 // of other shards
+  std::set<std::uint32_t> decided_on_;  // shards that have receipts
+};
+
+}  // namespace
+
+Counts count(shard::Shards& shards, std::map<std::uint32_t, Error>& failures) {
+  Counts counts;
+  std::mutex mutex;  // guards both
+  shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
+    try {
+      auto found = shard::with_group(shards, group, shards.deadline(), shard::Purpose::general,
+                                     [&](shard::Lease& lease) { return shard::count_buffered(lease, group); });
+      const std::lock_guard lock(mutex);
+      counts.merge(found);
+    } catch (const Error& error) {
+      if (group.size() > 1 && shard::may_be_one_shards(error)) {
+        throw;  // each shard is asked alone
+      }
+      const std::lock_guard lock(mutex);
+      for (const std::uint32_t shard : group) {
+        failures.emplace(shard, error);
+      }
+    }
+  });
+  return counts;
+}
+
+void flush(shard::Shards& shards, job::Job& job, const Counts& counts, FlushReport& report) {
+  Flush(shards, job, report).run(counts);
+}
+
+void flush(shard::Shards& shards, JobControl& control, FlushReport& report) {
+  shards.check_identities();
+  job::Job job(shards, control, {}, "flush", Error(ErrorCode::interrupted, "interrupted before the end"));
+  const Counts counts = count(shards, report.failures);
+  flush(shards, job, counts, report);
+}
+
+}  // namespace looseleaf::flush

@@ -1,0 +1,108 @@
+// Buffered writes that cannot be stored.
+#include "flush/refused.hpp"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
+#include "shard/fence.hpp"
+#include "shard/statements.hpp"
+#include "shard/steps.hpp"
+#include "sql/transaction.hpp"
+
+namespace looseleaf::flush {
+namespace {
+
+constexpr std::size_t page = shard::max_ids;  // writes
+
+// Calls `work` with the refused writes of each shard, a page at a time, until it returns false.
+void for_each_page(shard::Shards& shards,
+                   const std::function<bool(std::uint32_t, const std::vector<shard::Refusal>&)>& work) {
+  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    std::vector<shard::Refusal> refusals;
+    for (shard::BufferPlace behind; behind == shard::BufferPlace{} || refusals.size() == page;) {
+      refusals = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+        return shard::list_refusals(database, behind, page);
+      });
+      if (refusals.empty()) {
+        break;
+      }
+      behind = refusals.back().place;
+      if (!work(shard, refusals)) {
+        return;
+      }
+    }
+  }
+}
+
+std::string text_of(const std::optional<std::string>& body) {
+  try {
+    return body ? codec::decode_body(*body, model::max_body_size) : "";
+  } catch (const Error&) {  // damaged; its id and reason are all that is left
+    return "";
+  }
+}
+
+using Change = std::function<std::uint64_t(const sql::Database&, std::uint32_t, std::span<const std::uint64_t>)>;
+
+// Changes the refused writes with these ids, or all, in one transaction for each page.
+std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::string_view step,
+                             const Change& change) {
+  std::uint64_t changed = 0;
+  for_each_page(shards, [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
+    std::vector<std::uint64_t> tokens;
+    for (const shard::Refusal& refusal : refusals) {
+      if (ids.empty() || ids.contains(refusal.id)) {
+        tokens.push_back(refusal.place.token);
+      }
+    }
+    if (!tokens.empty()) {
+      changed += shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+        const shard::Step scope(step, shard);
+        sql::Transaction transaction(database);
+        const shard::Fence fence = shard::lock_fence_shared(database);
+        shard::require_write_access(shards, shard, database, fence);
+        const std::uint64_t count = change(database, shard, tokens);
+        transaction.commit();
+        return count;
+      });
+    }
+    return true;
+  });
+  return changed;
+}
+
+}  // namespace
+
+void list_refused(shard::Shards& shards, const std::function<bool(const RefusedWrite&)>& on_write) {
+  for_each_page(shards, [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
+    for (const shard::Refusal& refusal : refusals) {
+      const auto body = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+        return shard::read_refused_body(database, refusal.place.token);
+      });
+      if (!on_write({refusal.id, to_string(refusal.place.accepted), refusal.reason, text_of(body)})) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+std::uint64_t retry_refused(shard::Shards& shards, const std::set<Uuid>& ids) {
+  return change_refused(shards, ids, shard::steps::refused_retry,
+                        [](const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens) {
+                          return shard::buffer_refusals(database, shard, tokens);
+                        });
+}
+
+std::uint64_t drop_refused(shard::Shards& shards, const std::set<Uuid>& ids) {
+  return change_refused(shards, ids, shard::steps::refused_drop,
+                        [](const sql::Database& database, std::uint32_t /*shard*/,
+                           std::span<const std::uint64_t> tokens) { return shard::drop_refusals(database, tokens); });
+}
+
+}  // namespace looseleaf::flush

@@ -1,0 +1,20 @@
+// Buffered writes that cannot be stored.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <looseleaf/buffer.hpp>
+#include <looseleaf/uuid.hpp>
+#include <set>
+
+#include "shard/shards.hpp"
+
+namespace looseleaf::flush {
+
+// See Datastore.
+void list_refused(shard::Shards& shards, const std::function<bool(const RefusedWrite&)>& on_write);
+// Without ids: all of them. Both return the number of writes.
+std::uint64_t retry_refused(shard::Shards& shards, const std::set<Uuid>& ids);
+std::uint64_t drop_refused(shard::Shards& shards, const std::set<Uuid>& ids);
+
+}  // namespace looseleaf::flush

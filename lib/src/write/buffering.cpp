@@ -1,0 +1,232 @@
+// Keeps new entities on other servers while a server that they need is down.
+#include "write/buffering.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/random.hpp"
+#include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/fence.hpp"
+#include "shard/placement.hpp"
+#include "shard/steps.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+
+namespace looseleaf::write {
+namespace {
+
+constexpr std::size_t most_copies = 2;
+
+bool is_to_be_buffered(const Write& write) {
+  const WriteResult& result = *write.result;
+  return write.condition.buffer && write.body && result.status == WriteStatus::failed && result.error &&
+         result.error->code() == ErrorCode::unavailable;
+}
+
+class Buffering {
+ public:
+  Buffering(shard::Shards& shards, std::vector<const Write*> writes)
+      : shards_(shards), deadline_(shards.deadline()), writes_(std::move(writes)) {}
+
+  void run() {
+    const std::vector<std::uint32_t> places = choose_places();
+    if (places.empty()) {
+      decide_failed();
+      return;
+    }
+    // The places are final before the first copy is written: each copy must lead to all others.
+    shard::CopyPlaces copies{places.front(), std::nullopt};
+    if (places.size() > 1) {
+      copies.second = places.back();
+    }
+    for (const Write* write : writes_) {
+      buffered_.push_back({.place = {{}, base::random_token()},
+                           .id = write->id,
+                           .copies = copies,
+                           .body = *write->body,
+                           .body_size = write->body->size()});
+    }
+    bool any = false, in_doubt = false;
+    for (const std::uint32_t place : places) {
+      const Copied copied = copy_to(place);
+      any = any || copied == Copied::yes;
+      in_doubt = in_doubt || copied == Copied::unknown;
+    }
+    if (any) {
+      decide_buffered();
+    } else if (in_doubt) {
+      decide_unknown();
+    } else {
+      decide_failed();
+    }
+  }
+
+ private:
+  enum class Copied { yes, no, unknown };
+
+  // Returns one shard on each of up to two servers that answer, beginning behind the writes' own server, so that
+  // writes of one server have their copies on the same shards as long as these answer. The own server comes last: it
+  // may be another one that is down.
+  std::vector<std::uint32_t> choose_places() {
+    const server::Connector& connector = shards_.sessions().connector();
+    const std::uint32_t own = connector.server_of(shard::shard_of(writes_.front()->id, shards_.count()));
+    std::uint32_t first = 0;
+    while (connector.server_of(first) != own) {
+      ++first;
+    }
+    std::vector<std::uint32_t> candidates;
+    for (std::uint32_t i = 0; i < shards_.count(); ++i) {
+      candidates.push_back((first + i) % shards_.count());
+    }
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [&](std::uint32_t shard) { return connector.server_of(shard) != own; });
+    std::set<std::uint32_t> done;  // servers
+    std::vector<std::uint32_t> places;
+    for (const std::uint32_t shard : candidates) {
+      if (places.size() < most_copies && !done.contains(connector.server_of(shard)) && try_place(shard, places)) {
+        done.insert(connector.server_of(shard));
+      }
+    }
+    return places;
+  }
+
+  // Adds the shard if it can have copies. Returns false if another shard of its server may.
+  bool try_place(std::uint32_t shard, std::vector<std::uint32_t>& places) {
+    try {
+      const shard::Lease lease = shards_.sessions().connect_once(shard);
+      if (fits(*lease)) {
+        places.push_back(shard);
+      }
+      return true;
+    } catch (const Error& error) {
+      failure_ = error;
+      return !shard::may_be_one_shards(error);
+    }
+  }
+
+  [[nodiscard]] bool fits(const sql::Database& database) {
+    const bool all = std::all_of(writes_.begin(), writes_.end(), [&](const Write* write) {
+      return shard::statement_size(write->body->size()) <= database->max_allowed_packet();
+    });
+    if (!all) {
+      failure_ = Error(ErrorCode::server, "an entity exceeds the server's max_allowed_packet", {},
+                       "raise max_allowed_packet on every server of the cluster");
+    }
+    return all;
+  }
+
+  // Tries to write one copy of each write, durably, until the deadline.
+  Copied copy_to(std::uint32_t place) {
+    sql::Backoff backoff;
+    while (true) {
+      bool committing = false;
+      try {
+        shard::on_shard(shards_, place, [&] { copy_once(place, committing); });
+        return Copied::yes;
+      } catch (const Error& error) {
+        failure_ = error;
+        const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
+        if (committing) {
+          return Copied::unknown;
+        }
+        if (server == nullptr || !server->retryable() || deadline_.passed()) {
+          return Copied::no;
+        }
+        undo_if_overdue(error);
+      }
+      backoff.wait(deadline_);
+    }
+  }
+
+  // buffer.copy: the fence says that the store is not frozen, and a freeze waits for the commit.
+  void copy_once(std::uint32_t place, bool& committing) {
+    const shard::Lease lease = shards_.connect(place, deadline_);
+    const shard::Step step(shard::steps::buffer_copy, place);
+    sql::Transaction transaction(*lease);
+    const shard::Fence fence = shard::lock_fence_shared(*lease);
+    shard::require_write_access(shards_, place, *lease, fence);
+    accept_at(fence.now);
+    shard::insert_copies(*lease, buffered_);
+    committing = true;
+    transaction.commit();
+  }
+
+  // A server's clock decides when the writes were accepted: the first one that answers.
+  void accept_at(base::Stamp now) {
+    if (buffered_.front().place.accepted == base::Stamp{}) {
+      for (shard::BufferedWrite& write : buffered_) {
+        write.place.accepted = now;
+      }
+    }
+  }
+
+  void undo_if_overdue(const Error& error) {
+    const auto* const move = dynamic_cast<const shard::AboutToMove*>(&error);
+    if (move == nullptr) {
+      return;
+    }
+    try {
+      shard::undo_if_overdue(shards_, *move, deadline_);
+    } catch (const Error& failure) {
+      failure_ = failure;
+    }
+  }
+
+  void decide_buffered() {
+    Error down = *writes_.front()->result->error;
+    for (const Write* write : writes_) {
+      write->result->status = WriteStatus::buffered;
+      write->result->error.reset();
+    }
+    shards_.warnings().give({"a server is down, so new entities are buffered on other servers",
+                             {{"reason", down.what()}},
+                             "`looseleaf clean --follow`, or `looseleaf flush`, stores them when it answers"});
+  }
+
+  void decide_unknown() {
+    for (const Write* write : writes_) {
+      write->result->status = WriteStatus::unknown;
+      write->result->error =
+          Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown, so the entity may be buffered or not",
+                failure_ ? failure_->context() : Error::Context(), "put it again with --buffer: this is safe");
+    }
+  }
+
+  // They keep the error for which they were not stored, unless the store is frozen or has moved.
+  void decide_failed() {
+    for (const Write* write : writes_) {
+      if (failure_ && (failure_->code() == ErrorCode::frozen || failure_->code() == ErrorCode::moved)) {
+        write->result->error = failure_;
+      } else {
+        write->result->error->with("not buffered", failure_ ? failure_->what() : "no server takes it");
+      }
+    }
+  }
+
+  shard::Shards& shards_;
+  const base::Deadline deadline_;
+  const std::vector<const Write*> writes_;
+  std::vector<shard::BufferedWrite> buffered_;
+  std::optional<Error> failure_;  // the last one of another server
+};
+
+}  // namespace
+
+void buffer_failed(shard::Shards& shards, const std::vector<Write>& writes) {
+  std::vector<const Write*> failed;
+  for (const Write& write : writes) {
+    if (is_to_be_buffered(write)) {
+      failed.push_back(&write);
+    }
+  }
+  if (!failed.empty()) {
+    Buffering(shards, std::move(failed)).run();
+  }
+}
+
+}  // namespace looseleaf::write

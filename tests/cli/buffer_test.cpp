@@ -1,0 +1,294 @@
+// put --buffer, flush and refused: entities that are accepted while a server is down take effect once.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* is_down = "warning: a server is down, so new entities are buffered on other servers\n";
+
+// Three shards, each on a server of its own, and an index over all of them.
+TestCluster three_servers() {
+  TestCluster cluster = initialised_alone(3);
+  create_index(cluster, by_n_sharded);
+  return cluster;
+}
+
+// Buffers entities while the server of a shard is down.
+void buffer_while_down(const TestCluster& cluster, std::uint32_t down, const std::string& lines) {
+  cluster.sandbox().kill_server(down);
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--buffer", "--output", "json"}, lines);
+  cluster.sandbox().start_server(down);
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  REQUIRE(times(R"("status":"buffered")", result.out) == lines_of(lines).size());
+}
+
+void check_nothing_left(const TestCluster& cluster) {
+  CHECK(rows_of(cluster, "looseleaf_buffer") == 0);
+  CHECK(rows_of(cluster, "looseleaf_receipt") == 0);
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked"});
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("entities that need a server that is down are kept on the two others, and flush stores them") {
+  const TestCluster cluster = three_servers();
+  cluster.sandbox().kill_server(1);
+  // The second and the fourth are on shard 1, and the row of the third.
+  const std::string lines = entity(0, R"("n":0)") + "\n" + entity(1, R"("n":2)") + "\n" + entity(2, R"("n":1)") + "\n" +
+                            entity(4, R"("n":1)") + "\n";
+  const std::string ids = fmt::format("{}\n{}\n{}\n{}\n", id_of(0), id_of(1), id_of(2), id_of(4));
+  check_run(cluster.looseleaf({"put", "--buffer"}, lines), 0, ids,
+            {is_down, "  reason: cannot connect to the server\n",
+             "hint: `looseleaf clean --follow`, or `looseleaf flush`, stores them when it answers\n",
+             "looseleaf: stored 1 entity, buffered 3\n"});
+  check_status(cluster.looseleaf({"get", "--timeout", "1", id_of(2)}), 1, {"no such entity"});
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3,
+               {"error: cannot connect to the server\n", "  shard: 1\n",
+                "stored 0 buffered writes; 3 left, so flush again when the servers answer\n"});
+  cluster.sandbox().start_server(1);
+  CHECK(contains(cluster.looseleaf({"status"}).out, "6 copies of buffered writes on shards 0, 2: `looseleaf flush` "));
+  CHECK(contains(cluster.looseleaf({"status", "--output", "json"}).out, R"("buffered_writes":3,"refused_writes":0)"));
+  check_run(cluster.looseleaf({"flush", "--output", "json"}), 0,
+            R"({"schema_version":1,"stored":3,"refused":0,"left":0})"
+            "\n",
+            {R"("what":"stored 3 buffered writes")"});
+  check_run(cluster.looseleaf({"get", "-"}, ids), 0, lines);
+  check_run(cluster.looseleaf({"query", "by_n", "n=1", "--ids"}), 0, id_of(2) + "\n" + id_of(4) + "\n");
+  check_nothing_left(cluster);
+  CHECK(!contains(cluster.looseleaf({"status"}).out, "buffered"));
+}
+
+TEST_CASE("with a second server only one copy is kept, with none the entities fail, and --buffer excludes --merge") {
+  const TestCluster two = initialised_alone(2);
+  buffer_while_down(two, 1, entity(1) + "\n");
+  CHECK(rows_of(two, "looseleaf_buffer") == 1);
+  create_index(two, by_n_sharded);
+  buffer_while_down(two, 1, entity(0, R"("n":1)") + "\n");  // only its index row is on shard 1
+  CHECK(two.sql(0, "SELECT COUNT(*) FROM looseleaf_buffer") == "2\n");
+  check_status(two.looseleaf({"flush"}), 0, {"stored 2 buffered writes\n"});
+  check_nothing_left(two);
+  const TestCluster one = initialised_alone(1);
+  one.sandbox().kill_server(0);
+  check_run(one.looseleaf({"put", "--buffer", "--timeout", "1"}, entity(1)), 3, "",
+            {"error: cannot connect to the server\n", "not buffered: cannot connect to the server\n"});
+  check_status(two.looseleaf({"put", "--buffer", "--merge"}), 2, {"error: --merge and --buffer exclude each other\n"});
+}
+
+TEST_CASE("a buffered write whose id exists by then with another text is refused, and listed until it is decided") {
+  const TestCluster cluster = three_servers();
+  const std::string buffered = entity(1, R"("n":1)"), same = entity(4, R"("n":4)"), twice = entity(7, R"("n":8)");
+  buffer_while_down(cluster, 1, buffered + "\n" + same + "\n" + entity(7, R"("n":7)") + "\n");
+  buffer_while_down(cluster, 1, twice + "\n");
+  put_all(cluster, entity(1, R"("n":10)") + "\n" + same + "\n");
+  check_status(cluster.looseleaf({"flush"}), 1,
+               {"stored 2 buffered writes, refused 2; `looseleaf refused list` shows them\n"});
+  check_run(cluster.looseleaf({"get", id_of(1), id_of(7)}), 0,
+            entity(1, R"("n":10)") + "\n" + entity(7, R"("n":7)") + "\n");
+  CHECK(contains(cluster.looseleaf({"status"}).out, "2 refused writes on shard 1: see `looseleaf refused list`\n"));
+  check_run(cluster.looseleaf({"refused", "list", "--texts"}), 0, buffered + "\n" + twice + "\n");
+  const cli::ProcessResult listed = cluster.looseleaf({"refused", "list"});
+  CHECK(holds_in_order(listed.out, {id_of(1) + "  20", "  the entity exists already, with another text\n", id_of(7)}));
+  CHECK(contains(cluster.looseleaf({"refused", "list", "--output", "json"}).out,
+                 R"("reason":"the entity exists already, with another text","text":"{\"id\":)"));
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 0 buffered writes\n"});
+
+  check_status(cluster.looseleaf({"refused", "retry", id_of(1)}), 1, {"stored 0 buffered writes, refused 1;"});
+  REQUIRE(cluster.looseleaf({"delete", id_of(1)}).status == 0);
+  check_status(cluster.looseleaf({"refused", "retry", id_of(1)}), 0, {"stored 1 buffered write\n"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, buffered + "\n");
+  check_status(
+      cluster.looseleaf({"refused", "drop", id_of(1)}), 1,
+      {"error: no refused write has this id\n", "hint: `looseleaf refused list` shows those that there are\n"});
+  check_status(cluster.looseleaf({"refused", "drop"}), 2, {"error: it is not said which writes are meant\n", "--all"});
+  check_status(cluster.looseleaf({"refused", "drop", "--all"}), 0, {"dropped 1 refused write\n"});
+  check_run(cluster.looseleaf({"refused", "list"}), 0, "", {"no write is refused\n"});
+  check_run(cluster.looseleaf({"get", id_of(7)}), 0, entity(7, R"("n":7)") + "\n");
+  check_nothing_left(cluster);
+}
+
+// Three buffered writes: one can be stored, one is refused, and of one the text is stored already. What was stored is
+// deleted after the flush has died: it must not come back.
+class DyingFlush {
+ public:
+  // `first` is the number of the first entity, which is on shard 1.
+  DyingFlush(const TestCluster& cluster, std::uint64_t first) : cluster_(cluster), first_(first) {
+    buffer_while_down(cluster, 1,
+                      entity(first, R"("n":1)") + "\n" + entity(first + 3) + "\n" + entity(first + 6) + "\n");
+    put_all(cluster, entity(first + 3, R"("n":4)") + "\n" + entity(first + 6) + "\n");
+  }
+
+  void die_at(const std::string& place) {
+    cluster_.die_at(place, {"flush"});
+    deleted_ = cluster_.looseleaf({"delete", id_of(first_)}).status == 0;
+    const cli::ProcessResult again = cluster_.looseleaf({"flush"});
+    INFO(again.err);
+    CHECK((again.status == 0 || again.status == 1));
+    CHECK(cluster_.looseleaf({"refused", "list", "--texts"}).out == entity(first_ + 3) + "\n");
+    REQUIRE(cluster_.looseleaf({"refused", "drop", "--all"}).status == 0);
+  }
+
+  [[nodiscard]] bool took_effect_once() const {
+    return deleted_ == (cluster_.looseleaf({"get", id_of(first_)}).status == 1);
+  }
+
+ private:
+  const TestCluster& cluster_;
+  std::uint64_t first_;
+  bool deleted_ = false;  // it was stored when the flush died
+};
+
+TEST_CASE("whatever step a flush dies at, each write takes effect once, but not if receipts are left out" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = three_servers();
+  std::uint64_t next = 1;
+  for (const char* const place :
+       {"put.check_receipt:before@1", "put.write_receipt:before@1", "put.write_receipt:after@1", "put.commit:before@1",
+        "put.commit:after@1", "flush.refuse:before@1", "flush.refuse:after@1", "flush.delete_copies:before@0",
+        "flush.delete_copies:after@0", "flush.delete_copies:after@2", "flush.settle:before@1",
+        "flush.settle:after@1"}) {
+    INFO(place);
+    DyingFlush flush(cluster, next);
+    flush.die_at(place);
+    CHECK(flush.took_effect_once());
+    next += 9;
+  }
+  DyingFlush control(cluster, next);
+  control.die_at("put.write_receipt=skip,put.commit:after@1");
+  CHECK(!control.took_effect_once());
+  check_nothing_left(cluster);
+}
+
+// The first flush has read the copies and sleeps while a second one stores them and deletes copies and receipts. Then
+// the entity is deleted. Returns whether the first flush brings it back.
+bool comes_back(const TestCluster& cluster, std::uint64_t number, const std::string& left_out) {
+  buffer_while_down(cluster, 1, entity(number, R"("n":1)") + "\n");
+  cli::Process first = cluster.stop_at(left_out + "put.fence:before@1", {"flush"});
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  REQUIRE(cluster.looseleaf({"delete", id_of(number)}).status == 0);
+  first.signal(SIGCONT);
+  CHECK(first.wait().status == 0);
+  return cluster.looseleaf({"get", id_of(number)}).status == 0;
+}
+
+TEST_CASE("a flush that was asleep while another one completed changes nothing, because the copies are gone" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = three_servers();
+  CHECK(!comes_back(cluster, 1, ""));
+  CHECK(comes_back(cluster, 4, "put.check_copy=skip,"));
+
+  buffer_while_down(cluster, 1, entity(7, R"("n":1)") + "\n");
+  put_all(cluster, entity(7));
+  cli::Process first = cluster.stop_at("flush.refuse:before@1", {"flush"});
+  REQUIRE(cluster.looseleaf({"delete", id_of(7)}).status == 0);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  put_all(cluster, entity(7));
+  first.signal(SIGCONT);
+  check_status(first.wait(), 0, {"stored 0 buffered writes\n"});
+  check_run(cluster.looseleaf({"refused", "list"}), 0, "", {"no write is refused\n"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a server that has copies may die before the flush, and come back long after it") {
+  const TestCluster cluster = three_servers();
+  buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n");
+  cluster.sandbox().kill_server(0);
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"  shard: 0\n", "stored 1 buffered write\n"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("n":1)") + "\n");
+  CHECK(cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_receipt") == "1\n");
+  check_status(cluster.looseleaf({"delete", "--timeout", "1", id_of(1)}), 0);
+  cluster.sandbox().start_server(0);
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_buffer") == "1\n");
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 0 buffered writes\n"});
+  check_status(cluster.looseleaf({"get", id_of(1)}), 1, {"no such entity"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a put that dies after its first copy has buffered the entity or not, and flush copes with both" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const char* const place : {"buffer.copy:before@2", "buffer.copy:after@2", "buffer.copy:before@0"}) {
+    INFO(place);
+    const TestCluster cluster = initialised_alone(3);
+    cluster.sandbox().kill_server(1);
+    cluster.die_at(place, {"put", "--buffer"}, entity(1));
+    cluster.sandbox().start_server(1);
+    const bool buffered = std::string(place) != "buffer.copy:before@2";
+    check_status(cluster.looseleaf({"flush"}), 0, {buffered ? "stored 1 buffered" : "stored 0 buffered"});
+    CHECK((cluster.looseleaf({"get", id_of(1)}).status == 0) == buffered);
+    check_nothing_left(cluster);
+  }
+}
+
+TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised_alone(3);
+  cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer"}, entity(1));
+  cluster.sandbox().kill_server(1);
+  put.signal(SIGCONT);
+  check_run(put.wait(), 3, "", {"error: outcome of the commit is unknown\n", "stored 0 entities, unknown 1\n"});
+  cluster.sandbox().start_server(1);
+  CHECK(rows_of(cluster, "looseleaf_buffer") == 0);
+}
+
+TEST_CASE("a frozen store buffers nothing, and what was buffered before waits") {
+  const TestCluster cluster = initialised_alone(3);
+  buffer_while_down(cluster, 1, entity(1) + "\n");
+  REQUIRE(cluster.looseleaf({"freeze", "--reason", "a test"}).status == 0);
+  check_status(cluster.looseleaf({"flush"}), 3,
+               {"error: the store is frozen, and takes no writes\n", "stored 0 buffered writes; 1 left"});
+  cluster.sandbox().kill_server(1);
+  check_status(cluster.looseleaf({"put", "--buffer"}, entity(4)), 3,
+               {"error: the store is frozen, and takes no writes\n", "failed 1\n"});
+  cluster.sandbox().start_server(1);
+  REQUIRE(cluster.looseleaf({"thaw"}).status == 0);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("two processes that flush at once store each write once") {
+  const TestCluster cluster = three_servers();
+  std::string lines;
+  for (std::uint64_t number = 1; number < 1500; number += 3) {
+    lines += entity(number, fmt::format(R"("n":{})", number)) + "\n";
+  }
+  buffer_while_down(cluster, 1, lines);
+  cli::Process one = cluster.start({"flush", "--output", "json"}), other = cluster.start({"flush", "--output", "json"});
+  std::uint64_t stored = 0;
+  for (cli::Process* const process : {&one, &other}) {
+    const cli::ProcessResult result = process->wait();
+    INFO(result.err);
+    CHECK(result.status == 0);
+    stored += std::stoull(result.out.substr(result.out.find("\"stored\":") + 9));
+  }
+  CHECK(stored == 500);
+  CHECK(rows_of(cluster, "entities") == 500);
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("clean --follow stores what was buffered, and counts it in its metrics") {
+  const TestCluster cluster = three_servers();
+  const std::string metrics = cluster.directory().path() + "/metrics";
+  cluster.sandbox().kill_server(1);
+  REQUIRE(cluster.looseleaf({"put", "--buffer"}, entity(1, R"("n":1)")).status == 0);
+  cli::Process cleaner = cluster.start({"clean", "--follow", "--timeout", "1", "--metrics-file", metrics});
+  wait_until("the metrics show the copies",
+             [&] { return contains(read_text(metrics), "looseleaf_clean_buffered_writes{shard=\"0\"} 1\n"); });
+  cluster.sandbox().start_server(1);
+  wait_until("it is stored",
+             [&] { return contains(read_text(metrics), "looseleaf_clean_buffered_writes_flushed_total 1\n"); });
+  cleaner.signal(SIGTERM);
+  check_status(cleaner.wait(), 128 + SIGTERM, {"clean works again\n", "stored 1 buffered write"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("n":1)") + "\n");
+  check_nothing_left(cluster);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
