@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <mutex>
 #include <random>
 #include <string>
@@ -23,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int processes = 20;  // at once
+constexpr std::uint64_t processes = 20;  // at once
 constexpr int killed_status = 128 + SIGKILL;
 
 // A shell script that adds 1 to `n`, the last member of the entity. It takes long enough for others to come between.
@@ -47,7 +48,7 @@ class Counter {
     std::jthread thief([&] { take_locks_away(done); });
     {
       std::vector<std::jthread> threads;
-      for (int process = 0; process < processes; ++process) {
+      for (std::uint64_t process = 0; process < processes; ++process) {
         threads.emplace_back([this, times, with_kills, failpoint, random = std::mt19937_64(seed_ + process)]() mutable {
           for (std::uint64_t i = 0; i < times; ++i) {
             const bool kill = with_kills && random() % 5 == 0;
