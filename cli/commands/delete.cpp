@@ -65,7 +65,11 @@ ExitStatus run(const Options& options, const Globals& globals) {
   Datastore store = open_store(globals);
   const Drain drain;
   WriteReport report(WriteKind::remove, globals, "");
-  WriteStream stream(store, [&report](const WriteResult& result) { report.take(result); });
+  const AbsentEntities absent(options.names);
+  WriteStream stream(store, [&](WriteResult result) {
+    absent.explain(result);
+    report.take(result);
+  });
   if (from_input) {
     delete_read(stream, report);
   } else {

@@ -18,7 +18,7 @@ bool EntityNames::from_input() const {
 std::vector<KeyWithValues> EntityNames::parse() const {
   std::vector<KeyWithValues> named;
   for (const Uuid& id : cli::parse_ids(ids)) {
-    named.push_back({{}, id});
+    named.push_back({{}, id, false});
   }
   std::transform(keys.begin(), keys.end(), std::back_inserter(named), KeyWithValues::parse);
   return named;
@@ -30,6 +30,30 @@ std::vector<Uuid> EntityNames::parse_ids() const {
     parsed.push_back(named.id);
   }
   return parsed;
+}
+
+AbsentEntities::AbsentEntities(const EntityNames& names) {
+  for (const std::string& key : names.keys) {
+    const KeyWithValues parsed = KeyWithValues::parse(key);
+    named_.insert_or_assign(parsed.id, Named{key, parsed.has_number});
+  }
+}
+
+Error AbsentEntities::error_of(const Uuid& id) const {
+  Error error(ErrorCode::usage, "no such entity");
+  if (const auto named = named_.find(id); named != named_.end()) {
+    error.with("key", named->second.key);
+    if (named->second.has_number) {
+      error.with_hint("if a value is a string, quote it: 'a=\"1\"'; `put --csv` without --types stores only strings");
+    }
+  }
+  return error;
+}
+
+void AbsentEntities::explain(WriteResult& result) const {
+  if (result.status == WriteStatus::not_found && result.id) {
+    result.error = error_of(*result.id);
+  }
 }
 
 Parameter ids_parameter(EntityNames& names, std::string help) {

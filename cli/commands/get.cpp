@@ -36,6 +36,7 @@ class GetSession {
         globals_(globals),
         stamps_(options.stamps ? Stamps::read : Stamps::leave_out),
         printer_(printer),
+        absent_entities_(options.names),
         failures_("ids", printed_of_a_kind(globals)),
         absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
@@ -81,7 +82,7 @@ class GetSession {
       print_failure(*result.error, result.id);
       ++failed_;
     } else if (!result.entity) {
-      absent_.add(Error(ErrorCode::usage, "no such entity", {{"id", to_string(result.id)}}));
+      absent_.add(absent_entities_.error_of(result.id).with("id", to_string(result.id)));
       ++missing_;
     } else if (print_entity(result)) {
       ++found_;
@@ -119,6 +120,7 @@ class GetSession {
   const Globals& globals_;
   const Stamps stamps_;
   EntityPrinter& printer_;
+  const AbsentEntities absent_entities_;
   std::map<std::uint32_t, Error> down_;
   FailureDigest not_asked_{"ids", 1}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;

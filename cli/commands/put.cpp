@@ -15,6 +15,7 @@
 #include "cli/report/csv_columns.hpp"
 #include "cli/report/csv_detector.hpp"
 #include "cli/report/fields.hpp"
+#include "cli/report/key_names.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
@@ -127,6 +128,7 @@ class PutSession {
       : store_(store),
         condition_(options.condition()),
         key_(options.key ? Key(parse_names("--key", *options.key)) : Key()),
+        key_names_(key_),
         merge_(options.merge),
         csv_(options.csv),
         types_(types),
@@ -158,6 +160,7 @@ class PutSession {
   [[nodiscard]] ExitStatus finish() {
     flush();
     stream_.finish();
+    key_names_.report();
     return report_.finish();
   }
 
@@ -210,6 +213,11 @@ class PutSession {
   }
 
   void take(WriteResult result) {
+    if (result.status == WriteStatus::rejected) {
+      key_names_.find_in(result.text);
+    } else {
+      key_names_.find_all();
+    }
     if (csv_) {
       lines_.pop_into(result);
     }
@@ -270,6 +278,7 @@ class PutSession {
   [[nodiscard]] CsvColumns read_header(const CsvRecord& record, const std::string& name) {
     try {
       CsvColumns columns(record, types_);
+      columns.require(key_);
       report_.begin_rejects_with(columns.rejects_header());
       return columns;
     } catch (const Error& error) {
@@ -303,6 +312,7 @@ class PutSession {
   Datastore& store_;
   const WriteCondition condition_;
   const Key key_;
+  KeyNames key_names_;
   const bool merge_;
   const bool csv_;
   const ColumnTypes& types_;

@@ -53,6 +53,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
       "the entity stays as it is; run the same command to try again");
   Datastore store = open_store(globals);
   const Drain drain;
+  const AbsentEntities absent(options.names);
   WriteReport report(WriteKind::update, globals, "");
   for (const KeyWithValues& entity : entities) {
     if (report.hopeless()) {
@@ -61,10 +62,11 @@ ExitStatus run(const Options& options, const Globals& globals) {
     if (stop_requested() || report.hopeless()) {
       break;
     }
-    const WriteResult result = update(store, entity, consumer);
+    WriteResult result = update(store, entity, consumer);
     if (result.error && result.error->code() == ErrorCode::interrupted) {
       break;
     }
+    absent.explain(result);
     report.take(result);
   }
   return report.finish();

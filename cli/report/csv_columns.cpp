@@ -11,6 +11,7 @@
 #include <looseleaf/query.hpp>
 #include <looseleaf/uuid.hpp>
 
+#include "cli/report/key_names.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/text.hpp"
 
@@ -157,6 +158,22 @@ CsvColumns::CsvColumns(const CsvRecord& header, const ColumnTypes& types)
     if (std::none_of(columns_.begin(), columns_.end(), [&](const Column& column) { return column.name == name; })) {
       throw Error(ErrorCode::usage, "the header has no such column", {{"option", "--types"}, {"field", name}},
                   "name a column as the first line of the file does");
+    }
+  }
+}
+
+void CsvColumns::require(const Key& key) const {
+  for (const std::string& property : key.properties()) {
+    const auto can_have_it = [&](const Column& column) {
+      return column.name == property || (column.type == ColumnType::json && property.starts_with(column.name + '.'));
+    };
+    if (std::none_of(columns_.begin(), columns_.end(), can_have_it)) {
+      std::vector<std::string_view> names;
+      for (const Column& column : columns_) {
+        names.push_back(column.name);
+      }
+      throw Error(ErrorCode::usage, "the header has no such column", {{"option", "--key"}, {"field", property}},
+                  hint_for_missing(property, names));
     }
   }
 }

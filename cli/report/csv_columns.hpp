@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <looseleaf/error.hpp>
+#include <looseleaf/key.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ class CsvColumns {
  public:
   // Throws Error(bad_entity) for a header that cannot name columns, and Error(usage) if a type's column is missing.
   CsvColumns(const CsvRecord& header, const ColumnTypes& types);
+
+  // Throws Error(usage) if no column can have one of the key's properties.
+  void require(const Key& key) const;
 
   // Why a record is no entity. The context names the column.
   struct Reject {

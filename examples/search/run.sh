@@ -55,6 +55,13 @@ kill_server() { kill_process "$(cat "$sandbox/s$1.pid")"; }
 in_store() { looseleaf export 2> /dev/null | sed -E 's/\{"id": "(.*)", "title": "(.*)", "text": "(.*)"\}/\1|\2|\3/' | sort; }
 in_index() { sqlite3 "$index" "SELECT id, title, text FROM search JOIN seen ON number = search.rowid ORDER BY id"; }
 
+# An index of the cheap things alone.
+update_cheap() {  # POSITION
+  looseleaf changes --quiet --after "$1" --where 'text^=A cheap' > "$sandbox.cheap"
+  sqlite3 "$index.cheap" '.read apply.sql' < "$sandbox.cheap"
+}
+cheap() { sqlite3 "$index.cheap" "SELECT title FROM search"; }
+
 step "An empty index, and three processes that bring every change into it"
 run 'sqlite3 "$index" < schema.sql'
 run 'for n in 1 2 3; do start_process; done'
@@ -86,3 +93,9 @@ run 'sqlite3 "$index" ".read apply.sql" < "$sandbox.old"'
 run 'diff <(in_store) <(in_index)'
 run 'in_index | wc -l'
 run 'search "amplifier AND drummer AND revision" | wc -l'
+
+step "With --where, an entry that no longer matches leaves the index"
+run 'sqlite3 "$index.cheap" < schema.sql'
+run 'update_cheap beginning; cheap'
+run 'sed -n "s/A cheap/An expensive/p" entries.jsonl | looseleaf put --quiet'
+run 'update_cheap "$(tail -1 "$sandbox.cheap" | member position)"; cheap | wc -l'

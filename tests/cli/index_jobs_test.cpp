@@ -177,7 +177,9 @@ TEST_CASE("clean --full sweeps what did not change") {
              "hint: ", "deleted 3 index rows, inserted 1"});
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
   const cli::ProcessResult json = cluster.looseleaf({"clean", "--full", "--output", "json", "--quiet"});
-  check_run(json, 0, "{\"schema_version\":1,\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0,\"mended\":{}}\n");
+  check_run(json, 0,
+            "{\"schema_version\":1,\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0,\"flushed\":0,\"refused\":"
+            "0,\"mended\":{}}\n");
 }
 
 TEST_CASE("clean purges a deleted entity only once it is a day old") {

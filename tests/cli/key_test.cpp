@@ -65,6 +65,48 @@ TEST_CASE("an id that is not that of the key, a key that is incomplete, and an u
   check_run(cluster.looseleaf({"get", base_id}), 0, stored(""));
 }
 
+TEST_CASE("an absent entity is named by its key, and a number by which it was named may have to be a string") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--quiet", "--csv", "--key", "trip"}, "trip\n7\n"), 0, "");
+  const std::string absent = fmt::format("no such entity\n  key: trip=7\n  id: ");
+  const std::string hint =
+      "hint: if a value is a string, quote it: 'a=\"1\"'; `put --csv` without --types stores only strings\n";
+  check_status(cluster.looseleaf({"get", "--key", "trip=7"}), 1, {"warning: " + absent, hint});
+  check_status(cluster.looseleaf({"delete", "--key", "trip=7"}), 1, {"warning: " + absent, hint});
+  check_status(cluster.looseleaf({"update", "--key", "trip=7", "--", "cat"}), 1, {"warning: " + absent, hint});
+  const cli::ProcessResult text = cluster.looseleaf({"get", "--key", "trip=x"});
+  check_status(text, 1, {"warning: no such entity\n  key: trip=x\n  id: "});
+  CHECK(!contains(text.err, "hint"));
+  CHECK(contains(cluster.looseleaf({"delete", "--output", "json", "--key", "trip=7"}).out,
+                 R"("status":"not_found","error":"no such entity","key":"trip=7"})"));
+  check_status(cluster.looseleaf({"get", "--key", R"(trip="7")"}), 0);
+}
+
+TEST_CASE("a name of the key that no entity has is pointed out, once, with the name that may be meant") {
+  const TestCluster cluster = initialised();
+  const std::vector<std::string> put = {"put", "--key", "tripp"};
+  const std::string once = "error: no entity that was read has this property of the key\n  option: --key\n";
+  const cli::ProcessResult json = cluster.looseleaf(put, cell("") + "\n" + cell(R"(,"n":2)"));
+  check_run(json, 1, "",
+            {"error: the entity has no value that its key can have\n", "line: 2\n", once, "  property: tripp\n",
+             "hint: check the spelling: there is `trip`\n", "rejected 2\n"});
+  CHECK(times("no entity that was read", json.err) == 1);
+  check_run(cluster.looseleaf({"put", "--key", "driver.name"}, R"({"driver":{"id":1}})"), 1, "",
+            {once, "  property: driver.name\n", "hint: check the spelling: capital letters"});
+  for (const std::string& input : {cell("") + R"({"tripp":1})", cell("") + R"({"tripp":1.5})", std::string("{,}")}) {
+    CAPTURE(input);
+    CHECK(!contains(cluster.looseleaf(put, input).err, "no entity that was read"));
+  }
+}
+
+TEST_CASE("a header of CSV without a column of the key is refused at once") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--csv", "--key", "tripp,column"}, "trip,column\n1,x\n2,y\n"), 2, "",
+            {"error: the header has no such column\n  option: --key\n  field: tripp\n",
+             "hint: check the spelling: there is `trip`; nothing of this input was stored\n", "stored 0 entities\n"});
+  check_status(cluster.looseleaf({"put", "--csv", "--types", "a=json", "--key", "a.b"}, "a\n\"{\"\"b\"\":1}\"\n"), 0);
+}
+
 TEST_CASE("a value of a key may be as long as an entity, and may be any text") {
   const TestCluster cluster = initialised();
   const std::string value = std::string(15 << 20, 'x') + R"(,=\"\u0000\ud83d\ude00)";

@@ -43,6 +43,29 @@ TEST_CASE("put --merge stores nothing for an entity that does not exist, is not 
   check_status(cluster.looseleaf({"put", "--merge", "--if-absent"}), 2, {"error: --merge and --if-absent exclude"});
 }
 
+TEST_CASE("a stored text that another program wrote, and that put would not accept, is named as the problem") {
+  const TestCluster cluster = initialised();
+  struct Case {
+    std::string planted, reason, correction;
+  };
+  const std::vector<Case> cases = {
+      {"\xEF\xBB\xBF" + entity(1, R"("n":1)"), "  detail: a byte order mark\n", R"(s/^\xEF\xBB\xBF//)"},
+      {entity(1, R"("a":{"b":1,"b":2},"n":1)"), "  reason: duplicate key\n", R"(s/"b":1,//)"},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.planted);
+    put_all(cluster, entity(1));
+    cluster.sql(1, fmt::format("UPDATE entities SET body = COMPRESS('{}') WHERE id = x'{}'", test.planted, id_of(1)));
+    check_run(
+        cluster.looseleaf({"put", "--merge", "--timeout", "5"}, entity(1, R"("n":2)")), 3, "",
+        {"error: the stored text is not one that put accepts, so nothing can be merged into it\n", test.reason,
+         "hint: put the whole entity instead, or correct what is stored with `looseleaf update`\n", "failed 1\n"});
+    check_run(cluster.looseleaf({"update", id_of(1), "--", "sed", test.correction}), 0, id_of(1) + "\n");
+    check_run(cluster.looseleaf({"put", "--merge"}, entity(1, R"("n":2)")), 0, id_of(1) + "\n");
+    CHECK(contains(cluster.looseleaf({"get", id_of(1)}).out, R"("n":2})"));
+  }
+}
+
 TEST_CASE("texts for one entity are merged in their order") {
   const TestCluster cluster = initialised();
   REQUIRE(cluster.looseleaf({"put"}, entity(1)).status == 0);

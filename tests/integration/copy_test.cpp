@@ -2,15 +2,19 @@
 // must be.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <chrono>
+#include <looseleaf/datastore.hpp>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/failpoint.hpp"
+#include "sql/reserved_words.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -280,6 +284,41 @@ TEST_CASE("deletes that a copy needs are not purged until it has them") {
   check_status(pair.copy({"--detach", "--force"}), 0, {"store of its own"});
   check_status(pair.original.looseleaf({"clean"}), 0, {"purged 1 "});
   CHECK(!is_there());
+}
+
+// A store can be copied to the other vendor's servers, and this test runs on both: neither refuses what the other has.
+// Only the names that InnoDB itself uses, such as DB_ROW_ID, are refused, and both refuse them.
+TEST_CASE("servers accept definitions of reserved words, longest names and widest keys") {
+  constexpr std::size_t properties = 8, longest_name = 64;
+  std::vector<IndexDefinition> definitions;
+  const auto define = [&](std::string_view table, const std::vector<std::string>& columns, const char* more = "") {
+    definitions.push_back(IndexDefinition::parse(
+        fmt::format(R"({{"table": "{}", "properties": [{}]{}}})", table, fmt::join(columns, ", "), more), "test"));
+  };
+  const auto column = [](std::string_view name, const char* type) {
+    return fmt::format(R"({{"name": "{}", "type": {}}})", name, type);
+  };
+  for (std::size_t first = 0; first < sql::reserved_words.size(); first += properties) {
+    std::vector<std::string> columns;
+    for (std::size_t i = first; i < std::min(first + properties, sql::reserved_words.size()); ++i) {
+      columns.push_back(column(sql::reserved_words[i], R"("int")"));
+    }
+    define(sql::reserved_words[first], columns);
+  }
+  std::string long_name;
+  for (std::size_t i = 0; i < longest_name; ++i) {
+    long_name += "\u20ac";
+  }
+  define(std::string(longest_name, 't'),
+         {column(long_name, R"("string", "max_length": 735)"), column("`a\\\"", R"("uuid")"),
+          column("row_start", R"("double")"), column("row_end", R"("bool")"), column("my_row_id", R"("bool")")});
+  define("widest",
+         {column("a.b", R"("string", "max_length": 734)"), column(" c", R"("uuid")"), column("e", R"("bool")"),
+          column("\u00e9", R"("bool")")},
+         R"(, "immutable": true)");
+  const TestCluster cluster = initialised(1);
+  Datastore store = Datastore::open(Cluster::load(cluster.file()));
+  CHECK(store.create_indexes(definitions).size() == definitions.size());
 }
 
 TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays as it was") {

@@ -345,6 +345,42 @@ TEST_CASE("what differs in the other cluster prevents the move, and is named") {
   check_moved(pair, 39);
 }
 
+TEST_CASE(
+    "indexes that are created or dropped just before writers wait prevent the move, which then brings them along" *
+    doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  const auto refused = [&](const std::function<void()>& meanwhile) {
+    cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
+    meanwhile();
+    move.signal(SIGCONT);
+    check_status(move.wait(), 3,
+                 {"error: an index has been created, filled or dropped meanwhile\n", "hint: run the command again"});
+    check_not_moved(pair);
+  };
+  refused([&] { create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})"); });
+  refused([&] { check_status(pair.original.looseleaf({"drop-index", "--yes", "by_n"}), 0, {"dropped"}); });
+  check_status(pair.finish(), 0, {has_moved});
+  check_moved(pair, 39);
+  CHECK(pair.other.sql(0, "SELECT table_name, state FROM looseleaf_index") == "by_m\tready\n");
+}
+
+TEST_CASE("stamps go on growing in the other cluster, although its clock is behind") {
+  const Pair pair;
+  const auto stamp = [](const TestCluster& cluster) {
+    const std::string line = cluster.looseleaf({"get", "--stamps", id_of(1)}).out;
+    const std::size_t begin = line.find(R"("stamp":")") + 9;
+    return line.substr(begin, line.find('"', begin) - begin);
+  };
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    pair.original.sql(shard, "UPDATE looseleaf_shard SET clock_floor = NOW(6) + INTERVAL 1 HOUR");
+  }
+  put_all(pair.original, entity(1, R"("n":2)"));
+  const std::string before = stamp(pair.original);
+  check_status(pair.finish(), 0, {has_moved});
+  put_all(pair.other, entity(1, R"("n":3)"));
+  CHECK(stamp(pair.other) > before);
+}
+
 TEST_CASE("triggers begin in the other cluster where they have ended here") {
   const Pair pair;
   const std::string file = pair.original.directory().path() + "/out";

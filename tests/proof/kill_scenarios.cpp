@@ -180,6 +180,20 @@ std::vector<Scenario> put_scenarios() {
   return scenarios;
 }
 
+// The command is idempotent, so what was stored before the kill is unchanged when it is repeated.
+Scenario update_scenario() {
+  Scenario scenario;
+  scenario.name = "update";
+  scenario.prepare = fill;
+  scenario.command = [](Bench&) {
+    return std::vector<std::string>{"update",          id_of(0), id_of(1),           "--", "sed", "-e",
+                                    "s/before/after/", "-e",     R"(s/"n":1/"n":2/)"};
+  };
+  scenario.writes = {put(0, {20, "after", {1, 2, 3}, 0}), put(1, {21, "after", {1, 2, 3}, 1})};
+  scenario.only = {"put."};
+  return scenario;
+}
+
 Scenario delete_scenario() {
   Scenario scenario;
   scenario.name = "delete";
@@ -369,6 +383,7 @@ std::vector<Scenario> kill_scenarios() {
        {create_scenarios(), put_scenarios(), drop_scenarios(), job_scenarios(), freeze_scenarios()}) {
     scenarios.insert(scenarios.end(), group.begin(), group.end());
   }
+  scenarios.push_back(update_scenario());
   scenarios.push_back(delete_scenario());
   return scenarios;
 }

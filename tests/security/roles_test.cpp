@@ -122,6 +122,9 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
       {{"trigger", "reset", "t"}, "", 0, 2},
       {{"put"}, entity(4, "\"n\":4"), 0, 3},
       {{"put"}, entity(1, "\"n\":5"), 0, 3},
+      {{"put", "--if-absent"}, entity(5), 0, 3},
+      {{"put", "--merge"}, entity(1, "\"n\":6"), 0, 3},
+      {{"update", id_of(1), "--", "sed", R"(s/"n":[0-9]*/"n":7/)"}, "", 0, 3},
       {{"delete", id_of(2)}, "", 0, 3},
       {{"clean", "--full"}, "", 0, 2},  // there is nothing that it would have to delete
       {{"init"}, "", 0, 0},
@@ -130,6 +133,7 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   for (std::size_t role = 0; role < roles.size(); ++role) {
     CAPTURE(roles[role]);
     put_all(setup.cluster, entity(2, "\"n\":2"));
+    static_cast<void>(setup.cluster.looseleaf({"delete", id_of(5)}));
     for (const Smoke& test : cases) {
       CAPTURE(test.arguments[0]);
       const cli::ProcessResult result = setup.as(roles[role], test.arguments, test.input);
@@ -159,7 +163,7 @@ TEST_CASE("a verifier finds what is wrong, under locks, and cannot mend it; a wr
   CHECK(setup.as("verifier", verify).status == 0);
 }
 
-TEST_CASE("a store is frozen and thawed by who may write") {
+TEST_CASE("a store is frozen, thawed and moved by who may write") {
   const WithRoles setup;
   const std::vector<std::string> freeze = {"freeze", "--reason", "a test"};
   for (const std::string role : {"reader", "verifier", "follower"}) {
@@ -169,6 +173,12 @@ TEST_CASE("a store is frozen and thawed by who may write") {
     check_status(setup.as(role, {"thaw"}), 3, {"could not open every shard\n", "not opened: 0, 1\n", "hint: grant"});
     CHECK(setup.as("operator", {"thaw"}).status == 0);
   }
+  const TestCluster other = initialised(3);
+  const std::vector<std::string> finish = {"copy", "--to", other.file(), "--finish"};
+  check_status(setup.as("follower", finish), 3, {denied, "hint: grant"});
+  CHECK(setup.as("writer", {"put"}, entity(4)).status == 0);
+  CHECK(setup.as("writer", finish).status == 0);
+  CHECK(setup.as("writer", {"put"}, entity(4)).status == 2);
 }
 
 TEST_CASE("an index that a writer tries to drop stays in use until an operator drops it") {
@@ -217,6 +227,8 @@ TEST_CASE("what a role is not for the server refuses, whatever program asks") {
   };
   const std::vector<Case> cases = {
       {"SELECT COUNT(*) FROM entities", 0},
+      {"DO GET_LOCK('looseleaf.update.x', 0), RELEASE_LOCK('looseleaf.update.x')", 0},  // as update does, and jobs
+      {"SET SESSION wait_timeout = 600", 0},
       {"UPDATE looseleaf_shard SET epoch = epoch", 3},
       {"REPLACE INTO by_n VALUES (77, x'00000000000000000000000000000077')", 3},
       {"INSERT IGNORE INTO by_n VALUES (78, x'00000000000000000000000000000078')", 3},

@@ -32,7 +32,8 @@ class LOOSELEAF_EXPORT Key {
 // A key with its values: the name of one entity.
 struct KeyWithValues {
   Key key;
-  Uuid id;  // that the values make
+  Uuid id;                  // that the values make
+  bool has_number = false;  // among the values; a string of the same digits makes another id
 
   // Reads "name=value,name=value". A value is a JSON scalar if it can be parsed as one, or else a string. A name or a
   // value that contains a comma is written as a JSON string. Throws Error(usage).

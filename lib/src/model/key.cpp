@@ -146,7 +146,9 @@ KeyWithValues KeyWithValues::parse(std::string_view text) {
     values.emplace(condition.property, parse_value(text, condition));
     at += part.size() + 1;
   }
-  return {Key(std::move(properties)), id_of(values)};
+  const bool has_number = std::any_of(
+      values.begin(), values.end(), [](const auto& pair) { return std::holds_alternative<std::int64_t>(pair.second); });
+  return {Key(std::move(properties)), id_of(values), has_number};
 }
 
 namespace model {

@@ -2,10 +2,14 @@
 #include "model/merge_patch.hpp"
 
 #include <algorithm>
+#include <looseleaf/error.hpp>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "model/json/strict_json.hpp"
+#include "model/parsed_entity.hpp"
 
 namespace looseleaf::model {
 namespace {
@@ -180,6 +184,23 @@ std::string merge(const std::vector<Member>& before, const std::vector<Member>& 
 }
 
 }  // namespace
+
+void require_mergeable(const Uuid& id, const std::string& stored) {
+  Error error(ErrorCode::corrupt, "the stored text is not one that put accepts, so nothing can be merged into it", {},
+              "put the whole entity instead, or correct what is stored with `looseleaf update`");
+  try {
+    if (const auto parsed = ParsedEntity::strict(stored); parsed && parsed->id() == id) {
+      return;
+    }
+  } catch (const JsonFault& fault) {
+    error.with("reason", fault.what());
+    if (!fault.detail.empty()) {
+      error.with("detail", fault.detail);
+    }
+  }
+  static_cast<void>(ParsedEntity(stored, id));  // throws what get says of such a text
+  throw error;
+}
 
 std::string merge_patch(std::string_view target, std::string_view patch) {
   std::vector<Member> changes = members_of(patch);

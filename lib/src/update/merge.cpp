@@ -99,7 +99,8 @@ class Merge {
     }
     PlacesByShard unchanged;
     auto next = places.begin();
-    read_versions(shards_, ids, [&](const GetResult& read) { merge(*next++, read, unchanged); });
+    read_versions(shards_, ids, model::require_mergeable,
+                  [&](const GetResult& read) { merge(*next++, read, unchanged); });
     pipeline_.flush();
     for (const auto& [shard, of_shard] : unchanged) {
       conclude_unchanged(shard, of_shard);

@@ -8,7 +8,8 @@
 
 namespace looseleaf::update {
 
-void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::function<void(GetResult)>& on_result) {
+void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const TextCheck& check,
+                   const std::function<void(GetResult)>& on_result) {
   read::Unavailable unavailable;
   std::size_t given = 0;
   const auto give = [&](GetResult result) {
@@ -17,8 +18,7 @@ void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::
     return true;
   };
   try {
-    read::get_each(shards, ids, give, unavailable, read::Wanted::all, {.text = read::require_entity, .skip = {}},
-                   Stamps::read);
+    read::get_each(shards, ids, give, unavailable, read::Wanted::all, {.text = check, .skip = {}}, Stamps::read);
   } catch (const Error& error) {  // of all ids that are left
     while (given < ids.size()) {
       give({ids[given], {}, error, {}});
@@ -28,7 +28,7 @@ void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::
 
 GetResult read_version(shard::Shards& shards, const Uuid& id) {
   GetResult version{id, {}, {}, {}};
-  read_versions(shards, {&id, 1}, [&](GetResult result) { version = std::move(result); });
+  read_versions(shards, {&id, 1}, read::require_entity, [&](GetResult result) { version = std::move(result); });
   return version;
 }
 

@@ -18,8 +18,12 @@ struct Version {
   std::string stamp;
 };
 
+// Checks the text of an entity. Throws Error(corrupt).
+using TextCheck = std::function<void(const Uuid& id, const std::string& text)>;
+
 // Reads entities with their stamps, in the order of `ids`. Whatever fails is in the results.
-void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const std::function<void(GetResult)>& on_result);
+void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const TextCheck& check,
+                   const std::function<void(GetResult)>& on_result);
 [[nodiscard]] GetResult read_version(shard::Shards& shards, const Uuid& id);
 
 // Returns when what was read from a shard is on disk. For a caller that acknowledges it without a write of its own.
