@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "codec/body.hpp"
 #include "flush/buffer_queue.hpp"
+#include "model/entity.hpp"
 #include "shard/access.hpp"
 #include "shard/buffered_writes.hpp"
 #include "shard/durability.hpp"
+#include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/placement.hpp"
 #include "shard/statements.hpp"
@@ -43,6 +46,15 @@ bool concerns_the_shard(const WriteResult& result) {
   return result.status == WriteStatus::unknown ||
          (result.error && (result.error->code() == ErrorCode::unavailable ||
                            result.error->code() == ErrorCode::frozen || result.error->code() == ErrorCode::moved));
+}
+
+bool has_same_text(const std::string& body, const std::string& other) {
+  try {
+    return body == other ||
+           codec::decode_body(body, model::max_body_size) == codec::decode_body(other, model::max_body_size);
+  } catch (const Error&) {  // one of them is damaged
+    return false;
+  }
 }
 
 class Flush {
@@ -173,10 +185,8 @@ class Flush {
       case WriteStatus::unchanged:  // it was decided before
         return;
       case WriteStatus::exists:
-        result.same_text ? decide(write, std::nullopt) : decide(write, "the entity exists already, with another text");
-        return;
       case WriteStatus::rejected:
-        decide(write, result.error->what());
+        refuse(write, result);
         return;
       case WriteStatus::buffered:
       case WriteStatus::not_found:
@@ -194,16 +204,24 @@ class Flush {
     }
   }
 
-  void decide(const shard::BufferedWrite& write, const std::optional<std::string>& why) {
-    const std::optional<std::string> reason =
-        why ? std::optional(std::string(base::utf8_prefix(*why, longest_reason))) : std::nullopt;
+  void refuse(const shard::BufferedWrite& write, const WriteResult& result) {
     const std::uint32_t shard = shard_of(write);
     try {
       const base::Deadline deadline = shards_.deadline();
-      if (sql::with_retries(deadline, [&] { return refuse(write, reason, deadline); })) {
-        ++(reason ? report_.refused : report_.stored);
-        decided_on_.insert(shard);
+      switch (sql::with_retries(deadline, [&] { return refuse(write, result, deadline); })) {
+        case Decided::stored:
+          ++report_.stored;
+          break;
+        case Decided::refused:
+          ++report_.refused;
+          break;
+        case Decided::by_others:
+          return;
+        case Decided::not_yet:
+          leave(write);
+          return;
       }
+      decided_on_.insert(shard);
     } catch (const Error& error) {
       blocked_.insert(shard);
       leave(write);
@@ -211,10 +229,12 @@ class Flush {
     }
   }
 
-  // flush.refuse: notes on the entity's shard why the write was refused. Without a reason it counts as stored, because
-  // its text is. Returns false if another process has decided it meanwhile.
-  bool refuse(const shard::BufferedWrite& write, const std::optional<std::string>& reason,
-              const base::Deadline& deadline) {
+  enum class Decided { stored, refused, by_others, not_yet };
+
+  // flush.refuse: notes on the entity's shard why the write was refused, or that its text is stored. Of an entity that
+  // exists it looks again, under the lock: what the put saw may have been forgotten with a server that died, or
+  // deleted.
+  Decided refuse(const shard::BufferedWrite& write, const WriteResult& result, const base::Deadline& deadline) {
     const std::uint32_t shard = shard_of(write);
     const shard::Lease copy = shards_.connect(write.read_from, deadline, shard::Purpose::index_writes);
     const shard::Lease lease = shards_.connect(shard, deadline);
@@ -223,12 +243,24 @@ class Flush {
       sql::Transaction transaction(*lease);
       const shard::Fence fence = shard::lock_fence_shared(*lease);
       shard::require_write_access(shards_, shard, *lease, fence);
-      shard::insert_refusal(*lease, write, reason);
-      if (!shard::missing_copies(*copy, {&write.place.token, 1}).empty()) {
-        return false;
+      std::optional<std::string> reason;
+      if (result.status == WriteStatus::rejected) {
+        reason = base::utf8_prefix(result.error->what(), longest_reason);
+      } else {
+        const auto rows = shard::read_entities(*lease, {&write.id, 1}, shard::Lock::shared);
+        if (rows.empty() || !rows.front().body) {
+          return Decided::not_yet;
+        }
+        if (!has_same_text(*rows.front().body, write.body)) {
+          reason = "the entity exists already, with another text";
+        }
+      }
+      if (!shard::insert_refusal(*lease, write, reason) ||
+          !shard::missing_copies(*copy, {&write.place.token, 1}).empty()) {
+        return Decided::by_others;
       }
       transaction.commit();
-      return true;
+      return reason ? Decided::refused : Decided::stored;
     });
   }
 

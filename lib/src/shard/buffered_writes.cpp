@@ -127,15 +127,16 @@ void insert_receipts(const sql::Database& database, std::span<const BufferedWrit
   statement.finish();
 }
 
-void insert_refusal(const sql::Database& database, const BufferedWrite& write,
+bool insert_refusal(const sql::Database& database, const BufferedWrite& write,
                     const std::optional<std::string>& reason) {
   std::string values;
   append_write(values, write);
-  database->execute(
+  const std::uint64_t inserted = database->execute(
       fmt::format("INSERT INTO {} (token, accepted, id, first_copy, second_copy, reason, body) VALUES ({}, {}, {}) "
                   "ON DUPLICATE KEY UPDATE token = token",
                   database.table(receipt), values, reason ? sql::text_literal(*reason) : "NULL",
                   reason ? sql::bytes_literal(write.body) : "NULL"));
+  return inserted > 0;
 }
 
 std::vector<Receipt> list_receipts(const sql::Database& database, std::uint64_t above, std::size_t limit) {
@@ -151,10 +152,11 @@ std::vector<Receipt> list_receipts(const sql::Database& database, std::uint64_t 
 }
 
 void settle_receipts(const sql::Database& database, std::span<const std::uint64_t> tokens) {
-  database->execute(
-      fmt::format("DELETE FROM {} WHERE {} AND reason IS NULL", database.table(receipt), where_token(tokens)));
+  // In this order, because the UPDATE locks all of them: nobody drops a refusal in between.
   database->execute(fmt::format("UPDATE {} SET first_copy = NULL, second_copy = NULL WHERE {}", database.table(receipt),
                                 where_token(tokens)));
+  database->execute(
+      fmt::format("DELETE FROM {} WHERE {} AND reason IS NULL", database.table(receipt), where_token(tokens)));
 }
 
 std::vector<Refusal> list_refusals(const sql::Database& database, const BufferPlace& behind, std::size_t limit) {
@@ -176,12 +178,14 @@ std::optional<std::string> read_refused_body(const sql::Database& database, std:
 }
 
 std::uint64_t drop_refusals(const sql::Database& database, std::span<const std::uint64_t> tokens) {
-  const std::string which = where_token(tokens) + " AND reason IS NOT NULL";
-  const std::uint64_t deleted =
-      database->execute(fmt::format("DELETE FROM {} WHERE {} AND first_copy IS NULL", database.table(receipt), which));
-  // Copies are left, which must not be stored: the receipts stay until they are deleted.
-  return deleted + database->execute(fmt::format("UPDATE {} SET reason = NULL, body = NULL WHERE {}",
-                                                 database.table(receipt), which));
+  // Where copies are left, which must not be stored, the receipts stay until these are deleted. The UPDATE locks them,
+  // so that nobody settles them in between.
+  const std::uint64_t dropped =
+      database->execute(fmt::format("UPDATE {} SET reason = NULL, body = NULL WHERE {} AND reason IS NOT NULL",
+                                    database.table(receipt), where_token(tokens)));
+  database->execute(fmt::format("DELETE FROM {} WHERE {} AND reason IS NULL AND first_copy IS NULL",
+                                database.table(receipt), where_token(tokens)));
+  return dropped;
 }
 
 std::uint64_t buffer_refusals(const sql::Database& database, std::uint32_t shard,

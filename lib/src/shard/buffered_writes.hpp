@@ -71,9 +71,10 @@ std::uint64_t delete_copies(const sql::Database& database, std::span<const std::
 // Inserts the receipts of writes that are stored in the same transaction. Throws ServerError(duplicate_key) if one of
 // them has a receipt.
 void insert_receipts(const sql::Database& database, std::span<const BufferedWrite* const> writes);
-// Inserts the receipt of a write that is refused, unless it has one. Without a reason the write counts as stored.
-void insert_refusal(const sql::Database& database, const BufferedWrite& write,
-                    const std::optional<std::string>& reason);
+// Inserts the receipt of a write that is refused. Without a reason the write counts as stored. Returns false if it has
+// a receipt already.
+[[nodiscard]] bool insert_refusal(const sql::Database& database, const BufferedWrite& write,
+                                  const std::optional<std::string>& reason);
 
 struct Receipt {
   std::uint64_t token = 0;

@@ -24,7 +24,8 @@ inline constexpr std::string_view
     put_commit = "put.commit",
     put_resolve = "put.resolve",
     put_reconcile = "put.reconcile",
-    buffer_copy = "buffer.copy",  // for each copy
+    buffer_copy = "buffer.copy",  // on each shard that gets copies
+    buffer_commit = "buffer.commit",  // likewise
     flush_refuse = "flush.refuse",
     flush_delete_copies = "flush.delete_copies",  // on each shard that has some
     flush_settle = "flush.settle",

@@ -2,6 +2,8 @@
 #include "write/buffering.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,40 +36,52 @@ class Buffering {
       : shards_(shards), deadline_(shards.deadline()), writes_(std::move(writes)) {}
 
   void run() {
-    const std::vector<std::uint32_t> places = choose_places();
-    if (places.empty()) {
-      decide_failed();
-      return;
-    }
-    // The places are final before the first copy is written: each copy must lead to all others.
-    shard::CopyPlaces copies{places.front(), std::nullopt};
-    if (places.size() > 1) {
-      copies.second = places.back();
-    }
-    for (const Write* write : writes_) {
-      buffered_.push_back({.place = {{}, base::random_token()},
-                           .id = write->id,
-                           .copies = copies,
-                           .body = *write->body,
-                           .body_size = write->body->size()});
-    }
-    bool any = false, in_doubt = false;
-    for (const std::uint32_t place : places) {
-      const Copied copied = copy_to(place);
-      any = any || copied == Copied::yes;
-      in_doubt = in_doubt || copied == Copied::unknown;
-    }
-    if (any) {
-      decide_buffered();
-    } else if (in_doubt) {
-      decide_unknown();
-    } else {
-      decide_failed();
+    sql::Backoff backoff;
+    while (true) {
+      const Copied copied = try_places();
+      if (copied == Copied::yes) {
+        decide_buffered();
+        return;
+      }
+      if (copied == Copied::unknown) {
+        decide_unknown();
+        return;
+      }
+      if (!again_ || deadline_.passed()) {
+        decide_failed();
+        return;
+      }
+      backoff.wait(deadline_);
     }
   }
 
  private:
   enum class Copied { yes, no, unknown };
+
+  // Nothing is committed before the copies are inserted everywhere. So an attempt that fails before has done nothing,
+  // and the next one may choose other places.
+  Copied try_places() {
+    again_ = false;
+    std::size_t commits = 0, failed = 0;
+    try {
+      const std::vector<std::uint32_t> places = choose_places();
+      if (!places.empty()) {
+        copy_to(places, commits, failed);
+      }
+    } catch (const Error& error) {
+      note(error);
+    }
+    return commits > failed ? Copied::yes : failed > 0 ? Copied::unknown : Copied::no;
+  }
+
+  void note(const Error& error) {
+    failure_ = error;
+    const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
+    again_ = server != nullptr && server->retryable();
+    if (const auto* const move = dynamic_cast<const shard::AboutToMove*>(&error)) {
+      undo_if_overdue(*move);
+    }
+  }
 
   // Returns one shard on each of up to two servers that answer, beginning behind the writes' own server, so that
   // writes of one server have their copies on the same shards as long as these answer. The own server comes last: it
@@ -120,40 +134,54 @@ class Buffering {
     return all;
   }
 
-  // Tries to write one copy of each write, durably, until the deadline.
-  Copied copy_to(std::uint32_t place) {
-    sql::Backoff backoff;
-    while (true) {
-      bool committing = false;
+  // buffer.copy: inserts one copy of each write on each of these shards, and then commits all. No copy is inserted once
+  // a commit was sent: a flush could have stored the write by then, and deleted its other copy and its receipt. The
+  // flush waits for a copy that is inserted and not committed yet. Each fence says that the store is not frozen, and a
+  // freeze waits for the commit. Counts the commits that were sent, and those of them that failed.
+  void copy_to(const std::vector<std::uint32_t>& places, std::size_t& commits, std::size_t& failed) {
+    shard::ServerLeases leases(shards_.sessions());
+    const auto groups = leases.by_server({places.begin(), places.end()});
+    for (const auto& group : groups) {
+      leases.connect_once(group, shard::Purpose::index_writes, deadline_.left());
+    }
+    make_copies(places);
+    std::vector<std::unique_ptr<sql::Transaction>> transactions;
+    for (const std::uint32_t place : places) {
+      const shard::Step step(shard::steps::buffer_copy, place);
+      shard::on_shard(shards_, place, [&] {
+        const sql::Database database = leases.on(place);
+        transactions.push_back(std::make_unique<sql::Transaction>(database));
+        const shard::Fence fence = shard::lock_fence_shared(database, shard::Busy::refuse);
+        shard::require_write_access(shards_, place, database, fence);
+        accept_at(fence.now);
+        shard::insert_copies(database, buffered_);
+      });
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const shard::Step step(shard::steps::buffer_commit, places[i]);
+      ++commits;
       try {
-        shard::on_shard(shards_, place, [&] { copy_once(place, committing); });
-        return Copied::yes;
+        shard::on_shard(shards_, places[i], [&] { transactions[i]->commit(); });
       } catch (const Error& error) {
         failure_ = error;
-        const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
-        if (committing) {
-          return Copied::unknown;
-        }
-        if (server == nullptr || !server->retryable() || deadline_.passed()) {
-          return Copied::no;
-        }
-        undo_if_overdue(error);
+        ++failed;
       }
-      backoff.wait(deadline_);
     }
   }
 
-  // buffer.copy: the fence says that the store is not frozen, and a freeze waits for the commit.
-  void copy_once(std::uint32_t place, bool& committing) {
-    const shard::Lease lease = shards_.connect(place, deadline_);
-    const shard::Step step(shard::steps::buffer_copy, place);
-    sql::Transaction transaction(*lease);
-    const shard::Fence fence = shard::lock_fence_shared(*lease);
-    shard::require_write_access(shards_, place, *lease, fence);
-    accept_at(fence.now);
-    shard::insert_copies(*lease, buffered_);
-    committing = true;
-    transaction.commit();
+  void make_copies(const std::vector<std::uint32_t>& places) {
+    shard::CopyPlaces copies{places.front(), std::nullopt};
+    if (places.size() > 1) {
+      copies.second = places.back();
+    }
+    buffered_.clear();
+    for (const Write* write : writes_) {
+      shard::BufferedWrite& buffered = buffered_.emplace_back();
+      buffered.place.token = base::random_token();
+      buffered.id = write->id;
+      buffered.copies = copies;
+      buffered.body = *write->body;
+    }
   }
 
   // A server's clock decides when the writes were accepted: the first one that answers.
@@ -165,15 +193,11 @@ class Buffering {
     }
   }
 
-  void undo_if_overdue(const Error& error) {
-    const auto* const move = dynamic_cast<const shard::AboutToMove*>(&error);
-    if (move == nullptr) {
-      return;
-    }
+  void undo_if_overdue(const shard::AboutToMove& move) {
     try {
-      shard::undo_if_overdue(shards_, *move, deadline_);
-    } catch (const Error& failure) {
-      failure_ = failure;
+      shard::undo_if_overdue(shards_, move, deadline_);
+    } catch (const Error& error) {
+      failure_ = error;
     }
   }
 
@@ -213,6 +237,7 @@ class Buffering {
   const std::vector<const Write*> writes_;
   std::vector<shard::BufferedWrite> buffered_;
   std::optional<Error> failure_;  // the last one of another server
+  bool again_ = false;            // the last attempt may be repeated
 };
 
 }  // namespace
