@@ -213,19 +213,40 @@ TEST_CASE("a server that has copies may die before the flush, and come back long
   check_nothing_left(cluster);
 }
 
-TEST_CASE("a put that dies after its first copy has buffered the entity or not, and flush copes with both" *
-          doctest::skip(!base::failpoints_enabled)) {
-  for (const char* const place : {"buffer.copy:before@2", "buffer.copy:after@2", "buffer.copy:before@0"}) {
+TEST_CASE(
+    "a put that dies before, between or after its commits has buffered the entity or not, and flush copes with each" *
+    doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised_alone(3);
+  std::uint64_t number = 1;
+  for (const char* const place : {"buffer.copy:after@0", "buffer.commit:before@2", "buffer.commit:after@2",
+                                  "buffer.commit:before@0", "buffer.commit:after@0"}) {
     INFO(place);
-    const TestCluster cluster = initialised_alone(3);
     cluster.sandbox().kill_server(1);
-    cluster.die_at(place, {"put", "--buffer"}, entity(1));
+    cluster.die_at(place, {"put", "--buffer"}, entity(number));
     cluster.sandbox().start_server(1);
-    const bool buffered = std::string(place) != "buffer.copy:before@2";
+    const bool buffered = std::string(place) != "buffer.copy:after@0" && std::string(place) != "buffer.commit:before@2";
     check_status(cluster.looseleaf({"flush"}), 0, {buffered ? "stored 1 buffered" : "stored 0 buffered"});
-    CHECK((cluster.looseleaf({"get", id_of(1)}).status == 0) == buffered);
-    check_nothing_left(cluster);
+    CHECK((cluster.looseleaf({"get", id_of(number)}).status == 0) == buffered);
+    number += 3;
   }
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was asleep brings nothing back" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised_alone(3);
+  cluster.sandbox().kill_server(1);
+  cli::Process put = cluster.stop_at("buffer.commit:before@0", {"put", "--buffer"}, entity(1));
+  cluster.sandbox().start_server(1);
+  cli::Process flush = cluster.start({"flush"});
+  wait_until("it is stored", [&] { return cluster.looseleaf({"get", id_of(1)}).status == 0; });
+  REQUIRE(cluster.looseleaf({"delete", id_of(1)}).status == 0);
+  CHECK(cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_receipt") == "1\n");
+  put.signal(SIGCONT);
+  check_run(put.wait(), 0, id_of(1) + "\n", {"buffered 1\n"});
+  check_status(flush.wait(), 0, {"stored 1 buffered write\n"});
+  check_status(cluster.looseleaf({"get", id_of(1)}), 1, {"no such entity"});
+  check_nothing_left(cluster);
 }
 
 TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {

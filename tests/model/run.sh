@@ -64,6 +64,11 @@ finish_one    | -DMODEL=finish                                                  
 finish_detach | -DMODEL=finish -DDETACHER -DUNDOERS=0                                                                             | -DUNDOERS=1
 finish_crash  | -DMODEL=finish -DCRASHES=1 -DUNDOERS=0 -DPUTS=1                                                                   | -DUNDOERS=1
 finish_undo   | -DMODEL=finish -DCRASHES=1 -DFINISHERS=1 -DUNDOERS=2 -DPUTS=1                                                     | -DPUTS=2
+buffer        | -DMODEL=buffer                                                                                                    | -DCLIENTS=3
+buffer_refuse | -DMODEL=buffer -DDROPS=1                                                                                          | -DCLIENTS=2 -DMOVES=1
+buffer_move   | -DMODEL=buffer -DMOVES=1 -DFLUSHERS=1                                                                             | -DFLUSHERS=2
+buffer_crash  | -DMODEL=buffer -DCRASHES=1 -DFLUSHERS=1                                                                           | -DFLUSHERS=2
+buffer_delete | -DMODEL=buffer -DCRASHES=1 -DONE_CRASHES=B                                                                        | -DCLIENTS=2
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -167,6 +172,28 @@ UNDO_WITHOUT_DURABLE          | finish_undo
 SAME_TOKEN_AGAIN              | finish
 READ_BY_KNOWN_STATE           | finish_undo
 DETACH_BLINDLY                | finish_detach
+COPY_AFTER_COPY               | buffer
+PLACES_CHOSEN_LATE            | buffer
+FAILED_IN_DOUBT               | buffer
+RECEIPT_IGNORED               | buffer
+INSERT_IGNORED                | buffer
+RECEIPT_LATER                 | buffer
+STORE_WITHOUT_CHECK           | buffer
+REFUSE_WITHOUT_CHECK          | buffer
+CHECK_BEFORE_RECEIPT          | buffer_refuse
+SAME_TEXT_LATER               | buffer_crash
+DELETE_WITHOUT_WAIT           | buffer
+DELETE_BEFORE_DURABLE         | buffer_crash
+GONE_WITHOUT_DURABLE          | buffer_delete
+SETTLE_WITH_COPIES            | buffer
+SETTLE_DELETES_FIRST          | buffer_refuse
+DROP_WITH_COPIES              | buffer_refuse
+DROP_DELETES_FIRST            | buffer_refuse
+COPY_WITHOUT_FENCE            | buffer_move
+COPY_WITHOUT_STATE            | buffer_move
+REFUSE_WITHOUT_STATE          | buffer_move
+MOVE_WITHOUT_CHECK            | buffer_move
+CHECK_BEFORE_FREEZE           | buffer_move
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
@@ -194,6 +221,7 @@ FIRST_INTENT_FIRST            | admins
 INSERT_BEHIND_UNREAD_ROW      | unique
 OWN_UNDO_FROM_THE_END         | finish_crash
 STATE_IN_EARLIER_STATEMENT    | finish_undo
+RECEIPT_NOT_CHECKED           | buffer_refuse
 '
 redundant_in_full='
 CHANGED_ROWS_ONLY             | fill
