@@ -249,6 +249,22 @@ TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was
   check_nothing_left(cluster);
 }
 
+TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as others are") {
+  const TestCluster cluster = initialised_alone(3);
+  std::uint64_t state = 1;
+  std::string noise;
+  while (noise.size() < 8'000'000) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    noise += fmt::format("{:016x}", state);
+  }
+  const std::string lines = entity(1, R"("noise":")" + noise + "\"") + "\n" + entity(4) + "\n" +
+                            entity(7, R"("noise":")" + noise + noise.substr(0, 8'500'000) + "\"") + "\n";
+  buffer_while_down(cluster, 1, lines);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 3 buffered writes\n"});
+  check_run(cluster.looseleaf({"get", id_of(1), id_of(4), id_of(7)}), 0, lines);
+  check_nothing_left(cluster);
+}
+
 TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised_alone(3);
   cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer"}, entity(1));

@@ -126,6 +126,8 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
       {{"put", "--merge"}, entity(1, "\"n\":6"), 0, 3},
       {{"update", id_of(1), "--", "sed", R"(s/"n":[0-9]*/"n":7/)"}, "", 0, 3},
       {{"delete", id_of(2)}, "", 0, 3},
+      {{"flush"}, "", 0, 3},
+      {{"refused", "list"}, "", 0, 0},
       {{"clean", "--full"}, "", 0, 2},  // there is nothing that it would have to delete
       {{"init"}, "", 0, 0},
       {{"create-index", definition}, "", 0, 4},
@@ -133,7 +135,10 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   for (std::size_t role = 0; role < roles.size(); ++role) {
     CAPTURE(roles[role]);
     put_all(setup.cluster, entity(2, "\"n\":2"));
-    static_cast<void>(setup.cluster.looseleaf({"delete", id_of(5)}));
+    static_cast<void>(setup.cluster.looseleaf({"delete", id_of(5), id_of(6)}));
+    setup.cluster.sql(0, fmt::format("REPLACE INTO looseleaf_buffer VALUES "
+                                     "(7, NOW(6), x'{}', 0, NULL, COMPRESS('{}'))",
+                                     id_of(6), entity(6)));
     for (const Smoke& test : cases) {
       CAPTURE(test.arguments[0]);
       const cli::ProcessResult result = setup.as(roles[role], test.arguments, test.input);
