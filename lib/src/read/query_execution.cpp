@@ -188,7 +188,8 @@ bool QueryExecution::give(const std::vector<shard::IndexEntry>& entries) {
   get_each(shards_, ids,
            [&](const GetResult& result) {
              report_.entities_read += matches.is_first(at) ? 1 : 0;
-             more = give_moved(&entries[at]) && give_or_leave_out(entries[at], result, matches, at);
+             more = give_moved(&entries[at]) &&  // which may have given this entity
+                    (skips(entries[at]) || give_or_leave_out(entries[at], result, matches, at));
              return more;
            },
            unavailable_, query_.partial ? Wanted::part : Wanted::all,
