@@ -51,6 +51,7 @@ recreate_cut  | -DADMINS=1 -DCREATES=2 -DDROPS=1 -DRECONCILERS=1 $one_put -DCUTS
 drop          | -DADMINS=1 -DCREATES=1 -DDROPS=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put                                          | -DFIRST=1
 query         | $index_is_ready -DWRITERS=1 -DCREATES=1 -DDROPS=1 -DQUERIES=1 -DSTEADY                                           | -DWRITERS=2
 moving        | -DMODEL=moving                                                                                                    | -DPUTS=3
+giving        | -DMODEL=giving                                                                                                    | -DPUTS=3
 feed          | -DMODEL=feed -DCRASHES=1                                                                                         | -DTICKS=2 -DPURGES=1
 feed_purge    | -DMODEL=feed -DPURGES=1                                                                                          | -DPUTS=3
 feed_two      | -DMODEL=feed -DWRITERS=2 -DPUTS=1                                                                                | -DTICKS=2
@@ -137,6 +138,9 @@ STATE_BEFORE_ROWS             | query
 LOOK_ONCE                     | moving
 WITHOUT_CHANGED               | moving
 STAMP_OF_FENCE                | moving
+GIVE_TWICE                    | giving
+LOOK_ONCE                     | giving
+FORGET_DECIDED                | giving
 NO_BARRIER                    | fill
 NO_BARRIER                    | feed_two
 NO_FLOOR                      | feed_two
