@@ -1,10 +1,13 @@
 // looseleaf query: print the entities that match conditions on one index.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/commands/value_files.hpp"
 #include "cli/commands/where_option.hpp"
 #include "cli/report/failure_digest.hpp"
 #include "cli/report/fields.hpp"
@@ -20,6 +23,7 @@ namespace {
 struct Options {
   std::string index;
   std::vector<std::string> conditions;
+  std::string order_by;
   bool descending = false;
   bool ids = false;
   bool count = false;
@@ -39,18 +43,27 @@ void check(const Options& options) {
     throw Error(ErrorCode::usage, "--fields cannot be combined with --ids, --count and --explain", {},
                 "leave out one of them; --fields id prints ids, too");
   }
+  if (options.order_by.starts_with("--")) {
+    throw Error(ErrorCode::usage, "another option is the value of --order-by",
+                {{"option", "--order-by"}, {"value", options.order_by}},
+                "write --order-by NAME, with a property's name");
+  }
   if (options.after == "") {  // a script's loop over pages would start again and never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
                 "leave --after out for the first page; if no token was printed, there is no next page");
   }
 }
 
-Query query_of(const Options& options) {
+Query query_of(const Options& options, ValueFiles& files) {
   Query query;
   query.index = options.index;
-  for (const auto& condition : options.conditions) {
-    query.conditions.push_back(Condition::parse(condition));
+  if (options.order_by.empty()) {  // then a value may begin with @
+    std::transform(options.conditions.begin(), options.conditions.end(), std::back_inserter(query.conditions),
+                   Condition::parse);
+  } else {
+    query.conditions = files.conditions_of(options.conditions);
   }
+  query.order_by = options.order_by;
   query.descending = options.descending;
   query.where = filters_of(options.where);
   query.limit = options.limit.value_or(0);
@@ -79,7 +92,8 @@ void print_explanation(const QueryReport& report, const Options& options) {
   print_line("index: " + options.index);
   print_line("conditions: " + joined(options.conditions));
   print_line("filter: " + joined(options.where));
-  print_line(fmt::format("order: of the index{}", options.descending ? ", descending" : ""));
+  print_line(fmt::format("order: {}{}", options.order_by.empty() ? "of the index" : "by " + options.order_by,
+                         options.descending ? ", descending" : ""));
   for (const auto& shard : report.shards) {
     print_line(
         fmt::format("shard {}: {}, {}", shard.shard, counted(shard.index_rows, "index row", "index rows"), shard.sql));
@@ -112,6 +126,7 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
   print_summary({{"index", options.index},
                  {"conditions", options.conditions},
                  {"where", options.where},
+                 {"order_by", options.order_by.empty() ? Json(nullptr) : Json(options.order_by)},
                  {"descending", options.descending},
                  {"shards", std::move(shards)},
                  {"index_rows", report.index_rows},
@@ -176,7 +191,8 @@ ExitStatus exit_status_of(const QueryReport& report) {
 ExitStatus run(const Options& options, const Globals& globals) {
   check(options);
   EntityPrinter printer(options.fields, globals);
-  Query query = query_of(options);
+  ValueFiles files;
+  Query query = query_of(options, files);
   FailureDigest unreadable("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning);
   if (options.skip_unreadable) {
     query.on_unreadable = [&](const Error& error) {
@@ -192,8 +208,9 @@ ExitStatus run(const Options& options, const Globals& globals) {
       wanted = print_entity(entity, options, globals, printer);
       return wanted && !stop_requested();
     });
-  } catch (const Error& error) {
+  } catch (Error& error) {
     if (error.code() != ErrorCode::interrupted) {
+      files.locate(error);
       throw;
     }
   }
@@ -221,9 +238,20 @@ Command query_command() {
        .value = "",
        .help = "conditions: `name=value` for the first properties of the index, then a range on the next property",
        .target = &options->conditions,
-       .details = "A range is `name>v`, `name>=v`, `name<v`, `name<=v` or `name^=prefix`. A name that is repeated with "
-                  "`=` means any of the values. Quote conditions, since `<` and `>` have a meaning in a shell. A name "
-                  "that contains an operator is written in double quotes, as a JSON string: `'\"a=b\"=5'`."},
+       .details =
+           "A range is `name>v`, `name>=v`, `name<v`, `name<=v` or `name^=prefix`. A name that is repeated with "
+           "`=` means any of the values. Quote conditions, since `<` and `>` have a meaning in a shell. A name "
+           "that contains an operator is written in double quotes, as a JSON string: `'\"a=b\"=5'`. "
+           "With `--order-by`, `name=@FILE` means any of the values in a file, one on each line, and a query takes at "
+           "most 10,000 values."},
+      {.name = "--order-by",
+       .value = "NAME",
+       .help = "order by this property of the index, also across several values of the properties before it",
+       .target = &options->order_by,
+       .details =
+           "All properties before it need conditions with `=`. The entities of all their values come in one order: by "
+           "NAME, by the properties after it in the index, then by entity id. An entity with several matching rows "
+           "comes once, at its first row in this order."},
       {"--desc", "", "print in descending order", &options->descending},
       {.name = "--limit",
        .value = "N",
@@ -267,14 +295,16 @@ Command query_command() {
            "This lists the shards, the SQL, and the numbers of index rows, of entities read and of entities left out."},
   };
   command.details = {
-      "The order is that of the index: by its properties, then by entity id. Without a condition the query prints "
-      "everything in the index.",
+      "Without `--order-by`, the order is that of the index: by its properties, then by entity id. Without a condition "
+      "the query prints everything in the index.",
       "If the index is building or being dropped, the query fails with exit status 2."};
   command.examples = {
       {"Print all entities of a user", "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf"},
       {"Print the latest 30 entries of a feed since a moment",
        "looseleaf query index_feed feed_id=f48b0440ca0c4f66991c4d5f6a078eaf \\\n"
        "  'published>=1235697046' --desc --limit 30"},
+      {"Print the latest 30 entries of all users whose ids are in the file `friends`",
+       "looseleaf query index_user_time user_id=@friends --order-by published --desc --limit 30"},
       {"Write some fields of all entries to a file for a spreadsheet",
        "looseleaf query index_user_id --fields id,user_id,title --output csv > entries.csv"}};
   command.prints_csv = true;

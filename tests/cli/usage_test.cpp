@@ -53,7 +53,8 @@ TEST_CASE("-h anywhere shows examples and options of the command in short, whate
     CHECK(run({"looseleaf", "-h", command}) == help);
     CHECK(run({"looseleaf", "--cluster", "/nonexistent", command, "--nonsense", "--output", "xml", "x", "-h"}) == help);
   }
-  CHECK(contains(run({"looseleaf", "query", "-h"}).out, "\noptions: --desc, --limit N, --after TOKEN, --where COND, "));
+  CHECK(contains(run({"looseleaf", "query", "-h"}).out,
+                 "\noptions: --order-by NAME, --desc, --limit N, --after TOKEN, --where COND,"));
   CHECK(run({"looseleaf", "query", "-h", "--help"}) == run({"looseleaf", "query", "--help"}));
   check_status(run({"looseleaf", "get", "--cluster", "/nonexistent", "--", "-h"}), 2,
                {"error: not an id\n", "id: -h\n"});

@@ -1,7 +1,7 @@
-// Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a line for each
-// condition on the index, each filter ("where " and a condition) and each entity. The SQL holds values as digits only
-// and leaves out no row that is given; what is given is what a plain look at the conditions finds. What a filter finds
-// by its operators agrees.
+// Conditions and the planner. Input: a digit for the index, perhaps a 'd' for descending; then a line for the
+// order ("order " and a property), each condition on the index, each filter ("where " and a condition) and each entity.
+// The SQL holds values as digits only and leaves out no row that is given; what is given is what a plain look at the
+// conditions finds. What a filter finds by its operators agrees.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +10,14 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -49,7 +51,7 @@ const std::map<Operator, std::string> operators = {{Operator::equal, "="},      
                                                    {Operator::greater_equal, ">="}, {Operator::prefix, "^="},
                                                    {Operator::not_equal, "!="},     {Operator::exists, " exists"}};
 
-constexpr std::string_view where = "where ";
+constexpr std::string_view where = "where ", order = "order ";
 
 std::optional<Condition> read_condition(const std::string& text) {
   try {
@@ -97,6 +99,8 @@ std::optional<Input> read_input(const std::string& text) {
       if (auto entity = read_entity(line)) {
         input.entities.push_back(*std::move(entity));
       }
+    } else if (line.starts_with(order)) {
+      input.query.order_by = line.substr(order.size());
     } else if (line.starts_with(where)) {
       if (auto condition = read_condition(line.substr(where.size()))) {
         input.query.where.push_back(*std::move(condition));
@@ -157,19 +161,17 @@ std::vector<std::string> tokens_of(std::string_view sql) {
 }
 
 void check_words(const std::vector<std::string>& tokens, const IndexDefinition& definition) {
-  std::set<std::string> known = {"SELECT",     "FROM",       "WHERE",
-                                 "AND",        "OR",         "IN",
-                                 "ORDER",      "BY",         "DESC",
-                                 "LIMIT",      "entity_id",  "JOIN",
-                                 "r",          "c",          "r.",
-                                 "c.",         "db.",        "looseleaf_index",
-                                 "table_name", "generation", "f",
-                                 "f.",         "access",     "looseleaf_shard",
-                                 "only_row",   "state",      "AS",
-                                 "IF",         "NULL",       "shard",
-                                 "_utf8mb4",   "DISTINCT",   sql::quote_identifier(definition.table)};
+  std::istringstream words(
+      "SELECT DISTINCT FROM JOIN WHERE AND OR IN ORDER BY DESC LIMIT OFFSET UNION ALL AS IF NULL TRUE _utf8mb4 db. r "
+      "r. c c. "
+      "f f. p entity_id shard looseleaf_index table_name generation state looseleaf_shard access only_row");
+  std::set<std::string> known(std::istream_iterator<std::string>(words), {});
+  known.insert(sql::quote_identifier(definition.table));
   for (const std::string& column : shard::column_names(definition)) {
     known.insert(column);
+  }
+  for (std::size_t i = 0; i <= definition.properties.size(); ++i) {
+    known.insert(fmt::format("c{}", i));  // columns of a derived table
   }
   for (const std::string& token : tokens) {
     const bool literal = token.starts_with("x'") || token == "''";
@@ -200,6 +202,9 @@ class Where {
     constexpr std::size_t catalog_line = 5;  // c. table_name = _utf8mb4 x'...', which holds
     constexpr std::size_t fence_line = 4;    // f. only_row = 1, likewise
     const std::string& first = tokens_.at(at_++);
+    if (first == "TRUE") {
+      return true;
+    }
     if (first == "c." || first == "f.") {
       at_ += (first == "c." ? catalog_line : fence_line) - 1;
       return true;
@@ -369,13 +374,27 @@ read::QueryPlan::Source source() {
   return {"db", 1, 1, "@@global.read_only = 0"};
 }
 
-sql::Statement select(const read::QueryPlan& plan, const std::optional<shard::IndexEntry>& after) {
-  return plan.select(source(), after, 10);
+using Values = std::vector<read::QueryPlan::Values>;
+
+// The SELECTs of all rows of a shard.
+std::vector<sql::Statement> selects(const read::QueryPlan& plan, const Values& parts,
+                                    const std::optional<shard::IndexEntry>& after) {
+  std::vector<sql::Statement> statements;
+  for (const read::QueryPlan::Values& part : parts) {
+    statements.push_back(plan.select(source(), part, {after, std::nullopt}, 10, read::QueryPlan::Order::of_query));
+  }
+  return statements;
 }
 
-void check_given(const Input& input, const read::QueryPlan& plan, Where& where, const shard::IndexEntry& entry) {
-  require(where.holds(entry.values), "SQL finds every row that is given");
-  const sql::Result result = found(*input.definition, tokens_of(select(plan, std::nullopt).text()), entry);
+bool any_holds(const Input& input, const std::vector<sql::Statement>& statements, const model::Row& row) {
+  return std::any_of(statements.begin(), statements.end(), [&](const sql::Statement& statement) {
+    return Where(*input.definition, tokens_of(statement.text())).holds(row);
+  });
+}
+
+void check_given(const Input& input, const read::QueryPlan& plan, const shard::IndexEntry& entry) {
+  const auto statements = selects(plan, plan.parts(0, 1), std::nullopt);
+  const sql::Result result = found(*input.definition, tokens_of(statements.front().text()), entry);
   require(plan.entry(result, 0) == entry, "columns that are not read are as the conditions say");
   for (const std::uint32_t shards : {1U, 2U, 7U}) {
     const std::uint32_t entity_shard = shard::shard_of(entry.entity_id, shards);
@@ -383,10 +402,26 @@ void check_given(const Input& input, const read::QueryPlan& plan, Where& where, 
     const std::vector<std::uint32_t> asked = plan.shards(shards);
     require(std::find(asked.begin(), asked.end(), shard) != asked.end(),
             "the shards asked have every row that is given");
+    const Values parts = plan.parts(shard, shards), divided = plan.divided(parts);
+    require(any_holds(input, selects(plan, parts, std::nullopt), entry.values), "SQL finds every row that is given");
+    require(any_holds(input, selects(plan, divided, std::nullopt), entry.values), "so it does value by value");
   }
 }
 
-void check_entity(const Input& input, const read::QueryPlan& plan, Where& where, const model::AcceptedEntity& entity) {
+void check_all_words(const Input& input, const read::QueryPlan& plan, const shard::IndexEntry& entry) {
+  const Values parts = plan.parts(0, 1), divided = plan.divided(parts);
+  for (const sql::Statement& statement : selects(plan, parts, entry)) {
+    check_words(tokens_of(statement.text()), *input.definition);
+  }
+  for (const bool ties : {false, true}) {
+    const read::QueryPlan::Range range{entry, entry, ties};
+    check_words(tokens_of(plan.select_ids(source(), parts.front(), range).text()), *input.definition);
+  }
+  const auto some = std::span(divided).first(std::min<std::size_t>(divided.size(), 3));
+  check_words(tokens_of(plan.select_place(source(), some, entry, 10, 5).text()), *input.definition);
+}
+
+void check_entity(const Input& input, const read::QueryPlan& plan, const model::AcceptedEntity& entity) {
   std::size_t given = 0;
   const nlohmann::json members = nlohmann::json::parse(entity.text);
   const std::vector<model::Row> matching = plan.matching_rows(entity.parsed);
@@ -394,10 +429,9 @@ void check_entity(const Input& input, const read::QueryPlan& plan, Where& where,
     const shard::IndexEntry entry{row, entity.id};
     if (!matching.empty() && plan.first(matching) == row) {
       ++given;
-      check_given(input, plan, where, entry);
+      check_given(input, plan, entry);
     }
-    check_words(tokens_of(select(plan, entry).text()), *input.definition);
-    check_words(tokens_of(plan.select_ids(source(), entry, entry).text()), *input.definition);
+    check_all_words(input, plan, entry);
   }
   require(given == (should_match(input, members) ? 1U : 0U), "an entity that matches is given once, others never");
 }
@@ -447,13 +481,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(error.code() == ErrorCode::usage, "conditions are refused as wrong usage");
     return 0;
   }
-  const sql::Statement statement = select(*plan, std::nullopt);
-  const auto tokens = tokens_of(statement.text());
-  check_words(tokens, *input->definition);
-  check_shape(statement);
-  Where where(*input->definition, tokens);
+  for (const sql::Statement& statement : selects(*plan, plan->parts(0, 1), std::nullopt)) {
+    check_words(tokens_of(statement.text()), *input->definition);
+    check_shape(statement);
+  }
   for (const model::AcceptedEntity& entity : input->entities) {
-    check_entity(*input, *plan, where, entity);
+    check_entity(*input, *plan, entity);
   }
   return 0;
 }

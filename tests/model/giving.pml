@@ -1,5 +1,6 @@
 /* How often a query beside writers gives an entity: docs/protocol.md, "Queries beside writers". One entity matches in all
-   its versions. A version has one or two index rows. The query reads the rows in two chunks, and the entity when it comes
+   its versions. A version has one or two index rows. Two rows have the same place in the order of the query: they differ
+   only in the properties before that of --order-by. The query reads the rows in two chunks, and the entity when it comes
    to a row of it. It must give the entity exactly once.
    Controls: GIVE_TWICE, LOOK_ONCE, FORGET_DECIDED. */
 #ifndef PUTS
@@ -8,7 +9,7 @@
 #define ROWS 6
 #define HALF 4          /* the first chunk ends before this row */
 #define NOWHERE 255
-#define PLACE(row) (row)
+#define PLACE(row) ((row) / 2)
 #define FIRST(a, b) PLACE((a) < (b) -> (a) : (b))
 
 bool row[ROWS];

@@ -1,6 +1,7 @@
 /* A query beside writers: docs/protocol.md, "Queries beside writers". One entity matches in all its versions. Its row is on
    one of two shards, and every put may move it. A query reads both shards at different moments, and must see a row of the
    entity, or that the entity has changed since the query began. (A stale row is as good: the entity is read, and matches.)
+   Two parts of one shard's rows that two statements read, because of the number of values, are the same as two shards.
    Controls: LOOK_ONCE, WITHOUT_CHANGED, STAMP_OF_FENCE. */
 #ifndef PUTS
 #define PUTS 2

@@ -272,6 +272,19 @@ std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, 
   return rows;
 }
 
+ReferenceRow place_of(const std::set<std::vector<PropertyValue>>& rows, const IndexDefinition& definition,
+                      const Query& query, const Uuid& id) {
+  const auto& properties = definition.properties;
+  const auto first = std::find_if(properties.begin(), properties.end(), [&](const Property& property) {
+    return query.order_by.empty() || property.name == query.order_by;
+  });
+  std::set<std::vector<PropertyValue>> places;
+  for (const std::vector<PropertyValue>& row : rows) {
+    places.emplace(row.begin() + (first - properties.begin()), row.end());
+  }
+  return {query.descending ? *places.rbegin() : *places.begin(), id};
+}
+
 std::vector<const Json*> found_at(const std::string& path, bool each, const Json& entity) {
   const std::vector<std::string> keys = keys_of(path);
   std::vector<const Json*> found;
@@ -449,11 +462,11 @@ std::optional<std::string> Reference::get(const Uuid& id) const {
 
 std::vector<Uuid> Reference::query(const Query& query, const Filters& filters) const {
   const IndexDefinition& definition = indexes_.at(query.index).definition;
-  std::vector<ReferenceRow> first_rows;
+  std::vector<ReferenceRow> first_rows;  // as far as the order goes by them
   for (const auto& [id, entity] : entities_) {
     const auto rows = rows_of(definition, entity.json, query.conditions);
     if (!rows.empty() && passes(filters, entity.json)) {
-      first_rows.push_back({query.descending ? *rows.rbegin() : *rows.begin(), id});
+      first_rows.push_back(place_of(rows, definition, query, id));
     }
   }
   std::sort(first_rows.begin(), first_rows.end());

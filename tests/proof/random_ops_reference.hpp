@@ -108,6 +108,10 @@ class Reference {
 // The rows that an entity has for those of its values that meet the conditions, as stored.
 [[nodiscard]] std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
                                                            const std::vector<Condition>& conditions = {});
+// The place of an entity in the order of a query, by its rows that match, of which there must be some. The values begin
+// with that of the property by which the order is.
+[[nodiscard]] ReferenceRow place_of(const std::set<std::vector<PropertyValue>>& rows, const IndexDefinition& definition,
+                                    const Query& query, const Uuid& id);
 [[nodiscard]] bool passes(const Filters& filters, const Json& entity);
 // The shard of an index row with this value, as stored, of the property sharded on; or of an entity's id.
 [[nodiscard]] std::uint32_t shard_of(const PropertyValue& value, std::uint32_t shards);

@@ -27,7 +27,8 @@ std::string describe(const Query& query) {
     conditions.push_back(condition.property + operators[static_cast<std::size_t>(condition.op)] +
                          Json::string(condition.value).write());
   }
-  return fmt::format("query {} {}{}{}", query.index, fmt::join(conditions, " "), query.descending ? " --desc" : "",
+  return fmt::format("query {} {}{}{}{}", query.index, fmt::join(conditions, " "),
+                     query.order_by.empty() ? "" : " --order-by " + query.order_by, query.descending ? " --desc" : "",
                      query.limit != 0 ? fmt::format(" --limit {}", query.limit) : "");
 }
 

@@ -296,7 +296,7 @@ class QueryMaker {
     query_.index = definition.table;
     const std::size_t equal = random_.one_in(2) ? 0 : random_.below(definition.properties.size() + 1);
     for (std::size_t i = 0; i < equal; ++i) {
-      for (std::size_t alternatives = 1 + random_.below(3); alternatives > 0; --alternatives) {
+      for (std::size_t alternatives = 1 + random_.below(random_.one_in(6) ? 40 : 3); alternatives > 0; --alternatives) {
         add(definition.properties[i], Operator::equal);
       }
     }
@@ -304,12 +304,19 @@ class QueryMaker {
       add_range(definition.properties[equal]);
     }
     std::shuffle(query_.conditions.begin(), query_.conditions.end(), std::mt19937_64(random_.number()));
+    query_.order_by = random_.one_in(2) ? random_order(definition, equal) : "";
     query_.descending = random_.one_in(3);
     query_.limit = random_.one_in(3) ? 1 + random_.below(6) : 0;
     return query_;
   }
 
  private:
+  // Mostly by the property after those that have conditions.
+  std::string random_order(const IndexDefinition& definition, std::size_t equal) {
+    const std::size_t last = std::min(equal, definition.properties.size() - 1);
+    return definition.properties[random_.one_in(4) ? random_.below(last + 1) : last].name;
+  }
+
   void add_range(const Property& property) {
     const std::size_t form = random_.below(property.type == PropertyType::string ? 5 : 4);
     if (form == 4) {

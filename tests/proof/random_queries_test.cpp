@@ -50,8 +50,9 @@ std::vector<std::string> describe(const std::vector<Condition>& conditions) {
 }
 
 std::string describe(const Query& query) {
-  return fmt::format("query {} {} --where {} {} --limit {}", query.index, fmt::join(describe(query.conditions), " "),
-                     fmt::join(describe(query.where), " "), query.descending ? "--desc" : "", query.limit);
+  return fmt::format("query {} {} --where {} --order-by '{}' {} --limit {}", query.index,
+                     fmt::join(describe(query.conditions), " "), fmt::join(describe(query.where), " "), query.order_by,
+                     query.descending ? "--desc" : "", query.limit);
 }
 
 std::vector<std::string> texts_of(const std::vector<Uuid>& ids) {
@@ -273,7 +274,7 @@ class World {
       if (rows.empty()) {
         return false;
       }
-      const ReferenceRow place{question.query.descending ? *rows.rbegin() : *rows.begin(), id};
+      const ReferenceRow place = place_of(rows, definition, question.query, id);
       if (!condition(place)) {
         return false;
       }
@@ -334,6 +335,9 @@ class World {
     for (const Condition& condition : query.where) {
       arguments.insert(arguments.end(), {"--where", written(condition)});
     }
+    if (!query.order_by.empty()) {
+      arguments.insert(arguments.end(), {"--order-by", query.order_by});
+    }
     if (query.descending) {
       arguments.emplace_back("--desc");
     }
@@ -391,7 +395,7 @@ class World {
                              const IndexDefinition& definition) {
     const auto rows = rows_of(definition, entity.json, question.query.conditions);
     require(!rows.empty() && passes(question.filters, entity.json), "does not match: " + entity.text);
-    return {question.query.descending ? *rows.rbegin() : *rows.begin(), id};
+    return place_of(rows, definition, question.query, id);
   }
 
   void check_still(const Question& question, std::vector<Uuid> given) const {
@@ -445,6 +449,12 @@ class World {
       has(fmt::format("{} {}", to_string(property->type), operators.at(static_cast<std::size_t>(condition.op))), true);
       has("any of several values", condition.op == Operator::equal && ++equals[condition.property] == 2);
     }
+    for (const auto& property : properties) {
+      if (property.name == query.order_by) {
+        has("ordered by " + to_string(property.type), true);
+        has("ordered across values", equals[properties.front().name] > 1 && &property != &properties.front());
+      }
+    }
   }
 
   Random random_;
@@ -472,6 +482,7 @@ std::vector<std::string> kinds() {
                                     "no condition",
                                     "by the program",
                                     "any of several values",
+                                    "ordered across values",
                                     "further pages",
                                     "filtered",
                                     "repeated rows",
@@ -480,6 +491,7 @@ std::vector<std::string> kinds() {
                                     "moved, but matched throughout",
                                     "moved within a page"};
   for (const char* type : {"uuid", "string", "int", "double", "bool"}) {
+    kinds.push_back(fmt::format("ordered by {}", type));
     for (std::size_t op = 0; op < of_indexes; ++op) {
       if (std::string(operators.at(op)) != "^=" || std::string(type) == "string") {
         kinds.push_back(fmt::format("{} {}", type, operators.at(op)));
@@ -523,11 +535,19 @@ TEST_CASE("queries by pages, while writers run, give what a full scan gives") {
 // 1,000 entities that all queries match, and two writers that change their values all the time.
 class ManyMoving {
  public:
-  explicit ManyMoving(const char* definition) : fixture_(4) {
-    fixture_.create_index(definition);
+  // If the index is by a group and n, the queries order by n across all groups.
+  explicit ManyMoving(const IndexDefinition& definition) : fixture_(4) {
+    fixture_.datastore.create_indexes({definition});
+    query_.index = definition.table;
+    if (definition.properties.size() > 1) {
+      query_.order_by = "n";
+      for (std::uint64_t group = 0; group < groups; ++group) {
+        query_.conditions.push_back(Condition::parse(fmt::format("group={}", group)));
+      }
+    }
     std::vector<std::string> texts;
     for (std::uint64_t number = 0; number < count; ++number) {
-      texts.push_back(entity(number, fmt::format("\"n\":{}", number)));
+      texts.push_back(entity(number, values_of(number)));
     }
     fixture_.datastore.put(texts);
     for (std::uint64_t writer = 0; writer < 2; ++writer) {
@@ -537,13 +557,11 @@ class ManyMoving {
 
   // How many queries of `tries` gave each entity exactly once.
   int right_answers(int tries) {
-    Query query;
-    query.index = "by_n";
     int right = 0;
     for (int i = 0; i < tries; ++i) {
       std::vector<Uuid> ids;
-      query.descending = i % 2 == 0;
-      fixture_.datastore.query(query, [&](const Entity& one) {
+      query_.descending = i % 2 == 0;
+      fixture_.datastore.query(query_, [&](const Entity& one) {
         ids.push_back(one.id);
         return true;
       });
@@ -555,9 +573,15 @@ class ManyMoving {
   // True if the program without its second look gives a wrong answer within some seconds.
   [[nodiscard]] bool is_noticed_without_second_look() const {
     const base::Deadline deadline(std::chrono::seconds(30));
+    std::vector<std::string> arguments = {"query", query_.index, "--ids"};
+    for (const Condition& condition : query_.conditions) {
+      arguments.push_back(condition.property + "=" + condition.value);
+    }
+    if (!query_.order_by.empty()) {
+      arguments.insert(arguments.end(), {"--order-by", query_.order_by});
+    }
     while (!deadline.passed()) {
-      cli::Process query =
-          fixture_.cluster.start({"query", "by_n", "--ids"}, {}, "query.look_again=skip,query.find_changed=skip");
+      cli::Process query = fixture_.cluster.start(arguments, {}, "query.look_again=skip,query.find_changed=skip");
       if (!is_right(lines_of(query.wait().out))) {
         return true;
       }
@@ -566,7 +590,11 @@ class ManyMoving {
   }
 
  private:
-  static constexpr std::uint64_t count = 1000;
+  static constexpr std::uint64_t count = 1000, groups = 16;
+
+  static std::string values_of(std::uint64_t number) {
+    return fmt::format("\"group\":{},\"n\":{}", number / 7 % groups, number);
+  }
 
   static bool is_right(const std::vector<std::string>& ids) {
     return ids.size() == count && std::set<std::string>(ids.begin(), ids.end()).size() == count;
@@ -579,20 +607,26 @@ class ManyMoving {
     while (!stop.stop_requested()) {
       std::vector<std::string> texts;
       for (int i = 0; i < 20; ++i) {
-        texts.push_back(entity(random() % count, fmt::format("\"n\":{}", random() % count)));
+        texts.push_back(entity(random() % count, values_of(random() % count)));
       }
       store.put(texts);
     }
   }
 
   StoreFixture fixture_;
+  Query query_;
   std::vector<std::jthread> writers_;  // last: they end first
 };
 
 TEST_CASE("a query beside writers gives every entity that matches throughout exactly once") {
-  for (const char* definition : {by_n, by_n_sharded}) {
+  constexpr const char* by_group =
+      R"({"table": "by_group", "properties": [{"name": "group", "type": "int"}, {"name": "n", "type": "int"}]})";
+  constexpr const char* by_group_sharded =
+      R"({"table": "by_group", "properties": [{"name": "group", "type": "int"}, {"name": "n", "type": "int"}],
+          "shard_on": "group"})";
+  for (const char* definition : {by_n, by_n_sharded, by_group, by_group_sharded}) {
     CAPTURE(std::string(definition));
-    ManyMoving store(definition);
+    ManyMoving store(IndexDefinition::parse(definition, "test"));
     const int tries = full_run() ? 10'000 : 300;
     CHECK(store.right_answers(tries) == tries);
     CHECK(store.is_noticed_without_second_look());

@@ -1,6 +1,8 @@
-// Queries by index: equality on the first properties, then a range on the next one. Results come in index order.
+// Queries by index: equality on the first properties, then a range on the next one. Results come in index order, or in
+// one order over several values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <looseleaf/error.hpp>
@@ -33,7 +35,10 @@ struct Condition {
 };
 
 struct Query {
+  static constexpr std::size_t most_values = 10'000;
+
   std::string index;
+  // Several conditions with Operator::equal on one property mean any of their values.
   std::vector<Condition> conditions;
   // Filters on any properties. All must hold, except that of several with Operator::equal on one property, one must.
   //   - The value is a JSON scalar if it can be parsed as one, or else a string. For Operator::prefix, it is a string
@@ -46,6 +51,11 @@ struct Query {
   //   - With `each`, one element must meet the condition, and for Operator::not_equal none may be equal.
   // If no entity that was read has a property, Options::on_warning gets a warning.
   std::vector<Condition> where;
+  // A property of the index; empty: the first one. The order is by this property, by those after it in the index, and
+  // by entity id. Every property before it needs a condition with Operator::equal. If some of these have several
+  // values, the results of all of them come in this one order. With `order_by`, a query takes at most `most_values`
+  // values, and orders across at most so many combinations of values.
+  std::string order_by = {};
   bool descending = false;
   std::uint64_t limit = 0;  // the most entities to return; 0 returns all
   std::string after;        // a QueryReport's `next`: continue where that page ended

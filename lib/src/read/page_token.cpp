@@ -1,16 +1,20 @@
-// A token holds a hash of the query it belongs to (8 bytes), the row's values and the entity's id.
+// A token holds a hash of the query it belongs to (8 bytes), the row's values from the first property of the order on,
+// and the entity's id. If the order goes across values, a hash of the values follows the first one.
 #include "read/page_token.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cmath>
 #include <looseleaf/error.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/text.hpp"
 #include "base/token.hpp"
+#include "read/query_plan.hpp"
 
 namespace looseleaf::read {
 namespace {
@@ -19,17 +23,36 @@ using base::append_number;
 
 constexpr std::size_t id_size = 16;
 
-// Returns a hash of the query. It is equal for two queries if one can continue where the other ended.
+std::string written(const Condition& condition) {
+  return fmt::format("{}:{}{}{}{}:{};", condition.property.size(), condition.property, condition.each ? "[]" : "",
+                     static_cast<int>(condition.op), condition.value.size(), condition.value);
+}
+
+// Returns a hash of the query. It is equal for two queries if one can continue where the other ended, except for the
+// values that digest_of_values() covers.
 std::uint64_t identity_of(const IndexDefinition& definition, const Query& query) {
-  std::string text = definition.fingerprint() + (query.descending ? "desc" : "asc");
+  std::string text = definition.fingerprint() + (query.descending ? "desc" : "asc") + query.order_by;
   for (const auto* conditions : {&query.conditions, &query.where}) {
     text += '\n';
     for (const Condition& condition : *conditions) {
-      text += fmt::format("{}:{}{}{}{}:{};", condition.property.size(), condition.property, condition.each ? "[]" : "",
-                          static_cast<int>(condition.op), condition.value.size(), condition.value);
+      const bool is_in_digest =
+          !query.order_by.empty() && conditions == &query.conditions && condition.op == Operator::equal;
+      text += is_in_digest ? "" : written(condition);
     }
   }
   return base::fnv1a(text);
+}
+
+// With Query::order_by, the values have a digest of their own, because they may come from a list that changes between
+// two pages: an error can say so then. Their order does not matter.
+std::uint64_t digest_of_values(const Query& query) {
+  std::set<std::string> values;
+  for (const Condition& condition : query.conditions) {
+    if (condition.op == Operator::equal) {
+      values.insert(written(condition));
+    }
+  }
+  return base::fnv1a(fmt::format("{}", fmt::join(values, "")));
 }
 
 struct AppendValue {
@@ -45,9 +68,10 @@ struct AppendValue {
   void operator()(bool value) const { append_number(bytes, value ? 1 : 0); }
 };
 
-[[noreturn]] void fail(const char* what) {
-  throw Error(ErrorCode::usage, what, {},
-              "use the `next` of the previous page with the same index, conditions and order");
+[[noreturn]] void fail(const char* what, const char* hint =
+                                             "use the `next` of the previous page with the same index, "
+                                             "conditions and order") {
+  throw Error(ErrorCode::usage, what, {}, hint);
 }
 
 // Reads a value of a type; absent if the bytes are none.
@@ -76,8 +100,11 @@ std::optional<model::Value> read_value(base::ByteReader& reader, PropertyType ty
 std::string make_token(const IndexDefinition& definition, const Query& query, const shard::IndexEntry& last) {
   std::string bytes;
   append_number(bytes, identity_of(definition, query));
-  for (const model::Value& value : last.values) {
-    std::visit(AppendValue{bytes}, value);
+  if (!query.order_by.empty()) {
+    append_number(bytes, digest_of_values(query));
+  }
+  for (std::size_t i = order_position(definition, query); i < last.values.size(); ++i) {
+    std::visit(AppendValue{bytes}, last.values[i]);
   }
   AppendValue{bytes}(last.entity_id);
   return base::to_token(bytes);
@@ -92,9 +119,14 @@ shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& qu
   if (reader.number() != identity_of(definition, query)) {
     fail("the page token belongs to another query, or to another definition of the index");
   }
+  if (!query.order_by.empty() && reader.number() != digest_of_values(query)) {
+    fail("the page token belongs to other values of the conditions",
+         "give the same values for every page, or begin again without a token");
+  }
   shard::IndexEntry last;
-  for (const Property& property : definition.properties) {
-    auto value = read_value(reader, property.type);
+  last.values.resize(order_position(definition, query));  // no order depends on them
+  for (std::size_t i = last.values.size(); i < definition.properties.size(); ++i) {
+    auto value = read_value(reader, definition.properties[i].type);
     if (!value) {
       fail("invalid page token");
     }

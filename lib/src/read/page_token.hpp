@@ -9,12 +9,13 @@
 
 namespace looseleaf::read {
 
-// Encodes the last index row that was processed. The token is valid only for this definition, these conditions and this
-// order.
+// Encodes the place of the last index row that was processed. The token is valid only for this definition, these
+// conditions and this order.
 [[nodiscard]] std::string make_token(const IndexDefinition& definition, const Query& query,
                                      const shard::IndexEntry& last);
 
-// Decodes a token. Throws Error(usage) if make_token() did not return it for this query.
+// Decodes a token. The values of properties before the first one of the order are not in it. Throws Error(usage) if
+// make_token() did not return it for this query.
 [[nodiscard]] shard::IndexEntry parse_token(const IndexDefinition& definition, const Query& query,
                                             const std::string& token);
 

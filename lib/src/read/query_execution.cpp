@@ -151,8 +151,7 @@ void QueryExecution::read_more() {
         for (const std::uint32_t shard : group) {
           streams.push_back(on_shard.at(shard));
         }
-        ++statements_;
-        reader_.read(streams, most, deadline);
+        statements_ += reader_.read(streams, most, deadline);
       },
       [&](std::uint32_t shard) { on_shard.at(shard)->end(); });
 }
@@ -279,7 +278,8 @@ bool QueryExecution::give_elsewhere(shard::IndexEntry place, const Entity& entit
     }
     return true;
   }
-  if (forgot_ || (after_ && !plan_.before(*after_, place))) {  // given before, or on an earlier page
+  const bool was_passed = !position || plan_.before(place, *position);
+  if ((forgot_ && was_passed) || (after_ && !plan_.before(*after_, place))) {  // given before, or on an earlier page
     decide(entity.id, true);
     return true;
   }
@@ -366,17 +366,19 @@ bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
   std::mutex mutex;
   std::vector<Uuid> ids;
   std::size_t statements = 0;
+  bool was_split = false;
   for_groups(
       shards,
       [&](std::span<const std::uint32_t> group) {
-        const shard::SomeIds found = reader_.read_ids(group, after_, end, deadline);
+        const RowReader::Ids found = reader_.read_ids(group, {after_, end}, deadline);
         warn_of_limit(found, RowReader::most_ids, "index rows");
         const std::lock_guard lock(mutex);
-        ++statements;
+        statements += found.statements;
+        was_split = was_split || found.statements > 1;
         add_undecided(found.ids, ids);
       },
       [](std::uint32_t) {});
-  if (plan_.is_sharded() && statements > 1) {
+  if ((plan_.is_sharded() && statements > 1) || was_split) {
     const std::vector<Uuid> changed = find_changed(2 * (std::chrono::steady_clock::now() - sent));
     ids.insert(ids.end(), changed.begin(), changed.end());
   }

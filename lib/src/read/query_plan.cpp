@@ -1,13 +1,13 @@
-// Turns conditions into SQL and into a filter.
+// Turns conditions into ranges of the index and into a filter.
 #include "read/query_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <looseleaf/error.hpp>
-#include <looseleaf/jobs.hpp>
-#include <looseleaf/status.hpp>
 #include <numeric>
 #include <set>
 
@@ -15,8 +15,6 @@
 #include "base/text.hpp"
 #include "model/condition.hpp"
 #include "shard/placement.hpp"
-#include "shard/statements.hpp"
-#include "sql/literals.hpp"
 
 namespace looseleaf::read {
 namespace {
@@ -38,8 +36,7 @@ std::string hint_for_name(const std::string& name, const std::vector<std::string
                : fmt::format("name one of its properties: {}", fmt::join(names, ", "));
 }
 
-std::size_t position_of(const IndexDefinition& definition, const Condition& condition) {
-  const std::string name = model::written_name(condition);
+std::size_t position_of(const IndexDefinition& definition, const std::string& name) {
   const auto names = property_names(definition);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
@@ -58,31 +55,6 @@ bool holds(Operator op, const model::Value& value, const model::Value& bound) {
 bool may_be_cut(const Property& property, const model::Value& stored) {
   const auto* const text = std::get_if<std::string>(&stored);
   return text != nullptr && base::utf8_length(*text) >= property.max_length;
-}
-
-// Qualifies a column of the index table, because the catalog may have a column of the same name.
-std::string qualified(const std::string& quoted_column) {
-  return "r." + quoted_column;
-}
-
-const char* comparison(Operator op, bool cut, bool full) {
-  switch (op) {
-    case Operator::equal:
-      return " = ";
-    case Operator::less:
-      return cut ? " <= " : " < ";
-    case Operator::less_equal:
-      return " <= ";
-    case Operator::greater:
-      return full ? " >= " : " > ";
-    case Operator::greater_equal:
-    case Operator::prefix:
-      return " >= ";
-    case Operator::not_equal:
-    case Operator::exists:
-      break;  // refused by the constructor
-  }
-  return "";
 }
 
 // Names the properties from `first` on that need an equality condition before the property at `position` can have
@@ -109,47 +81,131 @@ void require_usable(const IndexDefinition& definition, const Condition& conditio
   }
 }
 
+Error too_many_values(const IndexDefinition& definition) {
+  return {ErrorCode::usage,
+          "too many values for one query",
+          {{"index", definition.table},
+           {"limit", fmt::format("{} values, or combinations of values that are ordered", Query::most_values)}},
+          "ask for some of the values at a time, in several queries"};
+}
+
+void sort_once(std::vector<model::Value>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// With more values in one list, MariaDB turns the list into a table, and does not read ranges of the index.
+constexpr std::size_t values_at_once = 999;
+
+// Divides the values into parts that have at most `most` combinations.
+std::vector<QueryPlan::Values> split(QueryPlan::Values values, std::size_t most) {
+  const auto longest =
+      std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::size_t others = 1;  // combinations
+  for (auto list = values.begin(); list != values.end(); ++list) {
+    others *= list == longest ? 1 : std::max<std::size_t>(1, list->size());
+  }
+  if (longest == values.end() || longest->size() <= 1 || others * longest->size() <= most) {
+    return {std::move(values)};
+  }
+  const std::vector<model::Value> list = std::move(*longest);
+  const std::size_t size = std::max<std::size_t>(1, most / others);
+  std::vector<QueryPlan::Values> parts;
+  for (std::size_t from = 0; from < list.size(); from += size) {
+    const auto begin = list.begin() + static_cast<std::ptrdiff_t>(from);
+    longest->assign(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, list.size() - from)));
+    auto pieces = split(values, most);
+    std::move(pieces.begin(), pieces.end(), std::back_inserter(parts));
+  }
+  return parts;
+}
+
 bool is_lower(Operator op) {
   return op == Operator::greater || op == Operator::greater_equal;
 }
 
 }  // namespace
 
+std::size_t order_position(const IndexDefinition& definition, const Query& query) {
+  return query.order_by.empty() ? 0 : position_of(definition, query.order_by);
+}
+
 QueryPlan::QueryPlan(const IndexDefinition& definition, const Query& query)
     : definition_(definition), descending_(query.descending) {
-  for (const Condition& condition : query.conditions) {
-    const std::size_t position = position_of(definition, condition);
-    require_usable(definition, condition);
-    if (condition.op != Operator::equal) {
-      continue;
-    }
-    const auto same =
-        std::find_if(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == position; });
-    Bound& bound = same != bounds_.end() ? *same : bounds_.emplace_back(Bound{position, Operator::equal, {}});
-    bound.any_of.push_back(model::parse_value(definition.properties[position], condition.value));
-  }
-  std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) { return a.property < b.property; });
-  const std::size_t equal = bounds_.size();
-  for (std::size_t i = 0; i < equal; ++i) {
-    if (bounds_[i].property != i) {
-      const std::string& name = definition.properties[bounds_[i].property].name;
-      throw Error(ErrorCode::usage, "index cannot use this condition",
-                  {{"index", definition.table}, {"property", name}},
-                  hint_for_first(definition, i, bounds_[i].property, name + "=VALUE"));
-    }
-  }
+  const std::size_t equal = add_equalities(query);
   for (const Condition& condition : query.conditions) {
     if (condition.op != Operator::equal) {
       add_range(condition, equal);
     }
   }
+  set_order(query, equal);
   for (std::size_t i = 0; i < definition.properties.size(); ++i) {
     known_.push_back(known(i));
   }
 }
 
+std::size_t QueryPlan::add_equalities(const Query& query) {
+  std::size_t values = 0;
+  for (const Condition& condition : query.conditions) {
+    const std::size_t position = position_of(definition_, model::written_name(condition));
+    require_usable(definition_, condition);
+    if (condition.op != Operator::equal) {
+      continue;
+    }
+    if (++values > Query::most_values && !query.order_by.empty()) {
+      throw too_many_values(definition_);
+    }
+    const auto same =
+        std::find_if(bounds_.begin(), bounds_.end(), [&](const Bound& b) { return b.property == position; });
+    Bound& bound = same != bounds_.end() ? *same : bounds_.emplace_back(Bound{position, Operator::equal, {}});
+    bound.any_of.push_back(model::parse_value(definition_.properties[position], condition.value));
+  }
+  std::sort(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) { return a.property < b.property; });
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    sort_once(bounds_[i].any_of);
+    if (bounds_[i].property != i) {
+      const std::string& name = definition_.properties[bounds_[i].property].name;
+      throw Error(ErrorCode::usage, "index cannot use this condition",
+                  {{"index", definition_.table}, {"property", name}},
+                  hint_for_first(definition_, i, bounds_[i].property, name + "=VALUE"));
+    }
+  }
+  return bounds_.size();
+}
+
+void QueryPlan::set_order(const Query& query, std::size_t equal) {
+  order_from_ = order_position(definition_, query);
+  if (order_from_ > equal) {
+    throw Error(ErrorCode::usage, "index cannot use this order",
+                {{"index", definition_.table}, {"property", query.order_by}},
+                hint_for_first(definition_, equal, order_from_, "--order-by " + query.order_by));
+  }
+  const bool across = orders_across_values();
+  std::size_t combinations = 1;
+  for (const Bound& bound : bounds_) {
+    combinations *= bound.any_of.size();
+    if (across && combinations > Query::most_values) {
+      throw too_many_values(definition_);
+    }
+  }
+}
+
+bool QueryPlan::needs_sorting(const Values& values) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (bounds_[i].property < order_from_ && values[i].size() > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool QueryPlan::orders_across_values() const {
+  return std::any_of(bounds_.begin(), bounds_.end(),
+                     [&](const Bound& bound) { return bound.property < order_from_ && !is_fixed(bound.property); });
+}
+
 void QueryPlan::add_range(const Condition& condition, std::size_t position) {
-  const std::size_t given = position_of(definition_, condition);
+  const std::size_t given = position_of(definition_, model::written_name(condition));
   if (given != position) {
     throw Error(ErrorCode::usage, "index cannot use this condition",
                 {{"index", definition_.table}, {"property", condition.property}},
@@ -191,33 +247,31 @@ std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {
   return shards;
 }
 
-// Stored strings are cut to max_length, so a bound is cut too. A cut bound must not exclude values that are equal to
-// it. A lower bound of exactly max_length must not either: longer values that begin with it are stored as the same
-// text.
-void QueryPlan::add_condition(sql::Statement& statement, const Bound& bound) const {
-  const Property& property = definition_.properties[bound.property];
-  const model::Value stored = model::as_stored(property, bound.any_of.front());
-  const bool cut = stored != bound.any_of.front() && property.type == PropertyType::string;
-  const auto* const text = std::get_if<std::string>(&stored);
-  const bool full = text != nullptr && base::utf8_length(*text) == property.max_length;
-  const std::string column = qualified(sql::quote_identifier(property.name));
-  if (bound.any_of.size() > 1) {
-    const char* separator = " IN (";
-    statement.add(column);
+std::vector<QueryPlan::Values> QueryPlan::parts(std::uint32_t shard, std::uint32_t count) const {
+  Values all(bounds_.size());
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    const Bound& bound = bounds_[i];
+    if (bound.any_of.size() == 1) {
+      continue;
+    }
     for (const model::Value& value : bound.any_of) {
-      statement.add(separator);
-      shard::add_value(statement, model::as_stored(property, value));
-      separator = ", ";
+      model::Value stored = model::as_stored(definition_.properties[bound.property], value);
+      if (definition_.shard_on != bound.property || shard::shard_of(stored, count) == shard) {
+        all[i].push_back(std::move(stored));
+      }
     }
-    statement.add(")");
-    return;
+    sort_once(all[i]);
   }
-  shard::add_value(statement.add(column).add(comparison(bound.op, cut, full)), stored);
-  if (bound.op == Operator::prefix) {
-    if (const auto end = base::utf8_successor(*text)) {
-      statement.add(" AND ").add(column).add(" < ").add_text(*end);
-    }
+  return split(std::move(all), orders_across_values() ? values_at_once : std::numeric_limits<std::size_t>::max());
+}
+
+std::vector<QueryPlan::Values> QueryPlan::divided(const std::vector<Values>& parts) const {
+  std::vector<Values> divided;
+  for (const Values& part : parts) {
+    auto pieces = split(part, 1);
+    std::move(pieces.begin(), pieces.end(), std::back_inserter(divided));
   }
+  return divided;
 }
 
 std::optional<model::Value> QueryPlan::known(std::size_t property) const {
@@ -235,87 +289,9 @@ bool QueryPlan::is_fixed(std::size_t property) const {
   });
 }
 
-// Only columns whose values differ are compared and ordered by. If a fixed string column were among them, MariaDB would
-// not see that the rows come in order, and would sort all matches.
-QueryPlan::Key QueryPlan::key_of(const std::optional<shard::IndexEntry>& entry) const {
-  Key key;
-  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
-    if (!is_fixed(i)) {
-      key.columns.push_back(qualified(sql::quote_identifier(definition_.properties[i].name)));
-      key.literals.push_back(entry ? shard::value_literal(entry->values[i]) : std::string());
-    }
-  }
-  key.columns.emplace_back("r.entity_id");
-  key.literals.push_back(entry ? shard::id_literal(entry->entity_id) : std::string());
-  return key;
-}
-
-void QueryPlan::add_source(sql::Statement& statement, const Source& source,
-                           const std::optional<shard::IndexEntry>& after,
-                           const std::optional<shard::IndexEntry>& before) const {
-  statement.add(fmt::format(
-      "IF(c.generation = {} AND c.state = '{}' AND f.access <> '{}' AND {}, {}, NULL) AS shard "
-      "FROM {} r JOIN {} c JOIN {} f WHERE ",
-      source.generation, to_string(IndexState::ready), to_string(AccessState::moved), source.is_writable, source.shard,
-      sql::qualified(source.database, definition_.table), sql::qualified(source.database, "looseleaf_index"),
-      sql::qualified(source.database, "looseleaf_shard")));
-  for (const Bound& bound : bounds_) {
-    add_condition(statement, bound);
-    statement.add(" AND ");
-  }
-  for (const auto& [end, comparison] :
-       {std::pair(&after, descending_ ? "<" : ">"), {&before, descending_ ? ">" : "<"}}) {
-    if (*end) {
-      const Key key = key_of(*end);
-      statement.add(shard::beyond(key.columns, key.literals, comparison)).add(" AND ");
-    }
-  }
-  statement.add("c.table_name = " + sql::text_literal(definition_.table) + " AND f.only_row = 1");
-}
-
-sql::Statement QueryPlan::select(const Source& source, const std::optional<shard::IndexEntry>& after, std::size_t limit,
-                                 Order order) const {
-  std::string columns;
-  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
-    if (!known_[i]) {
-      columns += qualified(sql::quote_identifier(definition_.properties[i].name)) + ", ";
-    }
-  }
-  sql::Statement statement("SELECT " + columns + "r.entity_id, ");
-  add_source(statement, source, after, std::nullopt);
-  std::string end;
-  const char* separator = " ORDER BY ";
-  if (order == Order::of_query) {
-    for (const std::string& column : key_of(std::nullopt).columns) {
-      end.append(separator).append(column).append(descending_ ? " DESC" : "");
-      separator = ", ";
-    }
-  }
-  return statement.add(end.append(" LIMIT ").append(std::to_string(limit)));
-}
-
-sql::Statement QueryPlan::select_ids(const Source& source, const std::optional<shard::IndexEntry>& after,
-                                     const std::optional<shard::IndexEntry>& before) const {
-  sql::Statement statement(has_several_rows() ? "SELECT DISTINCT r.entity_id, " : "SELECT r.entity_id, ");
-  add_source(statement, source, after, before);
-  return statement;
-}
-
-shard::IndexEntry QueryPlan::entry(const sql::Result& found, std::size_t row) const {
-  shard::IndexEntry entry;
-  std::size_t column = 0;
-  entry.values.reserve(known_.size());
-  for (std::size_t i = 0; i < known_.size(); ++i) {
-    entry.values.push_back(known_[i] ? *known_[i]
-                                     : shard::parse_cell(definition_.properties[i], found.text(row, column++)));
-  }
-  entry.entity_id = shard::require_uuid(found.text(row, column));
-  return entry;
-}
-
 bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
-  return std::any_of(bound.any_of.begin(), bound.any_of.end(),
-                     [&](const model::Value& wanted) { return holds(bound.op, value, wanted); });
+  return bound.op == Operator::equal ? std::binary_search(bound.any_of.begin(), bound.any_of.end(), value)
+                                     : holds(bound.op, value, bound.any_of.front());
 }
 
 bool QueryPlan::meets(const model::Row& row, const model::ParsedEntity& entity) const {
@@ -353,7 +329,9 @@ std::vector<model::Row> QueryPlan::matching_rows(const model::ParsedEntity& enti
 }
 
 const model::Row& QueryPlan::first(const std::vector<model::Row>& matching) const {
-  return descending_ ? matching.back() : matching.front();
+  const auto by_order = [&](const model::Row& a, const model::Row& b) { return compare(a, b) < 0; };
+  return descending_ ? *std::max_element(matching.begin(), matching.end(), by_order)
+                     : *std::min_element(matching.begin(), matching.end(), by_order);
 }
 
 bool QueryPlan::has_several_rows() const {
@@ -361,8 +339,15 @@ bool QueryPlan::has_several_rows() const {
                      [](const Property& property) { return property.each; });
 }
 
+std::partial_ordering QueryPlan::compare(const model::Row& a, const model::Row& b) const {
+  const auto from = static_cast<std::ptrdiff_t>(order_from_);
+  return std::lexicographical_compare_three_way(a.begin() + from, a.end(), b.begin() + from, b.end());
+}
+
 bool QueryPlan::before(const shard::IndexEntry& a, const shard::IndexEntry& b) const {
-  return descending_ ? b < a : a < b;
+  const std::partial_ordering order = compare(a.values, b.values);
+  return descending_ ? order > 0 || (order == 0 && a.entity_id > b.entity_id)
+                     : order < 0 || (order == 0 && a.entity_id < b.entity_id);
 }
 
 }  // namespace looseleaf::read

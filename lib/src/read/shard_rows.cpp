@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 
+#include "base/text.hpp"
 #include "shard/access.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
@@ -17,6 +19,8 @@ using shard::Step;
 namespace steps = shard::steps;
 
 namespace {
+
+constexpr std::size_t longest_select = 16'384;  // characters, for reports
 
 // Returns the number of the row's shard, from the last column, or nothing if its index was not ready when the row was
 // read, or the shard had moved to another cluster.
@@ -47,93 +51,169 @@ shard::IndexEntry ShardRows::take() {
   return entry;
 }
 
-void ShardRows::add(std::vector<shard::IndexEntry> entries, std::size_t asked, const std::string& select) {
-  ended_ = entries.size() < asked;
-  if (!entries.empty()) {
-    last_ = entries.back();
+void ShardRows::add(Chunk chunk) {
+  ended_ = chunk.ended;
+  if (!chunk.entries.empty()) {
+    last_ = chunk.entries.back();
   }
-  read_ += entries.size();
-  ++reads_;
-  std::move(entries.begin(), entries.end(), std::back_inserter(rows_));
+  read_ += chunk.found;
+  reads_ += chunk.statements;
+  std::move(chunk.entries.begin(), chunk.entries.end(), std::back_inserter(rows_));
   chunk_ = std::min(largest_chunk, chunk_ * 2);
   if (first_select_.empty()) {
-    first_select_ = select;
+    first_select_ = base::utf8_prefix(chunk.select, longest_select);
   }
 }
 
-void RowReader::read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const {
-  std::vector<std::uint32_t> numbers;
-  for (const ShardRows* rows : group) {
-    numbers.push_back(rows->shard());
+RowReader::RowReader(shard::Shards& shards, shard::Purpose purpose, const shard::CatalogIndex& index,
+                     const QueryPlan& plan)
+    : shards_(shards), purpose_(purpose), index_(index), plan_(plan) {
+  for (const std::uint32_t shard : plan.shards(shards.count())) {
+    ShardValues values{plan.parts(shard, shards.count()), {}};
+    if (plan.orders_across_values()) {
+      values.divided = plan.divided(values.parts);
+      std::shuffle(values.divided.begin(), values.divided.end(), std::minstd_rand(shard));
+    }
+    values_.emplace(shard, std::move(values));
+    if (!plan.is_sharded()) {
+      break;
+    }
   }
-  Chunk chunk = shard::with_group(shards_, numbers, deadline, purpose_,
-                                  [&](shard::Lease& lease) { return read(lease, group, most); });
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    group[i]->add(std::move(chunk.entries[numbers[i]]), group[i]->chunk(most), chunk.selects[i]);
+}
+
+const RowReader::ShardValues& RowReader::values_of(std::uint32_t shard) const {
+  return plan_.is_sharded() ? values_.at(shard) : values_.begin()->second;
+}
+
+std::size_t RowReader::read(const std::vector<ShardRows*>& group, std::size_t most,
+                            const base::Deadline& deadline) const {
+  std::vector<std::uint32_t> shards;
+  std::vector<Request> all;
+  for (ShardRows* const rows : group) {
+    shards.push_back(rows->shard());
+    all.push_back(request(*rows, most));
   }
+  const bool by_windows =
+      std::any_of(all.begin(), all.end(), [](const Request& one) { return one.search != Request::Search::none; });
+  const bool is_point =
+      group.size() == 1 && !group.front()->last() && all.front().limit >= ShardRows::first_chunk && plan_.is_point();
+  Chunks chunks = shard::with_group(shards_, shards, deadline, purpose_, [&](shard::Lease& lease) {
+    return is_point ? read_point(lease, all.front()) : by_windows ? read_windows(lease, all, most) : read(lease, all);
+  });
+  for (ShardRows* const rows : group) {
+    rows->add(std::move(chunks.of_shard.at(rows->shard())));
+  }
+  return chunks.statements;
 }
 
 // If all rows have the same values, the server spends a tenth of the statement's time on their order. So if one chunk
 // is likely to hold all of them, they are read in any order and sorted here.
-RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most) const {
-  const ShardRows& first = *group.front();
-  if (group.size() > 1 || first.last() || first.chunk(most) < ShardRows::first_chunk || !plan_.is_point()) {
-    return read(lease, group, most, QueryPlan::Order::of_query);
+RowReader::Chunks RowReader::read_point(shard::Lease& lease, Request request) const {
+  request.order = QueryPlan::Order::any;
+  Chunks chunks = read(lease, {&request, 1});
+  if (chunks.of_shard.begin()->second.ended) {
+    return chunks;
   }
-  Chunk chunk = read(lease, group, most, QueryPlan::Order::any);
-  auto& entries = chunk.entries[first.shard()];
-  if (entries.size() == first.chunk(most)) {
-    return read(lease, group, most, QueryPlan::Order::of_query);
-  }
-  std::sort(entries.begin(), entries.end(), [&](const auto& a, const auto& b) { return plan_.before(a, b); });
-  return chunk;
+  request.order = QueryPlan::Order::of_query;
+  return read(lease, {&request, 1});
 }
 
-RowReader::Chunk RowReader::read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
-                                 QueryPlan::Order order) const {
-  Chunk chunk;
-  std::vector<std::uint32_t> shards;
-  sql::Statement statement(group.size() > 1 ? "(" : "");
-  bool is_first_chunk = true;
-  for (const ShardRows* rows : group) {
-    const sql::Statement select = plan_.select(source(lease, rows->shard()), rows->last(), rows->chunk(most), order);
-    statement.add(shards.empty() ? "" : ") UNION ALL (").add(select);
-    shards.push_back(rows->shard());
-    chunk.selects.push_back(select.text());
-    is_first_chunk = is_first_chunk && !rows->last();
+RowReader::Chunks RowReader::read(shard::Lease& lease, std::span<const Request> requests) const {
+  Chunks chunks;
+  std::vector<Select> selects;
+  bool may_be_repeated = true;
+  for (const Request& one : requests) {
+    const std::uint32_t shard = one.rows->shard();
+    const QueryPlan::Source from = source(lease, shard);
+    for (const QueryPlan::Values& part : one.parts) {
+      selects.push_back(
+          {shard, plan_.select(from, part, {one.rows->last(), one.before, one.order == QueryPlan::Order::any},
+                               one.limit, one.order)});
+    }
+    chunks.of_shard[shard].select = selects[selects.size() - one.parts.size()].statement.text();
+    may_be_repeated = may_be_repeated && !one.rows->last() && !one.before;
   }
-  statement.add(group.size() > 1 ? ")" : "");
-  const sql::Result found = select(lease, shards, [&] {
-    const Step step(steps::query_read_index_rows, shards.front());
-    // A statement with a place to continue from is not prepared: its text comes only once.
-    return is_first_chunk ? lease->query(statement) : lease->query(statement.text());
+  in_statements(lease, selects, selects.size(), [&](const sql::Statement& statement, auto shards) {
+    const sql::Result found = select(lease, shards, [&] {
+      const Step step(steps::query_read_index_rows, shards.front());
+      // A statement with a place to continue from is not prepared: its text comes only once.
+      return may_be_repeated ? lease->query(statement) : lease->query(statement.text());
+    });
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      chunks.of_shard[*shard_of(found, row)].entries.push_back(plan_.entry(found, row));
+    }
+    ++chunks.statements;
+    for (const std::uint32_t shard : shards) {
+      ++chunks.of_shard[shard].statements;
+    }
   });
-  for (std::size_t row = 0; row < found.size(); ++row) {
-    chunk.entries[*shard_of(found, row)].push_back(plan_.entry(found, row));
+  for (const Request& one : requests) {
+    ShardRows::Chunk& chunk = chunks.of_shard.at(one.rows->shard());
+    chunk.found = chunk.entries.size();
+    chunk.ended = chunk.found < one.limit && !one.before;
+    if (one.order == QueryPlan::Order::any || plan_.orders_across_values()) {
+      std::sort(chunk.entries.begin(), chunk.entries.end(),
+                [&](const auto& a, const auto& b) { return plan_.before(a, b); });
+    }
+    if (chunk.found > one.limit && one.order == QueryPlan::Order::of_query) {
+      chunk.entries.resize(one.limit);  // of those behind, not all were read if one SELECT has reached the limit
+    }
   }
-  return chunk;
+  return chunks;
 }
 
-shard::SomeIds RowReader::read_ids(std::span<const std::uint32_t> group, const std::optional<shard::IndexEntry>& after,
-                                   const std::optional<shard::IndexEntry>& before,
+// A statement is kept small enough for the server, and for the memory of this process.
+void RowReader::in_statements(
+    shard::Lease& lease, std::span<const Select> selects, std::size_t most_tables,
+    const std::function<void(const sql::Statement& statement, std::span<const std::uint32_t> shards)>& run) const {
+  constexpr std::uint64_t most_bytes = 4 << 20, for_the_rest = 1024;
+  const std::uint64_t limit = std::min(most_bytes, lease->max_allowed_packet()) - for_the_rest;
+  while (!selects.empty()) {
+    std::size_t count = 0, bytes = 0, tables = 0;
+    std::vector<std::uint32_t> shards;
+    for (const Select& select : selects) {
+      bytes += select.statement.text().size() + std::string_view(") UNION ALL (").size();
+      tables += select.tables;
+      if (count > 0 && (bytes > limit || tables > most_tables)) {
+        break;
+      }
+      if (shards.empty() || shards.back() != select.shard) {
+        shards.push_back(select.shard);
+      }
+      ++count;
+    }
+    sql::Statement statement(count > 1 ? "(" : "");
+    for (const Select& select : selects.first(count)) {
+      statement.add(&select == selects.data() ? "" : ") UNION ALL (").add(select.statement);
+    }
+    run(statement.add(count > 1 ? ")" : ""), shards);
+    selects = selects.subspan(count);
+  }
+}
+
+RowReader::Ids RowReader::read_ids(std::span<const std::uint32_t> group, const QueryPlan::Range& range,
                                    const base::Deadline& deadline) const {
   return shard::with_group(shards_, group, deadline, purpose_, [&](shard::Lease& lease) {
-    sql::Statement statement("(");
+    std::vector<Select> selects;
     for (const std::uint32_t shard : group) {
-      statement.add(shard == group.front() ? "" : ") UNION ALL (")
-          .add(plan_.select_ids(source(lease, shard), after, before));
+      for (const QueryPlan::Values& part : values_of(shard).parts) {
+        selects.push_back({shard, plan_.select_ids(source(lease, shard), part, range)});
+      }
     }
-    statement.add(fmt::format(") LIMIT {}", most_ids + 1));
-    const sql::Result found = select(lease, group, [&] {
-      const Step step(steps::query_look_again, group.front());
-      return step.left_out() ? sql::Result({}, 0) : lease->query(statement.text());
+    Ids ids;
+    in_statements(lease, selects, selects.size(), [&](const sql::Statement& statement, auto shards) {
+      const std::string sql = fmt::format("{} LIMIT {}", statement.text(), most_ids + 1);
+      const sql::Result found = select(lease, shards, [&] {
+        const Step step(steps::query_look_again, shards.front());
+        return step.left_out() ? sql::Result({}, 0) : lease->query(sql);
+      });
+      ids.all = ids.all && found.size() <= most_ids;
+      ++ids.statements;
+      for (std::size_t row = 0; row < found.size(); ++row) {
+        ids.ids.push_back(shard::require_uuid(found.text(row, 0)));
+      }
     });
-    shard::SomeIds some{.ids = {}, .all = found.size() <= most_ids};
-    some.ids.reserve(found.size());
-    for (std::size_t row = 0; row < found.size(); ++row) {
-      some.ids.push_back(shard::require_uuid(found.text(row, 0)));
-    }
-    return some;
+    return ids;
   });
 }
 

@@ -51,8 +51,15 @@ class ShardRows {
   [[nodiscard]] const std::optional<shard::IndexEntry>& last() const { return last_; }
   // Returns the number of rows to ask for next, at most `most`.
   [[nodiscard]] std::size_t chunk(std::size_t most) const { return std::min(most, chunk_); }
-  // Adds the rows of the next chunk, which this SELECT has found when it was asked for so many.
-  void add(std::vector<shard::IndexEntry> entries, std::size_t asked, const std::string& select);
+  // The rows that follow last(), as they were found by so many statements.
+  struct Chunk {
+    std::vector<shard::IndexEntry> entries;
+    std::string select;  // the first SELECT
+    std::size_t statements = 0;
+    std::size_t found = 0;  // rows, of which `entries` has the first ones
+    bool ended = false;     // no rows follow
+  };
+  void add(Chunk chunk);
 
   // Returns true if the rows come from several statements.
   [[nodiscard]] bool was_read_again() const { return reads_ > 1; }
@@ -73,32 +80,65 @@ class ShardRows {
 // Reads the index rows of a query. What it points to outlives it.
 class RowReader {
  public:
-  RowReader(shard::Shards& shards, shard::Purpose purpose, const shard::CatalogIndex& index, const QueryPlan& plan)
-      : shards_(shards), purpose_(purpose), index_(index), plan_(plan) {}
+  RowReader(shard::Shards& shards, shard::Purpose purpose, const shard::CatalogIndex& index, const QueryPlan& plan);
 
-  // Reads the next chunk of each of these shards of one server, of at most `most` rows each, in one statement. Throws
-  // Error as queries do: bad_index if the index is no longer ready. Then no rows were added.
-  void read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const;
+  // Reads the next chunk of each of these shards of one server, of about `most` rows each. Normally all of them are
+  // read by one statement. Returns the number of statements. Throws Error as queries do: bad_index if the index is no
+  // longer ready. Then no rows were added.
+  std::size_t read(const std::vector<ShardRows*>& group, std::size_t most, const base::Deadline& deadline) const;
 
-  // Returns the entity ids of the rows after `after` and before `before` on these shards of one server. All are of one
-  // moment. An id comes once for each shard and, unless an entity can have several rows, for each row. Throws as
-  // read().
-  [[nodiscard]] shard::SomeIds read_ids(std::span<const std::uint32_t> group,
-                                        const std::optional<shard::IndexEntry>& after,
-                                        const std::optional<shard::IndexEntry>& before,
-                                        const base::Deadline& deadline) const;
-  static constexpr std::size_t most_ids = 160'000;  // the limit of read_ids(); so many take about 20 MiB
+  // The ids found by so many statements. All that one statement has found are of one moment.
+  struct Ids : shard::SomeIds {
+    std::size_t statements = 0;
+  };
+  // Returns the entity ids of the rows in the range on these shards of one server. An id comes once for each SELECT
+  // and, unless an entity can have several rows, for each row. Throws as read().
+  [[nodiscard]] Ids read_ids(std::span<const std::uint32_t> group, const QueryPlan::Range& range,
+                             const base::Deadline& deadline) const;
+  static constexpr std::size_t most_ids = 160'000;  // the limit of a statement of read_ids(); they take about 20 MiB
 
  private:
-  // What was found on each shard of a group.
-  struct Chunk {
-    std::vector<std::string> selects;
-    std::map<std::uint32_t, std::vector<shard::IndexEntry>> entries;  // by shard
+  // What so many statements have found.
+  struct Chunks {
+    std::map<std::uint32_t, ShardRows::Chunk> of_shard;
+    std::size_t statements = 0;
+  };
+  // The values that a shard has rows of.
+  struct ShardValues {
+    std::vector<QueryPlan::Values> parts;
+    std::vector<QueryPlan::Values> divided;  // if the query orders across values: these parts divided, in random order
+  };
+  // What to read of a shard.
+  struct Request {
+    ShardRows* rows;
+    std::size_t asked;                         // the number of rows that are needed
+    std::size_t limit;                         // of the SELECT
+    std::span<const QueryPlan::Values> parts;  // a SELECT for each
+    QueryPlan::Order order = QueryPlan::Order::of_query;
+    std::optional<shard::IndexEntry> before = {};  // the end of the window: only rows before it are read
+    enum class Search { none, sample, all };       // by the first rows of which values the window is found
+    Search search = Search::none;
+  };
+  struct Select {
+    std::uint32_t shard;
+    sql::Statement statement;
+    std::size_t tables = 1;
   };
 
-  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most) const;
-  [[nodiscard]] Chunk read(shard::Lease& lease, const std::vector<ShardRows*>& group, std::size_t most,
-                           QueryPlan::Order order) const;
+  [[nodiscard]] const ShardValues& values_of(std::uint32_t shard) const;
+  [[nodiscard]] Request request(ShardRows& rows, std::size_t most) const;
+  // These read rows: as the requests say; by windows (read_windows.cpp); of a point, which may need no order.
+  [[nodiscard]] Chunks read(shard::Lease& lease, std::span<const Request> requests) const;
+  [[nodiscard]] Chunks read_windows(shard::Lease& lease, std::vector<Request> requests, std::size_t most) const;
+  [[nodiscard]] Chunks read_point(shard::Lease& lease, Request request) const;
+  // Returns true if the rows of the window are complete. Otherwise changes the request: another window is to be found,
+  // or the server sorts the rows.
+  static bool check_window(Request& request, const ShardRows::Chunk& chunk);
+  void find_windows(shard::Lease& lease, std::span<Request> requests) const;
+  // Runs these SELECTs, as many in one statement as it can take. `run` gets each statement and its shards.
+  void in_statements(
+      shard::Lease& lease, std::span<const Select> selects, std::size_t most_tables,
+      const std::function<void(const sql::Statement& statement, std::span<const std::uint32_t> shards)>& run) const;
   // Returns what the statement finds on these shards, if the index is ready there.
   [[nodiscard]] sql::Result select(shard::Lease& lease, std::span<const std::uint32_t> shards,
                                    const std::function<sql::Result()>& select) const;
@@ -112,6 +152,7 @@ class RowReader {
   const shard::Purpose purpose_;
   const shard::CatalogIndex& index_;
   const QueryPlan& plan_;
+  std::map<std::uint32_t, ShardValues> values_;  // by shard, or one for all if the index is not sharded
 };
 
 }  // namespace looseleaf::read

@@ -69,6 +69,19 @@ TEST_CASE("a token is refused by a query with another definition, condition, fil
   CHECK_FALSE(is_refused(definition, query, token));
 }
 
+TEST_CASE("a token of one order across values has the place, and none of the values before it") {
+  const IndexDefinition definition = all_types();
+  Query query = query_of("a secret");
+  query.order_by = "i";
+  const std::string token = make_token(definition, query, entry("a secret", 7, 1.5, true));
+  CHECK(token.size() < 100);
+  const shard::IndexEntry back = parse_token(definition, query, token);
+  const shard::IndexEntry other =
+      parse_token(definition, query, make_token(definition, query, entry("other", 7, 1.5, true)));
+  CHECK(back == other);
+  CHECK(std::get<std::int64_t>(back.values[2]) == 7);
+}
+
 TEST_CASE("a token with any character changed or cut off is refused") {
   const IndexDefinition definition = all_types();
   const Query query = query_of("x");
