@@ -6,8 +6,8 @@
 #   --runs N        how often each work is measured (5)
 #   --pool SIZE     each server's buffer pool (512M)
 #   --redo SIZE     each server's redo log (96M)
-#   --only WORK     put, point, cells, scan, latency, feed, process, memory, shards or distance, or growth, which is not
-#                   part of a whole run; may be repeated
+#   --only WORK     put, point, order, cells, scan, latency, feed, process, memory, shards or distance, or growth, which is
+#                   not part of a whole run; may be repeated
 #   --debian        measure put of this machine's whole Debian package list too
 #   --out FILE      all results as JSON (build/bench.json)
 #   --plots DIR     draw what was measured there, as SVG; needs gnuplot
@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ ${#works[@]} -gt 0 ] || works=(put point cells scan latency feed process memory shards distance)
+[ ${#works[@]} -gt 0 ] || works=(put point order cells scan latency feed process memory shards distance)
 
 if [ -z "$build" ]; then
   build=build/release
