@@ -71,9 +71,9 @@ bool is_of_buffered_writes(const std::string& step) {
 }
 
 // Before and after each step on the shards 0 and 1. Some steps are passed once, for all shards together.
-// The steps of triggers, copies, moves and buffered writes have their own tests: trigger_test.cpp, because a trigger runs
-// until it is stopped, copy_test.cpp and move_test.cpp, because these need another cluster, and buffer_test.cpp, because
-// these need a server that is down.
+// The steps of triggers, copies, moves and buffered writes have their own tests: trigger_test.cpp, because a trigger
+// runs until it is stopped, copy_test.cpp and move_test.cpp, because these need another cluster, and buffer_test.cpp,
+// because these need a server that is down.
 std::set<std::string> all_places() {
   const std::set<std::string> once = {"backfill.prove", "backfill.prove_durable", "query.read_entities"};
   std::set<std::string> places;
