@@ -208,7 +208,9 @@ Command clean_command() {
   add_throttle_parameters(command, options->clean.throttle);
   command.details = {
       "A put deletes the index rows that it makes superfluous, and stores a cleanup record that says which entities it "
-      "has not done that for yet. The command does it for puts that died, and purges tombstones that are older than a "
+      "has not done that for yet. The command does it for puts that died. It stores what `put --buffer` has kept, as "
+      "`looseleaf flush` does; if some of it is refused, the exit status is 0 all the same. It purges tombstones that "
+      "are older than a "
       "day. Queries never show "
       "such rows, but they take space. If a ready index lacks rows, which must never happen, the command inserts them "
       "and prints a warning.",

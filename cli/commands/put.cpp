@@ -424,7 +424,8 @@ void add_parameters(Command& command, Options& options) {
            "`looseleaf clean --follow` and `looseleaf flush` store it when the servers that it needs answer; until "
            "then "
            "`get` and `query` do not find it. If its id exists by then with another text, it is refused: `looseleaf "
-           "refused list` shows it. The command waits for a server for 3 seconds at first, and then hardly."},
+           "refused list` shows it. The command waits for a server for 3 seconds, and only 0.2 seconds while one is "
+           "known to be down."},
       {.name = "--merge",
        .value = "",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",

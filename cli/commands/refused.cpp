@@ -38,7 +38,7 @@ std::vector<Uuid> check(const Options& options) {
     refuse("--texts is for `refused list` only", "leave it out");
   }
   if (!lists && options.all == !options.ids.empty()) {
-    refuse(options.all ? "--all and ids exclude each other" : "it is not said which writes are meant",
+    refuse(options.all ? "--all and ids exclude each other" : "no writes are named",
            fmt::format("give ids, or --all: `looseleaf refused {} --all`", options.action));
   }
   return parse_ids(options.ids);
@@ -128,10 +128,11 @@ Command refused_command() {
       "exists with another text, for example, it is kept here until you decide.",
       "`list` prints a line for each: the id, when it was accepted (UTC), and why it was refused. `retry` lets `flush` "
       "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good."};
-  command.examples = {{"See what was refused", "looseleaf refused list"},
-                      {"Replace what is stored by what was refused",
-                       "looseleaf refused list --texts | looseleaf put && looseleaf refused drop --all"},
-                      {"Try again, after the cause is gone", "looseleaf refused retry --all"}};
+  command.examples = {
+      {"See what was refused", "looseleaf refused list"},
+      {"Replace what is stored by what was refused",
+       "looseleaf refused list --texts > refused.jsonl\nlooseleaf put refused.jsonl | xargs -r looseleaf refused drop"},
+      {"Try again, after the cause is gone", "looseleaf refused retry --all"}};
   command.see_also = {"put", "flush", "status"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

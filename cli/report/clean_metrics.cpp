@@ -18,8 +18,7 @@ constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, Find
 void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
   report_ = pass.report;
   lags_ = pass.lags;
-  buffered_ = pass.buffered;
-  refused_ = pass.refused;
+  buffers_ = pass.buffers;
   if (pass.failure) {
     failures_ += pass.failure->code() == ErrorCode::interrupted ? 0 : 1;
   } else if (!pass.sweep) {
@@ -42,14 +41,18 @@ std::string CleanMetrics::text() const {
   text.sample("tombstones_purged_total", "", report_.purged);
   text.family("buffered_writes_flushed_total", "counter", "Buffered writes that were stored.");
   text.sample("buffered_writes_flushed_total", "", report_.flushed);
-  text.family("buffered_writes", "gauge", "Buffered writes with a copy on the shard; each has up to two.");
-  for (std::size_t shard = 0; shard < buffered_.size(); ++shard) {
-    text.sample("buffered_writes", fmt::format("{{shard=\"{}\"}}", shard), buffered_[shard]);
-  }
-  text.family("refused_writes", "gauge", "Buffered writes of the shard's entities that could not be stored.");
-  for (std::size_t shard = 0; shard < refused_.size(); ++shard) {
-    text.sample("refused_writes", fmt::format("{{shard=\"{}\"}}", shard), refused_[shard]);
-  }
+  const auto by_shard = [&](const std::string& name, const std::string& help, const auto& value_of) {
+    text.family(name, "gauge", help);
+    for (std::size_t shard = 0; shard < buffers_.size(); ++shard) {
+      text.sample(name, fmt::format("{{shard=\"{}\"}}", shard), value_of(buffers_[shard]));
+    }
+  };
+  by_shard("buffered_writes", "Buffered writes with a copy on the shard; each has up to two.",
+           [](const CleanPass::Buffer& buffer) { return buffer.copies; });
+  by_shard("buffered_writes_age_seconds", "Age of the shard's oldest copy of a buffered write; 0: none.",
+           [](const CleanPass::Buffer& buffer) { return buffer.oldest.count(); });
+  by_shard("refused_writes", "Buffered writes of the shard's entities that could not be stored.",
+           [](const CleanPass::Buffer& buffer) { return buffer.refused; });
   text.family("passes_total", "counter", "Passes over the cleanup records, by result; also failed sweeps.");
   text.sample("passes_total", "{result=\"success\"}", passes_);
   text.sample("passes_total", "{result=\"failure\"}", failures_);

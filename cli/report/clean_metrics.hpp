@@ -19,7 +19,7 @@ class CleanMetrics {
  private:
   CleanReport report_;
   std::vector<std::chrono::seconds> lags_;
-  std::vector<std::uint64_t> buffered_, refused_;  // by shard
+  std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::uint64_t passes_ = 0, failures_ = 0;
   std::optional<std::time_t> last_success_;
 };

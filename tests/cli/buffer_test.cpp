@@ -54,7 +54,7 @@ TEST_CASE("entities that need a server that is down are kept on the two others, 
   check_status(cluster.looseleaf({"get", "--timeout", "1", id_of(2)}), 1, {"no such entity"});
   check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3,
                {"error: cannot connect to the server\n", "  shard: 1\n",
-                "stored 0 buffered writes; 3 left, so flush again when the servers answer\n"});
+                "stored 0 buffered writes, left 3; not all shards could say what they have\n"});
   cluster.sandbox().start_server(1);
   CHECK(contains(cluster.looseleaf({"status"}).out, "6 copies of buffered writes on shards 0, 2: `looseleaf flush` "));
   CHECK(contains(cluster.looseleaf({"status", "--output", "json"}).out, R"("buffered_writes":3,"refused_writes":0)"));
@@ -80,7 +80,11 @@ TEST_CASE("with a second server only one copy is kept, with none the entities fa
   const TestCluster one = initialised_alone(1);
   one.sandbox().kill_server(0);
   check_run(one.looseleaf({"put", "--buffer", "--timeout", "1"}, entity(1)), 3, "",
-            {"error: cannot connect to the server\n", "not buffered: cannot connect to the server\n"});
+            {"error: cannot connect to the server\n", "buffer: the store has one server\n"});
+  one.sandbox().start_server(0);
+  check_status(one.looseleaf({"freeze", "--reason", "a test"}), 0, {"froze 1 shard"});
+  check_run(one.looseleaf({"put", "--buffer"}, entity(1)), 3, "",
+            {"error: the store is frozen, and takes no writes\n"});
   check_status(two.looseleaf({"put", "--buffer", "--merge"}), 2, {"error: --merge and --buffer exclude each other\n"});
 }
 
@@ -91,7 +95,7 @@ TEST_CASE("a buffered write whose id exists by then with another text is refused
   buffer_while_down(cluster, 1, twice + "\n");
   put_all(cluster, entity(1, R"("n":10)") + "\n" + same + "\n");
   check_status(cluster.looseleaf({"flush"}), 1,
-               {"stored 2 buffered writes, refused 2; `looseleaf refused list` shows them\n"});
+               {"stored 2 buffered writes, refused 2; see `looseleaf refused list`\n"});
   check_run(cluster.looseleaf({"get", id_of(1), id_of(7)}), 0,
             entity(1, R"("n":10)") + "\n" + entity(7, R"("n":7)") + "\n");
   CHECK(contains(cluster.looseleaf({"status"}).out, "2 refused writes on shard 1: see `looseleaf refused list`\n"));
@@ -109,7 +113,7 @@ TEST_CASE("a buffered write whose id exists by then with another text is refused
   check_status(
       cluster.looseleaf({"refused", "drop", id_of(1)}), 1,
       {"error: no refused write has this id\n", "hint: `looseleaf refused list` shows those that there are\n"});
-  check_status(cluster.looseleaf({"refused", "drop"}), 2, {"error: it is not said which writes are meant\n", "--all"});
+  check_status(cluster.looseleaf({"refused", "drop"}), 2, {"error: no writes are named\n", "--all"});
   check_status(cluster.looseleaf({"refused", "drop", "--all"}), 0, {"dropped 1 refused write\n"});
   check_run(cluster.looseleaf({"refused", "list"}), 0, "", {"no write is refused\n"});
   check_run(cluster.looseleaf({"get", id_of(7)}), 0, entity(7, R"("n":7)") + "\n");
@@ -202,7 +206,8 @@ TEST_CASE("a server that has copies may die before the flush, and come back long
   const TestCluster cluster = three_servers();
   buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n");
   cluster.sandbox().kill_server(0);
-  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"  shard: 0\n", "stored 1 buffered write\n"});
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3,
+               {"  shard: 0\n", "stored 1 buffered write; not all shards could say what they have\n"});
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("n":1)") + "\n");
   CHECK(cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_receipt") == "1\n");
   check_status(cluster.looseleaf({"delete", "--timeout", "1", id_of(1)}), 0);
@@ -280,7 +285,7 @@ TEST_CASE("a frozen store buffers nothing, and what was buffered before waits") 
   buffer_while_down(cluster, 1, entity(1) + "\n");
   REQUIRE(cluster.looseleaf({"freeze", "--reason", "a test"}).status == 0);
   check_status(cluster.looseleaf({"flush"}), 3,
-               {"error: the store is frozen, and takes no writes\n", "stored 0 buffered writes; 1 left"});
+               {"error: the store is frozen, and takes no writes\n", "stored 0 buffered writes, left 1"});
   cluster.sandbox().kill_server(1);
   check_status(cluster.looseleaf({"put", "--buffer"}, entity(4)), 3,
                {"error: the store is frozen, and takes no writes\n", "failed 1\n"});
@@ -308,6 +313,52 @@ TEST_CASE("two processes that flush at once store each write once") {
   CHECK(stored == 500);
   CHECK(rows_of(cluster, "entities") == 500);
   check_nothing_left(cluster);
+}
+
+TEST_CASE("a put that can neither be stored nor buffered waits for the servers as others do") {
+  const TestCluster cluster = initialised_alone(2);
+  cluster.sandbox().kill_server(0);
+  cluster.sandbox().kill_server(1);
+  cli::Process put = cluster.start({"put", "--buffer"}, entity(1));
+  wait_until("it says that it waits", [&] { return contains(put.err(), "waiting for a shard"); });
+  cluster.sandbox().start_server(0);
+  cluster.sandbox().start_server(1);
+  const cli::ProcessResult result = put.wait();
+  INFO(result.err);
+  CHECK(result.status == 0);
+  CHECK(result.out == id_of(1) + "\n");
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored "});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1) + "\n");
+}
+
+TEST_CASE("a row that another session has locked is waited for, not buffered") {
+  const TestCluster cluster = initialised_alone(2);
+  put_all(cluster, entity(1));
+  cli::Process locker =
+      start({cluster.client(), "--defaults-file=" + cluster.defaults_file(), "-S", cluster.socket(1),
+             cluster.database(1), "-e", "BEGIN; SELECT id FROM entities FOR UPDATE; SELECT SLEEP(5)"});
+  wait_until("it is locked", [&] {
+    return cluster.server_sql(
+               1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(5)'") == "1\n";
+  });
+  check_run(cluster.looseleaf({"put", "--buffer"}, entity(1, R"("n":1)")), 1, "", {"the entity exists already\n"});
+  CHECK(rows_of(cluster, "looseleaf_buffer") == 0);
+  static_cast<void>(locker.wait());
+}
+
+TEST_CASE("with a server down, refused writes of the others are listed and dropped, and the rest is named") {
+  const TestCluster cluster = three_servers();
+  buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n" + entity(3, R"("n":1)") + "\n");
+  put_all(cluster, entity(1) + "\n" + entity(3) + "\n");
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 2"});
+  cluster.sandbox().kill_server(1);
+  check_run(cluster.looseleaf({"refused", "list", "--texts", "--timeout", "1"}), 3, entity(3, R"("n":1)") + "\n",
+            {"error: cannot connect to the server\n", "  shard: 1\n"});
+  check_status(
+      cluster.looseleaf({"refused", "drop", "--all", "--timeout", "1"}), 3,
+      {"error: cannot connect to the server\n", "  shard: 1\n", "  writes of other shards that were changed: 1\n"});
+  cluster.sandbox().start_server(1);
+  check_run(cluster.looseleaf({"refused", "list", "--texts"}), 0, entity(1, R"("n":1)") + "\n");
 }
 
 TEST_CASE("clean --follow stores what was buffered, and counts it in its metrics") {

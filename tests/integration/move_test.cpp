@@ -121,7 +121,7 @@ TEST_CASE("a store with buffered or refused writes does not move, not even if th
   pair.original.sql(1, buffered);
   late.signal(SIGCONT);
   check_status(late.wait(), 3,
-               {"error: there are buffered writes, so the store does not move\n", "  shard: 1\n", "  writes: 1\n",
+               {"error: there are buffered writes, so the store does not move\n", "  copies: 1\n",
                 "hint: run `looseleaf flush` first, and then `looseleaf refused list`\n"});
   check_not_moved(pair);
   check_status(pair.finish(), 3, {"error: there are buffered writes, so the store does not move\n"});

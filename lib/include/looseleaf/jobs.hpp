@@ -201,8 +201,13 @@ struct CleanPass {
   bool sweep = false;
   const Error* failure = nullptr;          // why it failed; null if it succeeded
   std::vector<std::chrono::seconds> lags;  // per shard: the age of the oldest cleanup record; 0: none
-  // Per shard, before the pass: the copies of buffered writes in its database, and its refused writes.
-  std::vector<std::uint64_t> buffered = {}, refused = {};
+  // Per shard, before the pass, or when the shard answered last.
+  struct Buffer {
+    std::uint64_t copies = 0;          // of buffered writes, in its database
+    std::chrono::seconds oldest = {};  // the age of the oldest copy; 0: none
+    std::uint64_t refused = 0;         // refused writes of its entities
+  };
+  std::vector<Buffer> buffers = {};
 };
 
 struct CleanOptions {

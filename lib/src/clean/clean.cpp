@@ -32,8 +32,7 @@ void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Erro
     cleaner.count_failure(*failure);
   }
   if (options.on_pass) {
-    options.on_pass(
-        {cleaner.report(), kind == Kind::sweep, failure, cleaner.lags(), cleaner.buffered(), cleaner.refused()});
+    options.on_pass({cleaner.report(), kind == Kind::sweep, failure, cleaner.lags(), cleaner.buffers()});
   }
 }
 

@@ -30,7 +30,8 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       token_(job_.take_lock("clean", {""}).token()),
       named_(shards.count()),
       records_(shards, job_, options.follow),
-      purging_(shards.count()) {}
+      purging_(shards.count()),
+      buffers_(shards.count()) {}
 
 void Cleaner::pass() {
   std::exception_ptr failure;
@@ -43,23 +44,20 @@ void Cleaner::pass() {
   };
   attempt([&] { records_.list(); });
   attempt([&] { name_holder(); });
-  attempt([&] { flush(); });
   attempt([&] {
     shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
   });
+  attempt([&] { flush(); });
   if (failure) {
     std::rethrow_exception(failure);
   }
 }
 
-// A shard that does not answer fails the pass in other ways. Buffered writes that need it are left.
+// A shard that does not answer fails the pass in other ways, and a frozen store is no failure. What needs them is left.
 void Cleaner::flush() {
   std::map<std::uint32_t, Error> failures;
-  const flush::Counts counts = flush::count(shards_, failures);
-  {
-    const std::lock_guard lock(mutex_);
-    buffered_ = counts;
-  }
+  const auto counts = shard::count_buffered(shards_, failures);
+  note_buffers(counts, failures);
   if (counts.empty() || Clock::now() < flush_at_) {
     return;
   }
@@ -71,7 +69,14 @@ void Cleaner::flush() {
     throw;
   }
   count_flushed(flushed);
-  flush_at_ = Clock::now() + (flushed.left > 0 ? after_a_partial_flush : Clock::duration());
+  flush_at_ =
+      Clock::now() + (flushed.left > 0 || !flushed.failures.empty() ? after_a_partial_flush : Clock::duration());
+  for (const auto& [shard, error] : flushed.failures) {
+    if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::frozen &&
+        error.code() != ErrorCode::moved) {
+      throw error;
+    }
+  }
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
@@ -80,22 +85,20 @@ void Cleaner::count_flushed(const FlushReport& flushed) {
   report_.refused += flushed.refused;
 }
 
-std::vector<std::uint64_t> Cleaner::buffered() {
+void Cleaner::note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::uint64_t> by_shard(shards_.count());
-  for (const auto& [shard, count] : buffered_) {
-    by_shard[shard] = count.copies;
+  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    if (!failures.contains(shard)) {
+      const auto count = counts.find(shard);
+      const shard::BufferCounts found = count == counts.end() ? shard::BufferCounts() : count->second;
+      buffers_[shard] = {found.copies, std::chrono::duration_cast<std::chrono::seconds>(found.oldest), found.refusals};
+    }
   }
-  return by_shard;
 }
 
-std::vector<std::uint64_t> Cleaner::refused() {
+std::vector<CleanPass::Buffer> Cleaner::buffers() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::uint64_t> by_shard(shards_.count());
-  for (const auto& [shard, count] : buffered_) {
-    by_shard[shard] = count.refusals;
-  }
-  return by_shard;
+  return buffers_;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {

@@ -38,9 +38,8 @@ class Cleaner {
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough.
   // Runs until `until` or a little longer. Returns false if there may be more, and the next call continues from there.
   bool purge(std::chrono::steady_clock::time_point until);
-  // Counts of the last pass, by shard.
-  [[nodiscard]] std::vector<std::uint64_t> buffered();
-  [[nodiscard]] std::vector<std::uint64_t> refused();
+  // See CleanPass.
+  [[nodiscard]] std::vector<CleanPass::Buffer> buffers();
   // Marks on all shards that no process cleans any more.
   void release();
 
@@ -60,6 +59,7 @@ class Cleaner {
   void handle_records(std::uint32_t shard);
   void flush();
   void count_flushed(const FlushReport& flushed);
+  void note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
@@ -85,7 +85,7 @@ class Cleaner {
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
-  flush::Counts buffered_;      // on shards that had something at the last pass
+  std::vector<CleanPass::Buffer> buffers_;
   Clock::time_point flush_at_;  // not earlier: what was left then would be left again
 };
 

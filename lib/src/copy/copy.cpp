@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "copy/target.hpp"
 #include "job/job.hpp"
 #include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
 #include "shard/statements.hpp"
 
 namespace looseleaf::copy {
@@ -183,6 +186,22 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
 }
 
 // The marks last: a run that died before is repeated.
+// The copy becomes a store of its own, and what the original has buffered never comes there.
+void warn_of_buffers(shard::Shards& original) {
+  std::map<std::uint32_t, Error> failures;
+  std::uint64_t copies = 0, refused = 0;
+  for (const auto& [_, count] : shard::count_buffered(original, failures)) {
+    copies += count.copies;
+    refused += count.refusals;
+  }
+  if (copies > 0 || refused > 0) {
+    original.warnings().give(
+        {"the original has buffered or refused writes, which its copy does not have",
+         {{"copies", std::to_string(copies)}, {"refused", std::to_string(refused)}},
+         "if the copy is to replace it: thaw and `flush` the original, and put what is refused again"});
+  }
+}
+
 CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, const CopyOptions& options,
                   JobControl& control) {
   CopyReport report;
@@ -197,6 +216,7 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
   require_not_moved_to(original, other);
   if (end == CopyEnd::caught_up) {
     report = copy(original, other, options, control);
+    warn_of_buffers(original);
   }
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::open);
   if (target.announced()) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -41,11 +40,10 @@ constexpr std::uint64_t batch_bytes = 1 << 20;        // of bodies, unless a sin
 constexpr std::size_t receipts_at_once = shard::max_ids;
 constexpr std::size_t longest_reason = 1000;  // characters, the width of the column
 
-// Returns true if the entities of that shard are to wait for the next flush, because the next one would fail too.
-bool concerns_the_shard(const WriteResult& result) {
-  return result.status == WriteStatus::unknown ||
-         (result.error && (result.error->code() == ErrorCode::unavailable ||
-                           result.error->code() == ErrorCode::frozen || result.error->code() == ErrorCode::moved));
+// Returns true if the entities of that shard are to wait for the next flush, because all would fail.
+bool concerns_the_shard(const Error& error) {
+  return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::frozen ||
+         error.code() == ErrorCode::moved || error.code() == ErrorCode::outcome_unknown;
 }
 
 bool has_same_text(const std::string& body, const std::string& other) {
@@ -195,7 +193,7 @@ class Flush {
       case WriteStatus::unknown:
         break;
     }
-    if (concerns_the_shard(result)) {
+    if (result.error && concerns_the_shard(*result.error)) {
       blocked_.insert(shard_of(write));
     }
     leave(write);
@@ -223,7 +221,9 @@ class Flush {
       }
       decided_on_.insert(shard);
     } catch (const Error& error) {
-      blocked_.insert(shard);
+      if (concerns_the_shard(error)) {
+        blocked_.insert(shard);
+      }
       leave(write);
       report_.failures.emplace(shard, error);
     }
@@ -243,6 +243,10 @@ class Flush {
       sql::Transaction transaction(*lease);
       const shard::Fence fence = shard::lock_fence_shared(*lease);
       shard::require_write_access(shards_, shard, *lease, fence);
+      if (shard::statement_size(write.body.size()) > lease->max_allowed_packet()) {
+        throw Error(ErrorCode::server, "a buffered entity exceeds the server's max_allowed_packet",
+                    {{"id", to_string(write.id)}}, "raise max_allowed_packet on every server of the cluster");
+      }
       std::optional<std::string> reason;
       if (result.status == WriteStatus::rejected) {
         reason = base::utf8_prefix(result.error->what(), longest_reason);
@@ -359,28 +363,6 @@ class Flush {
 
 }  // namespace
 
-Counts count(shard::Shards& shards, std::map<std::uint32_t, Error>& failures) {
-  Counts counts;
-  std::mutex mutex;  // guards both
-  shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
-    try {
-      auto found = shard::with_group(shards, group, shards.deadline(), shard::Purpose::general,
-                                     [&](shard::Lease& lease) { return shard::count_buffered(lease, group); });
-      const std::lock_guard lock(mutex);
-      counts.merge(found);
-    } catch (const Error& error) {
-      if (group.size() > 1 && shard::may_be_one_shards(error)) {
-        throw;  // each shard is asked alone
-      }
-      const std::lock_guard lock(mutex);
-      for (const std::uint32_t shard : group) {
-        failures.emplace(shard, error);
-      }
-    }
-  });
-  return counts;
-}
-
 void flush(shard::Shards& shards, job::Job& job, const Counts& counts, FlushReport& report) {
   Flush(shards, job, report).run(counts);
 }
@@ -388,7 +370,8 @@ void flush(shard::Shards& shards, job::Job& job, const Counts& counts, FlushRepo
 void flush(shard::Shards& shards, JobControl& control, FlushReport& report) {
   shards.check_identities();
   job::Job job(shards, control, {}, "flush", Error(ErrorCode::interrupted, "interrupted before the end"));
-  const Counts counts = count(shards, report.failures);
+  const Counts counts = shard::count_buffered(shards, report.failures);
+  report.left_is_known = report.failures.empty();
   flush(shards, job, counts, report);
 }
 

@@ -1,9 +1,7 @@
 // Stores buffered writes once the shards that they need answer.
 #pragma once
 
-#include <cstdint>
 #include <looseleaf/buffer.hpp>
-#include <map>
 
 #include "job/job.hpp"
 #include "shard/buffered_writes.hpp"
@@ -11,11 +9,7 @@
 
 namespace looseleaf::flush {
 
-using Counts = std::map<std::uint32_t, shard::BufferCounts>;
-
-// Counts what is buffered, by shard. Shards where nothing is are left out. Adds those that do not answer to `failures`,
-// with the reason.
-[[nodiscard]] Counts count(shard::Shards& shards, std::map<std::uint32_t, Error>& failures);
+using Counts = shard::BufferCountsByShard;
 
 // Stores the buffered writes of these shards, in the order in which they were accepted, or notes why they are refused.
 // Then deletes their copies and receipts. Any number of processes may do so at once: each write takes effect once. Does

@@ -1,6 +1,7 @@
 // Buffered writes that cannot be stored.
 #include "flush/refused.hpp"
 
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "shard/access.hpp"
 #include "shard/buffered_writes.hpp"
 #include "shard/fence.hpp"
+#include "shard/placement.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/transaction.hpp"
@@ -19,24 +21,45 @@ namespace {
 
 constexpr std::size_t page = shard::max_ids;  // writes
 
-// Calls `work` with the refused writes of each shard, a page at a time, until it returns false.
-void for_each_page(shard::Shards& shards,
+// Calls `work` with the refused writes of these shards, a page at a time, until it returns false. If a shard fails,
+// goes on with the others, and then throws the first failure.
+void for_each_page(shard::Shards& shards, const std::set<std::uint32_t>& some,
                    const std::function<bool(std::uint32_t, const std::vector<shard::Refusal>&)>& work) {
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    std::vector<shard::Refusal> refusals;
-    for (shard::BufferPlace behind; behind == shard::BufferPlace{} || refusals.size() == page;) {
-      refusals = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-        return shard::list_refusals(database, behind, page);
-      });
-      if (refusals.empty()) {
-        break;
+  std::exception_ptr failure;
+  for (const std::uint32_t shard : some) {
+    try {
+      std::vector<shard::Refusal> refusals;
+      for (shard::BufferPlace behind; behind == shard::BufferPlace{} || refusals.size() == page;) {
+        refusals = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+          return shard::list_refusals(database, behind, page);
+        });
+        if (refusals.empty()) {
+          break;
+        }
+        behind = refusals.back().place;
+        if (!work(shard, refusals)) {
+          return;
+        }
       }
-      behind = refusals.back().place;
-      if (!work(shard, refusals)) {
-        return;
-      }
+    } catch (const Error&) {
+      failure = failure ? failure : std::current_exception();
     }
   }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+std::set<std::uint32_t> shards_of(const shard::Shards& shards, const std::set<Uuid>& ids) {
+  std::set<std::uint32_t> some;
+  for (const Uuid& id : ids) {
+    some.insert(shard::shard_of(id, shards.count()));
+  }
+  if (ids.empty()) {
+    const auto all = shard::all_shards(shards);
+    some.insert(all.begin(), all.end());
+  }
+  return some;
 }
 
 std::string text_of(const std::optional<std::string>& body) {
@@ -49,11 +72,12 @@ std::string text_of(const std::optional<std::string>& body) {
 
 using Change = std::function<std::uint64_t(const sql::Database&, std::uint32_t, std::span<const std::uint64_t>)>;
 
-// Changes the refused writes with these ids, or all, in one transaction for each page.
+// Changes the refused writes with these ids, or all, in one transaction for each page. An error says how many others
+// were changed.
 std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::string_view step,
                              const Change& change) {
   std::uint64_t changed = 0;
-  for_each_page(shards, [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
+  const auto change_page = [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
     std::vector<std::uint64_t> tokens;
     for (const shard::Refusal& refusal : refusals) {
       if (ids.empty() || ids.contains(refusal.id)) {
@@ -72,14 +96,20 @@ std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, s
       });
     }
     return true;
-  });
+  };
+  try {
+    for_each_page(shards, shards_of(shards, ids), change_page);
+  } catch (Error& error) {
+    error.with("writes of other shards that were changed", std::to_string(changed));
+    throw;
+  }
   return changed;
 }
 
 }  // namespace
 
 void list_refused(shard::Shards& shards, const std::function<bool(const RefusedWrite&)>& on_write) {
-  for_each_page(shards, [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
+  for_each_page(shards, shards_of(shards, {}), [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
     for (const shard::Refusal& refusal : refusals) {
       const auto body = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
         return shard::read_refused_body(database, refusal.place.token);

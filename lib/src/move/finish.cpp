@@ -22,9 +22,9 @@
 #include "copy/copy.hpp"
 #include "copy/indexes.hpp"
 #include "copy/source_marks.hpp"
-#include "flush/flush.hpp"
 #include "move/source.hpp"
 #include "shard/access.hpp"
+#include "shard/buffered_writes.hpp"
 #include "shard/steps.hpp"
 #include "trigger/list.hpp"
 #include "trigger/manage.hpp"
@@ -140,20 +140,24 @@ class Move {
   void require_empty_buffers() {
     const shard::Step step(shard::steps::move_check_buffers, 0);
     std::map<std::uint32_t, Error> failures;
-    const flush::Counts counts = flush::count(original_, failures);
+    const auto counts = shard::count_buffered(original_, failures);
     if (!failures.empty()) {
       throw failures.begin()->second;
     }
     if (counts.empty() || step.left_out()) {
       return;
     }
-    const auto& [shard, count] = *counts.begin();
-    const bool refused = count.copies == 0 && count.receipts == 0;
+    std::uint64_t copies = 0, refusals = 0;
+    bool refused = true;  // that is all
+    for (const auto& [_, count] : counts) {
+      copies += count.copies;
+      refusals += count.refusals;
+      refused = refused && count.copies == 0 && count.receipts == 0;
+    }
     throw Error(ErrorCode::busy,
                 refused ? "there are refused writes, so the store does not move"
                         : "there are buffered writes, so the store does not move",
-                {{"shard", std::to_string(shard)},
-                 {"writes", std::to_string(refused ? count.refusals : std::max(count.copies, count.receipts))}},
+                {{refused ? "writes" : "copies", std::to_string(refused ? refusals : copies)}},
                 refused ? "see `looseleaf refused list`, and retry or drop them"
                         : "run `looseleaf flush` first, and then `looseleaf refused list`");
   }

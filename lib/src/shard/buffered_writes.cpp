@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 
 #include "base/random.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::string_view buffer = "looseleaf_buffer";
 constexpr std::string_view receipt = "looseleaf_receipt";
+// In statements that lock rows. Where a list names most of a table, a server would read, and lock, all of it, and wait
+// for rows of others.
+constexpr std::string_view by_token = "FORCE INDEX (PRIMARY)";
 
 std::string where_token(std::span<const std::uint64_t> tokens) {
   return fmt::format("token IN ({})", fmt::join(tokens, ", "));
@@ -109,12 +113,13 @@ std::vector<std::uint64_t> missing_copies(const sql::Database& database, std::sp
 }
 
 std::uint64_t delete_copies(const sql::Database& database, std::span<const std::uint64_t> tokens) {
-  return database->execute(fmt::format("DELETE FROM {} WHERE {}", database.table(buffer), where_token(tokens)));
+  return database->execute(
+      fmt::format("DELETE t FROM {} AS t {} WHERE {}", database.table(buffer), by_token, where_token(tokens)));
 }
 
 std::vector<std::uint64_t> lock_receipts(const sql::Database& database, std::span<const std::uint64_t> tokens) {
-  return to_tokens(database->query(fmt::format("SELECT token FROM {} WHERE {} ORDER BY token FOR UPDATE",
-                                               database.table(receipt), where_token(tokens))));
+  return to_tokens(database->query(fmt::format("SELECT token FROM {} {} WHERE {} ORDER BY token FOR UPDATE",
+                                               database.table(receipt), by_token, where_token(tokens))));
 }
 
 void insert_receipts(const sql::Database& database, std::span<const BufferedWrite* const> writes) {
@@ -152,11 +157,11 @@ std::vector<Receipt> list_receipts(const sql::Database& database, std::uint64_t 
 }
 
 void settle_receipts(const sql::Database& database, std::span<const std::uint64_t> tokens) {
+  const std::string table = database.table(receipt), where = where_token(tokens);
   // In this order, because the UPDATE locks all of them: nobody drops a refusal in between.
-  database->execute(fmt::format("UPDATE {} SET first_copy = NULL, second_copy = NULL WHERE {}", database.table(receipt),
-                                where_token(tokens)));
   database->execute(
-      fmt::format("DELETE FROM {} WHERE {} AND reason IS NULL", database.table(receipt), where_token(tokens)));
+      fmt::format("UPDATE {} {} SET first_copy = NULL, second_copy = NULL WHERE {}", table, by_token, where));
+  database->execute(fmt::format("DELETE t FROM {} AS t {} WHERE {} AND reason IS NULL", table, by_token, where));
 }
 
 std::vector<Refusal> list_refusals(const sql::Database& database, const BufferPlace& behind, std::size_t limit) {
@@ -178,13 +183,13 @@ std::optional<std::string> read_refused_body(const sql::Database& database, std:
 }
 
 std::uint64_t drop_refusals(const sql::Database& database, std::span<const std::uint64_t> tokens) {
+  const std::string table = database.table(receipt), where = where_token(tokens);
   // Where copies are left, which must not be stored, the receipts stay until these are deleted. The UPDATE locks them,
   // so that nobody settles them in between.
-  const std::uint64_t dropped =
-      database->execute(fmt::format("UPDATE {} SET reason = NULL, body = NULL WHERE {} AND reason IS NOT NULL",
-                                    database.table(receipt), where_token(tokens)));
-  database->execute(fmt::format("DELETE FROM {} WHERE {} AND reason IS NULL AND first_copy IS NULL",
-                                database.table(receipt), where_token(tokens)));
+  const std::uint64_t dropped = database->execute(fmt::format(
+      "UPDATE {} {} SET reason = NULL, body = NULL WHERE {} AND reason IS NOT NULL", table, by_token, where));
+  database->execute(fmt::format("DELETE t FROM {} AS t {} WHERE {} AND reason IS NULL AND first_copy IS NULL", table,
+                                by_token, where));
   return dropped;
 }
 
@@ -199,7 +204,7 @@ std::uint64_t buffer_refusals(const sql::Database& database, std::uint32_t shard
   return drop_refusals(database, tokens);
 }
 
-std::map<std::uint32_t, BufferCounts> count_buffered(Lease& lease, std::span<const std::uint32_t> shards) {
+BufferCountsByShard count_buffered(Lease& lease, std::span<const std::uint32_t> shards) {
   std::string select;
   for (const std::uint32_t shard : shards) {
     const sql::Database database = lease.on(shard);
@@ -213,7 +218,7 @@ std::map<std::uint32_t, BufferCounts> count_buffered(Lease& lease, std::span<con
   }
   const sql::Result rows = lease->query(select + "SELECT NULL, NULL, NULL, NULL, @@global.read_only");
   require_writable(*lease, rows.text(rows.size() - 1, 4));
-  std::map<std::uint32_t, BufferCounts> counts;
+  BufferCountsByShard counts;
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     const BufferCounts found{rows.unsigned_integer(i, 1), rows.unsigned_integer(i, 2), rows.unsigned_integer(i, 3),
                              std::chrono::microseconds(rows.cell(i, 4) ? rows.integer(i, 4) : 0)};
@@ -221,6 +226,28 @@ std::map<std::uint32_t, BufferCounts> count_buffered(Lease& lease, std::span<con
       counts.emplace(static_cast<std::uint32_t>(rows.unsigned_integer(i, 0)), found);
     }
   }
+  return counts;
+}
+
+BufferCountsByShard count_buffered(Shards& shards, std::map<std::uint32_t, Error>& failures) {
+  BufferCountsByShard counts;
+  std::mutex mutex;  // guards both
+  for_groups(shards, all_shards(shards), [&](std::span<const std::uint32_t> group) {
+    try {
+      auto found = with_group(shards, group, shards.deadline(), Purpose::general,
+                              [&](Lease& lease) { return count_buffered(lease, group); });
+      const std::lock_guard lock(mutex);
+      counts.merge(found);
+    } catch (const Error& error) {
+      if (group.size() > 1 && may_be_one_shards(error)) {
+        throw;  // each shard is asked alone
+      }
+      const std::lock_guard lock(mutex);
+      for (const std::uint32_t shard : group) {
+        failures.emplace(shard, error);
+      }
+    }
+  });
   return counts;
 }
 

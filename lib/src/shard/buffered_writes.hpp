@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <looseleaf/error.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
 #include <optional>
@@ -102,7 +103,12 @@ struct BufferCounts {
   std::uint64_t refusals = 0;             // of this shard's entities
   std::chrono::microseconds oldest = {};  // the age of the oldest copy, by the server's clock
 };
-// Counts them on at most shards_at_once shards of the session's server. Shards where all are 0 are left out.
-[[nodiscard]] std::map<std::uint32_t, BufferCounts> count_buffered(Lease& lease, std::span<const std::uint32_t> shards);
+// Shards where all are 0 are left out.
+using BufferCountsByShard = std::map<std::uint32_t, BufferCounts>;
+
+// Counts them on at most shards_at_once shards of the session's server.
+[[nodiscard]] BufferCountsByShard count_buffered(Lease& lease, std::span<const std::uint32_t> shards);
+// Counts them on all shards. Adds those that do not answer to `failures`, with the reason.
+[[nodiscard]] BufferCountsByShard count_buffered(Shards& shards, std::map<std::uint32_t, Error>& failures);
 
 }  // namespace looseleaf::shard

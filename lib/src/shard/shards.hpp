@@ -48,6 +48,7 @@ class Shards {
   [[nodiscard]] Error::Context where(std::uint32_t shard) const { return server::shard_context(cluster_, shard); }
 
   [[nodiscard]] server::Sessions& sessions() { return sessions_; }
+  [[nodiscard]] const server::Sessions& sessions() const { return sessions_; }
   [[nodiscard]] CatalogCache& catalogs() { return catalogs_; }
   [[nodiscard]] base::Warnings& warnings() { return warnings_; }
 

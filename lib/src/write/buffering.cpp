@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::size_t most_copies = 2;
 
-bool is_to_be_buffered(const Write& write) {
-  const WriteResult& result = *write.result;
-  return write.condition.buffer && write.body && result.status == WriteStatus::failed && result.error &&
-         result.error->code() == ErrorCode::unavailable;
-}
-
 class Buffering {
  public:
   Buffering(shard::Shards& shards, std::vector<const Write*> writes)
@@ -217,7 +211,8 @@ class Buffering {
       write->result->status = WriteStatus::unknown;
       write->result->error =
           Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown, so the entity may be buffered or not",
-                failure_ ? failure_->context() : Error::Context(), "put it again with --buffer: this is safe");
+                failure_ ? failure_->context() : Error::Context(),
+                "put it again with --buffer: if it was buffered, the same text again is no mistake");
     }
   }
 
@@ -227,7 +222,9 @@ class Buffering {
       if (failure_ && (failure_->code() == ErrorCode::frozen || failure_->code() == ErrorCode::moved)) {
         write->result->error = failure_;
       } else {
-        write->result->error->with("not buffered", failure_ ? failure_->what() : "no server takes it");
+        write->result->error->with("buffer", shards_.sessions().connector().servers() == 1 ? "the store has one server"
+                                             : failure_ ? "no other server takes it: " + std::string(failure_->what())
+                                                        : "no other server takes it");
       }
     }
   }
@@ -242,15 +239,28 @@ class Buffering {
 
 }  // namespace
 
-void buffer_failed(shard::Shards& shards, const std::vector<Write>& writes) {
-  std::vector<const Write*> failed;
-  for (const Write& write : writes) {
-    if (is_to_be_buffered(write)) {
-      failed.push_back(&write);
+Items failed_to_be_buffered(const shard::Shards& shards, const Items& items) {
+  const auto is_failing = [&](std::uint32_t shard) { return shards.sessions().is_failing(shard); };
+  Items failed;
+  for (Item* item : items) {
+    const WriteResult& result = *item->write->result;
+    if (item->decided && item->write->condition.buffer && item->write->body && result.status == WriteStatus::failed &&
+        result.error->code() == ErrorCode::unavailable &&
+        (is_failing(item->shard) || std::any_of(item->rows.begin(), item->rows.end(),
+                                                [&](const shard::PlacedRow& row) { return is_failing(row.shard); }))) {
+      failed.push_back(item);
     }
   }
-  if (!failed.empty()) {
-    Buffering(shards, std::move(failed)).run();
+  return failed;
+}
+
+void buffer(shard::Shards& shards, const Items& items) {
+  std::vector<const Write*> writes;
+  for (const Item* item : items) {
+    writes.push_back(item->write);
+  }
+  if (!writes.empty()) {
+    Buffering(shards, std::move(writes)).run();
   }
 }
 

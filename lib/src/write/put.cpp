@@ -51,22 +51,31 @@ bool may_buffer(const std::vector<Write>& writes) {
 }
 
 // Returns the deadline of writes that can be buffered.
-base::Deadline patience(shard::Shards& shards, const base::Deadline& deadline) {
-  bool failing = false;
-  for (std::uint32_t shard = 0; shard < shards.count() && !failing; ++shard) {
-    failing = shards.sessions().is_failing(shard);
+base::Deadline patience(const shard::Shards& shards, const Items& items, const base::Deadline& deadline) {
+  std::set<std::uint32_t> needed;  // as far as it is known yet
+  for (const Item* item : items) {
+    needed.insert(item->shard);
+    if (item->write->expected) {
+      for (const shard::PlacedRow& row : item->write->expected->rows) {
+        needed.insert(row.shard);
+      }
+    }
   }
+  const bool failing = std::any_of(needed.begin(), needed.end(),
+                                   [&](std::uint32_t shard) { return shards.sessions().is_failing(shard); });
   return base::Deadline(std::min(deadline.left(), failing ? buffer_soon_after : buffer_after));
 }
 
 class BatchWriter {
  public:
   // For `last_ids_were_new` see Writer.
+  // Attempts are made until `deadline`. A commit in doubt is looked into until `resolve_until`.
   BatchWriter(shard::Shards& shards, std::vector<std::atomic<bool>>& last_ids_were_new, const base::Deadline& deadline,
-              HeldShards held)
+              const base::Deadline& resolve_until, HeldShards held)
       : shards_(shards),
         last_ids_were_new_(last_ids_were_new),
         deadline_(deadline),
+        resolve_until_(resolve_until),
         held_(held),
         busy_(held == HeldShards::wait_for ? shard::Busy::wait : shard::Busy::refuse) {}
 
@@ -206,7 +215,7 @@ class BatchWriter {
         delete_old_rows(shards_, *batch.catalog, batch.epochs, done.written, deadline_);
         break;
       case Ending::in_doubt:
-        resolve(shards_, *batch.catalog, done.written, deadline_);
+        resolve(shards_, *batch.catalog, done.written, resolve_until_);
         break;
       case Ending::blocked:
         mark_for_reconcile(done.written);  // their rows may be inserted although they may still be rejected
@@ -558,7 +567,7 @@ class BatchWriter {
 
   shard::Shards& shards_;
   std::vector<std::atomic<bool>>& last_ids_were_new_;
-  const base::Deadline& deadline_;
+  const base::Deadline deadline_, resolve_until_;
   const HeldShards held_;
   const shard::Busy busy_;
   std::optional<Error> last_error_;
@@ -573,6 +582,25 @@ Error resource_exhausted(const std::exception& error) {
           "this process ran out of memory or threads",
           {{"reason", error.what()}},
           "give it more, or put fewer and smaller entities at once"};
+}
+
+// What can neither be stored nor buffered is tried again, and waits as other writes do.
+void Writer::write_or_buffer(const Items& items, const base::Deadline& deadline, HeldShards held) {
+  BatchWriter(shards_, last_ids_were_new_, patience(shards_, items, deadline), deadline, held).run(items);
+  buffer(shards_, failed_to_be_buffered(shards_, items));
+  Items rest;
+  for (Item* item : items) {
+    const WriteResult& result = *item->write->result;
+    if (item->decided && result.status == WriteStatus::failed && result.error->code() == ErrorCode::unavailable) {
+      item->decided = false;
+      item->deferred = false;
+      rest.push_back(item);
+    }
+  }
+  if (!rest.empty()) {
+    BatchWriter(shards_, last_ids_were_new_, deadline, deadline, held).run(rest);
+    buffer(shards_, failed_to_be_buffered(shards_, rest));
+  }
 }
 
 std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
@@ -590,9 +618,11 @@ std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, c
   }
   std::vector<std::size_t> handed_back;
   try {
-    BatchWriter(shards_, last_ids_were_new_, may_buffer(writes) ? patience(shards_, deadline) : deadline, held)
-        .run(all);
-    buffer_failed(shards_, writes);
+    if (may_buffer(writes)) {
+      write_or_buffer(all, deadline, held);
+    } else {
+      BatchWriter(shards_, last_ids_were_new_, deadline, deadline, held).run(all);
+    }
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].decided) {
         handed_back.push_back(i);
