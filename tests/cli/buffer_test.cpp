@@ -270,6 +270,29 @@ TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as o
   check_nothing_left(cluster);
 }
 
+TEST_CASE("an entity that a server does not take any more is left, and delays no other") {
+  const TestCluster cluster = initialised_alone(3);
+  std::uint64_t state = 1;
+  std::string noise;
+  while (noise.size() < 4'000'000) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    noise += fmt::format("{:016x}", state);
+  }
+  const std::string large = entity(1, R"("noise":")" + noise + "\"") + "\n";
+  buffer_while_down(cluster, 1, large + entity(4) + "\n");
+  cluster.server_sql(1, "SET GLOBAL max_allowed_packet = 1048576");
+  check_status(cluster.looseleaf({"flush"}), 3,
+               {"error: a buffered entity exceeds the server's max_allowed_packet\n", "  id: " + id_of(1) + "\n",
+                "hint: raise max_allowed_packet on every server", "stored 1 buffered write, left 1\n"});
+  check_run(cluster.looseleaf({"get", id_of(4)}), 0, entity(4) + "\n");
+  CHECK(rows_of(cluster, "looseleaf_buffer") == 2);  // those of the large one
+  CHECK(rows_of(cluster, "looseleaf_receipt") == 0);
+  cluster.server_sql(1, "SET GLOBAL max_allowed_packet = 67108864");
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, large);
+  check_nothing_left(cluster);
+}
+
 TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised_alone(3);
   cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer"}, entity(1));

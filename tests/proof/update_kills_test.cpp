@@ -100,7 +100,7 @@ class Counter {
     }
   }
 
-  // Ends the session of whoever holds the named lock, so that several updates are under way at once.
+  // Ends the session of whoever holds the named lock, so that several updates meet.
   void take_locks_away(const std::atomic<bool>& done) {
     const std::string holder = fmt::format("SELECT IFNULL(IS_USED_LOCK('looseleaf.update.{}'), 0)", id_of(1));
     while (!done) {

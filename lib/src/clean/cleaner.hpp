@@ -85,8 +85,8 @@ class Cleaner {
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
-  std::vector<CleanPass::Buffer> buffers_;
-  Clock::time_point flush_at_;  // not earlier: what was left then would be left again
+  std::vector<CleanPass::Buffer> buffers_;  // by shard
+  Clock::time_point flush_at_;              // not earlier: what was left then would be left again
 };
 
 }  // namespace looseleaf::clean

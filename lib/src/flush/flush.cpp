@@ -96,6 +96,12 @@ class Flush {
     return shard::shard_of(write.id, shards_.count());
   }
 
+  // Returns true if it makes no sense to ask this shard once more.
+  [[nodiscard]] bool is_out(std::uint32_t shard) const {
+    const auto failure = report_.failures.find(shard);
+    return failure != report_.failures.end() && concerns_the_shard(failure->second);
+  }
+
   // A later write of this id must not overtake it.
   void leave(const shard::BufferedWrite& write) {
     ++report_.left;
@@ -271,7 +277,7 @@ class Flush {
   // Deletes the copies of the writes that were decided, and then their receipts.
   void settle() {
     for (const std::uint32_t shard : decided_on_) {
-      if (report_.failures.contains(shard)) {
+      if (is_out(shard)) {
         continue;
       }
       try {
@@ -333,7 +339,7 @@ class Flush {
 
   // Returns true if no copy is left, and none can come back.
   bool delete_copies(std::uint32_t shard, std::span<const std::uint64_t> tokens) {
-    if (report_.failures.contains(shard)) {
+    if (is_out(shard)) {
       return false;
     }
     try {
