@@ -27,12 +27,29 @@ void print_unreadable(const BackfillReport& report) {
                     "delete each of them and put it again; `looseleaf verify --all` lists all of them"));
 }
 
+// One error for each index that stays as it is.
+void print_conflicts(const BackfillReport& report) {
+  for (const auto& [index, conflicts] : report.conflicts) {
+    Error::Context context = {{"index", index}, {"rows", grouped(conflicts.rows)}};
+    for (const Finding& conflict : conflicts.examples) {
+      context.emplace_back("values", fmt::format("{} in {} and {}", conflict.values, to_string(conflict.entity_id),
+                                                 to_string(*conflict.holder)));
+    }
+    if (conflicts.rows > conflicts.examples.size()) {
+      context.emplace_back("values", fmt::format("... {} more", grouped(conflicts.rows - conflicts.examples.size())));
+    }
+    print_error(Error(ErrorCode::refused, "a unique index stays building: several entities have the same values",
+                      std::move(context),
+                      fmt::format("change or delete all but one of each, then run `looseleaf backfill {}`", index)));
+  }
+}
+
 void print_notes(const BackfillReport& report) {
-  if (report.ready.empty()) {
+  if (report.ready.empty() && report.conflicts.empty()) {
     print_note("nothing to fill: no index is building");
     return;
   }
-  if (report.entities == 0 && report.rows == 0 && report.reconciled == 0) {
+  if (report.entities == 0 && report.rows == 0 && report.reconciled == 0 && report.conflicts.empty()) {
     for (const auto& table : report.ready) {
       print_note(fmt::format("{}: ready, there was nothing to fill", table));
     }
@@ -53,6 +70,16 @@ Json to_json(const BackfillReport& report) {
   for (const Uuid& id : report.unreadable_ids) {
     ids.push_back(to_string(id));
   }
+  Json conflicts = Json::object();
+  for (const auto& [index, of_index] : report.conflicts) {
+    Json examples = Json::array();
+    for (const Finding& conflict : of_index.examples) {
+      examples.push_back({{"entity_id", to_string(conflict.entity_id)},
+                          {"holder", to_string(*conflict.holder)},
+                          {"values", Json::parse(conflict.values)}});
+    }
+    conflicts[index] = {{"rows", of_index.rows}, {"examples", std::move(examples)}};
+  }
   return {{"ready", report.ready},
           {"entities", report.entities},
           {"deleted", report.deleted},
@@ -60,6 +87,7 @@ Json to_json(const BackfillReport& report) {
           {"reconciled", report.reconciled},
           {"unreadable", report.unreadable},
           {"unreadable_ids", std::move(ids)},
+          {"conflicts", std::move(conflicts)},
           {"indexing", json_of(report.indexing)}};
 }
 
@@ -71,11 +99,12 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
   if (report.unreadable > 0) {
     print_unreadable(report);
   }
+  print_conflicts(report);
   return report;
 }
 
 ExitStatus exit_status_of(const BackfillReport& report) {
-  return report.unreadable == 0 ? ExitStatus::done : ExitStatus::negative;
+  return report.unreadable == 0 && report.conflicts.empty() ? ExitStatus::done : ExitStatus::negative;
 }
 
 }  // namespace looseleaf::cli

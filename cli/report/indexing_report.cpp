@@ -31,6 +31,8 @@ std::string hint_for(NoRow::Why why, bool planned) {
       return correct("add \"each\": true to the property");
     case NoRow::Why::out_of_range:
       return correct("use the type double, which rounds, or store strings");
+    case NoRow::Why::too_long:
+      return correct("use a larger `max_length`");
     case NoRow::Why::null:
     case NoRow::Why::empty_array:
       break;

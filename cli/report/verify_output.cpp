@@ -27,11 +27,15 @@ Json values_of(const Finding& finding) {
 }
 
 Json json_of(const Finding& finding) {
-  return {{"kind", to_string(finding.kind)},
-          {"index", finding.index.empty() ? Json(nullptr) : Json(finding.index)},
-          {"shard", finding.shard},
-          {"entity_id", is_about_table(finding.kind) ? Json(nullptr) : Json(to_string(finding.entity_id))},
-          {"values", values_of(finding)}};
+  Json object = {{"kind", to_string(finding.kind)},
+                 {"index", finding.index.empty() ? Json(nullptr) : Json(finding.index)},
+                 {"shard", finding.shard},
+                 {"entity_id", is_about_table(finding.kind) ? Json(nullptr) : Json(to_string(finding.entity_id))},
+                 {"values", values_of(finding)}};
+  if (finding.holder) {
+    object["holder"] = to_string(*finding.holder);
+  }
+  return object;
 }
 
 Json json_counts(const std::vector<VerifiedPlace>& places) {
@@ -93,6 +97,9 @@ std::string VerifyOutput::text_of(const Finding& finding) const {
   }
   if (!finding.values.empty()) {
     line += ' ' + finding.values;
+  }
+  if (finding.holder) {
+    line += " is that of entity " + to_string(*finding.holder);
   }
   const auto file = options_.files.find(finding.index);
   if (finding.kind == FindingKind::definition_differs && file != options_.files.end()) {

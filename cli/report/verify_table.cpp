@@ -27,8 +27,9 @@ std::vector<FindingKind> kinds_shown(const std::vector<VerifiedPlace>& places) {
     return std::any_of(places.begin(), places.end(),
                        [&](const VerifiedPlace& place) { return count_of(place.count, kind) > 0; });
   };
-  std::vector<FindingKind> kinds(std::begin(row_kinds), std::end(row_kinds) - 1);
-  std::copy_if(std::end(row_kinds) - 1, std::end(row_kinds), std::back_inserter(kinds), is_found);
+  constexpr std::ptrdiff_t seldom = 2;
+  std::vector<FindingKind> kinds(std::begin(row_kinds), std::end(row_kinds) - seldom);
+  std::copy_if(std::end(row_kinds) - seldom, std::end(row_kinds), std::back_inserter(kinds), is_found);
   std::copy_if(std::begin(entity_kinds), std::end(entity_kinds), std::back_inserter(kinds), is_found);
   std::copy_if(std::begin(table_kinds), std::end(table_kinds), std::back_inserter(kinds), is_found);
   return kinds;
@@ -54,6 +55,9 @@ const char* advice(FindingKind kind, bool repaired) {
                  ? "not repaired: find out which program writes to the table, then run `looseleaf verify --repair` "
                    "again"
                  : "run `looseleaf verify --repair`, or leave it to `looseleaf clean`";
+    case FindingKind::conflict:
+      return "change or delete one of the two entities, then run `looseleaf verify --repair`; find out which server "
+             "lost commits";
     case FindingKind::unreadable:
     case FindingKind::wrong_id:
       return "the body was damaged, or another program wrote it: delete the entity, then put it again";

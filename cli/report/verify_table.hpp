@@ -9,9 +9,9 @@
 
 namespace looseleaf::cli {
 
-// The kinds of findings about index rows.
-inline constexpr FindingKind row_kinds[] = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
-                                            FindingKind::misplaced, FindingKind::duplicate};
+// The kinds of findings about index rows. The last ones are seldom found.
+inline constexpr FindingKind row_kinds[] = {FindingKind::missing,   FindingKind::stale,     FindingKind::orphan,
+                                            FindingKind::misplaced, FindingKind::duplicate, FindingKind::conflict};
 
 // One index on one shard. Without a name: the entities of a shard, if there are findings about them.
 struct VerifiedPlace {

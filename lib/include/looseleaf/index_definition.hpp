@@ -43,6 +43,7 @@ struct IndexDefinition {
   std::optional<std::size_t> shard_on;                // the position in `properties`; absent for a local index
   std::vector<std::pair<std::string, Scalar>> where;  // dotted paths and the values they must have, sorted
   bool immutable = false;
+  bool unique = false;  // no two entities have a row with the same values
 
   // Reads and checks a definition. `source` names the file in messages. Throws Error(bad_definition) with file, line
   // and column in the context and a hint.

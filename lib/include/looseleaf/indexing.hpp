@@ -24,6 +24,7 @@ struct NoRow {
     not_an_array,        // with `each`: the value is no array
     array_without_each,  // the value is an array, and the definition has no `each`
     out_of_range,        // the value is a whole number, but an `int` has 64 bits
+    too_long,            // a string that is longer than `max_length`, in a unique index
   };
   Why why = Why::absent;
   std::string property = {};               // the first one that has no value; empty for no_match

@@ -85,31 +85,13 @@ struct DropReport {
   std::vector<std::string> kept;
 };
 
-struct BackfillOptions {
-  std::vector<std::string> tables;  // empty: all indexes in state `building`
-  bool restart = false;             // discard stored cursors and start over
-  Throttle throttle = {};
-};
-
-struct BackfillReport {
-  std::vector<std::string> ready;    // the indexes that became ready
-  std::uint64_t entities = 0;        // entities read in this run, including tombstones
-  std::uint64_t deleted = 0;         // of these, tombstones
-  std::uint64_t rows = 0;            // index rows written
-  std::uint64_t reconciled = 0;      // entities that changed meanwhile and were checked again
-  std::uint64_t unreadable = 0;      // entities whose bodies cannot be read; they are in none of the indexes
-  std::vector<Uuid> unreadable_ids;  // at most 20 of them
-  // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
-  // when they were read.
-  std::map<std::string, IndexingCounts> indexing;
-};
-
 enum class FindingKind {
   missing,          // an expected row is absent
   stale,            // a row that its entity does not call for
   orphan,           // a row whose entity does not exist
   misplaced,        // a row on the wrong shard
   duplicate,        // in an immutable index, a second row of an entity, with values that the entity does not call for
+  conflict,         // in a unique index, an expected row that is absent because another entity has the same values
   unreadable,       // an entity's body cannot be decoded
   wrong_id,         // an entity's body has another id than its row
   wrong_shard,      // an entity's row is on the wrong shard
@@ -126,6 +108,33 @@ struct Finding {
   std::uint32_t shard = 0;  // the shard where the row is or should be
   Uuid entity_id;           // all zero for table_differs, catalog_differs and definition_differs
   std::string values;       // the row's values as a JSON array; for the other kinds, a sentence
+  std::optional<Uuid> holder = {};  // with conflict: the other entity
+};
+
+struct BackfillOptions {
+  std::vector<std::string> tables;  // empty: all indexes in state `building`
+  bool restart = false;             // discard stored cursors and start over
+  Throttle throttle = {};
+};
+
+struct BackfillReport {
+  std::vector<std::string> ready;    // the indexes that became ready
+  std::uint64_t entities = 0;        // entities read in this run, including tombstones
+  std::uint64_t deleted = 0;         // of these, tombstones
+  std::uint64_t rows = 0;            // index rows written
+  std::uint64_t reconciled = 0;      // entities that changed meanwhile and were checked again
+  std::uint64_t unreadable = 0;      // entities whose bodies cannot be read; they are in none of the indexes
+  std::vector<Uuid> unreadable_ids;  // at most 20 of them
+  // The unique indexes that stay `building`, because several entities have the same values: the number of rows that
+  // cannot be inserted, and at most 20 of them.
+  struct Conflicts {
+    std::uint64_t rows = 0;
+    std::vector<Finding> examples;
+  };
+  std::map<std::string, Conflicts> conflicts;
+  // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
+  // when they were read.
+  std::map<std::string, IndexingCounts> indexing;
 };
 
 struct VerifyOptions {

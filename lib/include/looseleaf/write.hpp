@@ -49,6 +49,7 @@ struct WriteResult {
   std::optional<Uuid> id;      // absent only if the text was rejected before its id was known
   std::optional<Error> error;  // set with status rejected, failed and unknown
   bool same_text = false;      // with `exists`: the stored entity has exactly the given text
+  std::optional<Uuid> holder;  // with `rejected`: the entity that has the same values in a unique index
   // The given text, if a put was not stored. If the outcome is unknown, it has the id that the entity was given, so
   // that putting it again cannot store it twice.
   std::string text;

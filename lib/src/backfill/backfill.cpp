@@ -37,7 +37,7 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr int most_verify_passes = 3;
-constexpr std::size_t most_unreadable_ids = 20;
+constexpr std::size_t most_examples = 20;
 constexpr auto between_touches = std::chrono::milliseconds(20);
 
 class Backfill {
@@ -299,6 +299,7 @@ class Backfill {
       });
       if (missing == found.findings.end() && found.verified == options.tables) {
         take_unreadable(found);
+        take_conflicts(found);
         return;
       }
       if (missing == found.findings.end()) {
@@ -326,14 +327,36 @@ class Backfill {
       report_.unreadable += found != count.findings.end() ? found->second : 0;
     }
     for (const Finding& finding : proof.findings) {
-      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < most_unreadable_ids) {
+      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < most_examples) {
         report_.unreadable_ids.push_back(finding.entity_id);
+      }
+    }
+  }
+
+  // The rows of the others are all there, so nothing is missing but these.
+  void take_conflicts(const VerifyReport& proof) {
+    report_.conflicts.clear();
+    for (const auto& [place, count] : proof.counts) {
+      const auto found = count.findings.find(FindingKind::conflict);
+      if (found != count.findings.end()) {
+        report_.conflicts[place.first].rows += found->second;
+      }
+    }
+    for (const Finding& finding : proof.findings) {
+      if (finding.kind == FindingKind::conflict) {
+        auto& examples = report_.conflicts[finding.index].examples;
+        if (examples.size() < most_examples) {
+          examples.push_back(finding);
+        }
       }
     }
   }
 
   void publish() {
     for (const FillTarget& target : targets_) {
+      if (report_.conflicts.contains(target.definition.table)) {
+        continue;
+      }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         publish_on(shard, target);
       }

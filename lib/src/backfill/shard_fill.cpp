@@ -357,7 +357,7 @@ std::set<Uuid> ShardFill::insert(const shard::ServerLeases& leases, const Slice&
         shard::on_shard(shards_, to, [&] {
           for (const auto& [index, entries] : slice.at(to)) {
             const Step step(steps::backfill_insert_index_rows, to);
-            blocked[n].merge(insert_rows(leases.on(to), to, targets_[index].definition, entries));
+            blocked[n].merge(insert_rows(leases.on(to), to, index, entries));
           }
         });
       }
@@ -380,17 +380,22 @@ std::set<Uuid> ShardFill::insert(const shard::ServerLeases& leases, const Slice&
 
 // With a limited rate, short statements let the server process other requests in between. All of them run in one
 // transaction, because each commit delays the disk writes of other commits.
-std::set<Uuid> ShardFill::insert_rows(const sql::Database& database, std::uint32_t to,
-                                      const IndexDefinition& definition,
+std::set<Uuid> ShardFill::insert_rows(const sql::Database& database, std::uint32_t to, std::size_t index,
                                       std::span<const shard::IndexEntry> entries) const {
-  if (!job_.is_paced()) {
-    return shard::insert_or_report(database, definition, entries).blocked;
-  }
   std::set<Uuid> blocked;
+  const auto insert = [&](std::span<const shard::IndexEntry> some) {
+    for (const auto& row : shard::insert_or_report(database, targets_[index].definition, to, index, some).blocked) {
+      blocked.insert(row.wanted.entry.entity_id);
+    }
+  };
+  if (!job_.is_paced()) {
+    insert(entries);
+    return blocked;
+  }
   sql::Transaction transaction(database);
   while (!entries.empty()) {
     const auto part = entries.first(std::min(paced_statement, entries.size()));
-    blocked.merge(shard::insert_or_report(database, definition, part).blocked);
+    insert(part);
     entries = entries.subspan(part.size());
   }
   const Step step(steps::backfill_commit_index_rows, to);

@@ -92,8 +92,7 @@ class ShardFill {
   void advance(const sql::Database& database, const std::vector<job::JobRow>& cursors) const;
   std::set<Uuid> insert(const shard::ServerLeases& leases, const Slice& slice);
   // Returns the ids of entities whose rows conflict with another row.
-  [[nodiscard]] std::set<Uuid> insert_rows(const sql::Database& database, std::uint32_t to,
-                                           const IndexDefinition& definition,
+  [[nodiscard]] std::set<Uuid> insert_rows(const sql::Database& database, std::uint32_t to, std::size_t index,
                                            std::span<const shard::IndexEntry> entries) const;
   void check_generations(const sql::Database& database, const shard::Fence& fence);
   std::optional<model::ParsedEntity> read(shard::EntityRow& entity);

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/parallel.hpp"
+#include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/cleanup_records.hpp"
 #include "shard/fence.hpp"
@@ -172,8 +173,15 @@ void Cleaner::repair(std::uint32_t shard, const shard::Catalog& catalog, std::sp
       continue;
     }
     const shard::CatalogIndex* const index = catalog.find(difference.table);
-    if (difference.kind == FindingKind::missing && index && index->generation == difference.generation &&
-        index->state == IndexState::ready) {
+    const bool is_ready = index && index->generation == difference.generation && index->state == IndexState::ready;
+    if (difference.kind == FindingKind::conflict) {  // in an index that is building it is the backfill's
+      if (is_ready) {
+        warn_of_conflict(difference.table, model::to_json(difference.entry.values), difference.entry.entity_id,
+                         *difference.holder);
+      }
+      continue;
+    }
+    if (difference.kind == FindingKind::missing && is_ready) {
       warn_of_missing(difference.table, difference.shard);
     }
     const std::lock_guard lock(mutex_);
@@ -190,6 +198,14 @@ void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
        "run `looseleaf verify`"});
 }
 
+void Cleaner::warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id,
+                               const Uuid& holder) {
+  shards_.warnings().give(
+      {"two entities have the same values in a unique index",
+       {{"index", table}, {"values", values}, {"id", to_string(id)}, {"holder", to_string(holder)}},
+       "change or delete one of them; find out which server lost commits, and run `looseleaf verify`"});
+}
+
 void Cleaner::sweep() {
   VerifyOptions options;
   options.repair = true;
@@ -201,6 +217,8 @@ void Cleaner::sweep() {
       shards_.warnings().give({"a table is not as it should be, so not everything was swept",
                                {{"table", finding.index}, {"shard", std::to_string(finding.shard)}},
                                "run `looseleaf verify` to see what differs"});
+    } else if (finding.kind == FindingKind::conflict) {
+      warn_of_conflict(finding.index, finding.values, finding.entity_id, *finding.holder);
     }
   }
   for (const auto& [place, count] : found.counts) {

@@ -62,6 +62,7 @@ class Cleaner {
   void note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
+  void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void forget_ended_backfills(std::uint32_t shard);
   [[nodiscard]] bool is_building(const job::JobRow& backfill);

@@ -2,6 +2,8 @@
 #include "copy/copier.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "copy/source_marks.hpp"
@@ -171,21 +173,34 @@ void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
   }
 }
 
-// An immutable property has another value: the entity was deleted and put again in between, and the feed delivers only
-// the latest version. So it is deleted here, too, and what the original has now is put. Meanwhile a later version may
-// come from the feed: this is repeated until the original has not changed since it was read. Then what was put is its
-// last version, or a later one comes from the feed. Returns false if the run ends before.
-bool Copier::replace(const Uuid& id) {
-  std::optional<shard::EntityRow> row = read_original(id);
+// The entity there has another immutable value, because it was deleted and put again in between, or another entity there
+// has a unique value that was given to this one in between: the feed delivers only the latest versions. So the entity is
+// deleted here, too, and what the original has now is put. Meanwhile a later version may come from the feed: this is
+// repeated until the original has not changed since it was read. Then what was put is its last version, or a later one
+// comes from the feed. If it has not changed and another entity is in its way here, that one has given the value up in
+// the original, and its later version has yet to come from the feed, even if this run dies. So it is deleted and put in
+// the same way. Entities that have swapped values are all absent for a moment. Returns false if the run ends before.
+bool Copier::replace(const Uuid& refused) {
+  std::set<Uuid> together = {refused};
   for (bool settled = false; !settled;) {
     if (ended()) {
       return false;
     }
-    static_cast<void>(write(id, std::nullopt));
-    const bool refused = row && row->body && !write(id, row->body);
-    std::optional<shard::EntityRow> now = read_original(id);
-    settled = !refused && now.has_value() == row.has_value() && (!now || now->updated == row->updated);
-    row = std::move(now);
+    std::map<Uuid, std::optional<shard::EntityRow>> rows;
+    for (const Uuid& id : together) {
+      rows.emplace(id, read_original(id));
+      static_cast<void>(write(id, std::nullopt));
+    }
+    settled = true;
+    for (const auto& [id, row] : rows) {
+      const WriteResult result = row && row->body ? write(id, row->body) : WriteResult();
+      const std::optional<shard::EntityRow> now = read_original(id);
+      const bool unchanged = now.has_value() == row.has_value() && (!now || now->updated == row->updated);
+      if (result.holder && unchanged) {
+        together.insert(*result.holder);
+      }
+      settled = settled && !result.error && unchanged;
+    }
   }
   const std::lock_guard lock(mutex_);
   ++report_.written;
@@ -203,15 +218,17 @@ std::optional<shard::EntityRow> Copier::read_original(const Uuid& id) {
   return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
-// Returns false if the entity there has another immutable value.
-bool Copier::write(const Uuid& id, const std::optional<std::string>& body) {
+// Returns an error only if something that is there forbids the write.
+WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body) {
   WriteResult result;
   result.id = id;
-  writer_.write_batch({{id, body, std::nullopt, &result}}, target_.shards().deadline());
+  write::Write write{.id = id, .body = body, .expected = std::nullopt, .result = &result};
+  write.is_copy = true;
+  writer_.write_batch({std::move(write)}, target_.shards().deadline());
   if (result.error && result.error->code() != ErrorCode::refused) {
     throw Error(*result.error);
   }
-  return !result.error;
+  return result;
 }
 
 void Copier::fail(const std::exception_ptr& failure) {

@@ -70,9 +70,9 @@ class Copier : public feed::Reader {
   void on_result(const WriteResult& result);
   void leave_out(const Uuid& id, const Error& reason);
   void settle_one(std::uint32_t shard, std::uint64_t page);
-  [[nodiscard]] bool replace(const Uuid& id);
+  [[nodiscard]] bool replace(const Uuid& refused);
   [[nodiscard]] std::optional<shard::EntityRow> read_original(const Uuid& id);
-  [[nodiscard]] bool write(const Uuid& id, const std::optional<std::string>& body);
+  [[nodiscard]] WriteResult write(const Uuid& id, const std::optional<std::string>& body);
   void fail(const std::exception_ptr& failure);
   void store_in_time();
   void store_now();

@@ -12,7 +12,7 @@
 namespace looseleaf::model {
 
 // Returns the rows as they are stored, sorted and distinct. There are none if a property is absent, null or of another
-// type, or if `where` does not match.
+// type, or if `where` does not match, or, in a unique index, if a string is longer than `max_length`.
 [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition, const nlohmann::json& entity);
 
 // Returns why there are none; to be called only then.

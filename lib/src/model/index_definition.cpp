@@ -233,6 +233,16 @@ void check_immutable(const IndexDefinition& definition, const JsonObject& root) 
   }
 }
 
+// Equal values must meet in one table.
+void check_unique(const IndexDefinition& definition, const JsonObject& root) {
+  if (definition.unique && !definition.shard_on) {
+    root.fail_at_key("unique", "unique needs shard_on",
+                     fmt::format("name the property that decides on which shard equal values meet, such as "
+                                 "\"shard_on\": \"{}\"",
+                                 definition.properties.front().name));
+  }
+}
+
 std::string to_text(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -262,7 +272,7 @@ std::string to_string(PropertyType type) {
 IndexDefinition IndexDefinition::parse(std::string_view text, const std::string& source) {
   const JsonDocument document(ErrorCode::bad_definition, text, source);
   const JsonObject root(document);
-  root.allow_only({"$schema", "table", "properties", "shard_on", "where", "immutable"});
+  root.allow_only({"$schema", "table", "properties", "shard_on", "where", "immutable", "unique"});
   static_cast<void>(root.string("$schema"));  // only its type is checked
   IndexDefinition definition;
   definition.table = parse_table(root);
@@ -271,6 +281,8 @@ IndexDefinition IndexDefinition::parse(std::string_view text, const std::string&
   definition.where = parse_where(document, root);
   definition.immutable = root.boolean("immutable").value_or(false);
   check_immutable(definition, root);
+  definition.unique = root.boolean("unique").value_or(false);
+  check_unique(definition, root);
   return definition;
 }
 
@@ -295,7 +307,9 @@ std::string IndexDefinition::canonical_json() const {
     separator = ",";
   }
   text += where.empty() ? "" : "}";
-  return text + (immutable ? R"(,"immutable":true})" : "}");
+  text += immutable ? R"(,"immutable":true)" : "";
+  text += unique ? R"(,"unique":true)" : "";
+  return text + "}";
 }
 
 std::string IndexDefinition::fingerprint() const {

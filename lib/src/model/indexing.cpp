@@ -23,7 +23,8 @@ constexpr std::pair<Why, const char*> names[] = {{Why::no_match, "no_match"},
                                                  {Why::no_element, "no_element"},
                                                  {Why::not_an_array, "not_an_array"},
                                                  {Why::array_without_each, "array_without_each"},
-                                                 {Why::out_of_range, "out_of_range"}};
+                                                 {Why::out_of_range, "out_of_range"},
+                                                 {Why::too_long, "too_long"}};
 constexpr PropertyType types[] = {PropertyType::uuid, PropertyType::string, PropertyType::integer, PropertyType::real,
                                   PropertyType::boolean};
 
@@ -31,7 +32,7 @@ constexpr PropertyType types[] = {PropertyType::uuid, PropertyType::string, Prop
 
 bool is_of_other_type(NoRow::Why why) {
   return why == Why::other_type || why == Why::no_element || why == Why::not_an_array ||
-         why == Why::array_without_each || why == Why::out_of_range;
+         why == Why::array_without_each || why == Why::out_of_range || why == Why::too_long;
 }
 
 std::string to_string(NoRow::Why why) {
@@ -58,6 +59,8 @@ std::string describe(const NoRow& reason) {
       return fmt::format("`{}` is an array, and the definition has no `each`", reason.property);
     case Why::out_of_range:
       return fmt::format("`{}` is a number that is too large for type {}", reason.property, to_string(reason.type));
+    case Why::too_long:
+      return fmt::format("`{}` is longer than `max_length` of a unique index", reason.property);
   }
   return {};
 }

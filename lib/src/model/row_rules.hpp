@@ -199,9 +199,12 @@ std::vector<Row> expected_rows(const IndexDefinition& definition, const Node& en
   std::vector<Row> rows(1);
   rows.front().reserve(definition.properties.size());
   for (const Property& property : definition.properties) {
+    const auto has_no_row = [&](const Value& value) { return definition.unique && is_cut(property, value); };
     if (property.each) {
-      append_each(rows, property, each_value(property, entity));
-    } else if (std::optional<Value> value = single_value(property, entity)) {
+      std::vector<Value> values = each_value(property, entity);
+      std::erase_if(values, has_no_row);
+      append_each(rows, property, std::move(values));
+    } else if (std::optional<Value> value = single_value(property, entity); value && !has_no_row(*value)) {
       append(rows, as_stored(property, *std::move(value)));
     } else {
       return {};
@@ -253,6 +256,12 @@ NoRow reason_for_no_row(const IndexDefinition& definition, const Node& entity) {
   for (const Property& property : definition.properties) {
     if (property_values(property, entity).empty()) {
       return {reason_for_no_value(property, entity), property.name, property.type};
+    }
+  }
+  for (const Property& property : definition.properties) {
+    const std::vector<Value> values = property_values(property, entity);
+    if (std::all_of(values.begin(), values.end(), [&](const Value& value) { return is_cut(property, value); })) {
+      return {NoRow::Why::too_long, property.name, property.type};
     }
   }
   return {};

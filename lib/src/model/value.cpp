@@ -104,6 +104,11 @@ Value parse_value(const Property& property, const std::string& text) {
   return *std::move(value);
 }
 
+bool is_cut(const Property& property, const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr && base::utf8_length(*text) > property.max_length;
+}
+
 Value as_stored(const Property& property, Value value) {
   if (auto* text = std::get_if<std::string>(&value)) {
     text->resize(base::utf8_prefix(*text, property.max_length).size());

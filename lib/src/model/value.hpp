@@ -24,6 +24,9 @@ using Row = std::vector<Value>;
 // the type.
 [[nodiscard]] Value parse_value(const Property& property, const std::string& text);
 
+// Returns true if it is a string that as_stored() cuts. In a unique index such a value has no row.
+[[nodiscard]] bool is_cut(const Property& property, const Value& value);
+
 // Returns the value as a column stores it: strings are cut to max_length code points, and -0 becomes 0.
 [[nodiscard]] Value as_stored(const Property& property, Value value);
 

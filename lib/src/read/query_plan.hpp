@@ -117,6 +117,8 @@ class QueryPlan {
     std::vector<std::string> literals;  // of the given entry
   };
   [[nodiscard]] Key key_of(const std::optional<shard::IndexEntry>& entry) const;
+  // Returns the columns by which the rows of one statement are ordered.
+  [[nodiscard]] std::vector<std::string> order_of_rows(const Values& values) const;
   // Returns " ORDER BY" with these columns.
   [[nodiscard]] std::string ordered_by(const std::vector<std::string>& columns) const;
   void add_condition(sql::Statement& statement, const Bound& bound, const std::vector<model::Value>& values) const;

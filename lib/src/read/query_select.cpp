@@ -120,6 +120,16 @@ void QueryPlan::add_source(sql::Statement& statement, const Source& source, cons
       .add("c.table_name = " + sql::text_literal(definition_.table) + " AND f.only_row = 1");
 }
 
+// In a unique index no two rows of one value have the same place. Servers would sort all matches to order them by
+// entity_id as well, which is not in the primary key.
+std::vector<std::string> QueryPlan::order_of_rows(const Values& values) const {
+  std::vector<std::string> columns = key_of(std::nullopt).columns;
+  if (definition_.unique && columns.size() > 1 && !needs_sorting(values)) {
+    columns.pop_back();
+  }
+  return columns;
+}
+
 std::string QueryPlan::ordered_by(const std::vector<std::string>& columns) const {
   const std::string direction = descending_ ? " DESC" : "";
   return fmt::format(" ORDER BY {}{}", fmt::join(columns, direction + ", "), direction);
@@ -135,7 +145,7 @@ sql::Statement QueryPlan::select(const Source& source, const Values& values, con
     }
   }
   columns += "r.entity_id";
-  const std::string ordered = order == Order::of_query ? ordered_by(key_of(std::nullopt).columns) : std::string();
+  const std::string ordered = order == Order::of_query ? ordered_by(order_of_rows(values)) : std::string();
   const std::string end = fmt::format("{} LIMIT {}", ordered, limit);
   const sql::Statement table(sql::qualified(source.database, definition_.table));
   sql::Statement conditions(""), statement("SELECT " + columns + ", ");
@@ -168,13 +178,12 @@ sql::Statement QueryPlan::select_place(const Source& source, std::span<const Val
     names.push_back(fmt::format("c{}", names.size()));
     columns += fmt::format("{}{} AS {}", columns.empty() ? "" : ", ", column, names.back());
   }
-  const std::string end = fmt::format("TRUE{} LIMIT {}", ordered_by(key), each);
   sql::Statement statement(fmt::format("SELECT {}, {} AS shard FROM (", fmt::join(names, ", "), source.shard));
   for (const Values& values : divided) {
     statement.add(fmt::format("{}(SELECT {} FROM {} r WHERE ", &values == divided.data() ? "" : " UNION ALL ", columns,
                               sql::qualified(source.database, definition_.table)));
     add_conditions(statement, values, {after, std::nullopt});
-    statement.add(end).add(")");
+    statement.add(fmt::format("TRUE{} LIMIT {})", ordered_by(order_of_rows(values)), each));
   }
   return statement.add(fmt::format(") p{} LIMIT 1 OFFSET {}", ordered_by(names), rank));
 }

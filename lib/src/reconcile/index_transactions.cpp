@@ -2,6 +2,7 @@
 #include "reconcile/index_transactions.hpp"
 
 #include <set>
+#include <utility>
 
 #include "shard/index_rows.hpp"
 #include "shard/steps.hpp"
@@ -14,7 +15,8 @@ namespace steps = shard::steps;
 
 }  // namespace
 
-bool IndexTransactions::apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts) {
+std::vector<shard::BlockedRow> IndexTransactions::apply(const shard::RowsByShard& deletes,
+                                                        const shard::RowsByShard& inserts) {
   std::set<std::uint32_t> touched;
   for (const auto& [shard, rows] : deletes) {
     touched.insert(shard);
@@ -23,12 +25,12 @@ bool IndexTransactions::apply(const shard::RowsByShard& deletes, const shard::Ro
     touched.insert(shard);
   }
   for (const std::uint32_t shard : touched) {  // in ascending order
-    const bool placed = shard::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
-    if (!placed) {
-      return false;
+    auto blocked = shard::on_shard(shards_, shard, [&] { return apply_on(shard, deletes, inserts); });
+    if (!blocked.empty()) {
+      return blocked;
     }
   }
-  return true;
+  return {};
 }
 
 void IndexTransactions::commit() {
@@ -40,8 +42,8 @@ void IndexTransactions::commit() {
   }
 }
 
-bool IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& deletes,
-                                 const shard::RowsByShard& inserts) {
+std::vector<shard::BlockedRow> IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& deletes,
+                                                           const shard::RowsByShard& inserts) {
   const Step step(steps::reconcile_change_index_rows, shard);
   const sql::Database database = leases_.on(shard);
   auto& [first, transaction] = open_[leases_.server_of(shard)];
@@ -56,12 +58,14 @@ bool IndexTransactions::apply_on(std::uint32_t shard, const shard::RowsByShard& 
   }
   if (const auto rows = inserts.find(shard); rows != inserts.end()) {
     for (const auto& [index, entries] : rows->second) {
-      if (!shard::insert_or_report(database, catalog_.indexes[index].definition, entries).blocked.empty()) {
-        return false;
+      shard::Inserted inserted =
+          shard::insert_or_report(database, catalog_.indexes[index].definition, shard, index, entries);
+      if (!inserted.blocked.empty()) {
+        return std::move(inserted.blocked);
       }
     }
   }
-  return true;
+  return {};
 }
 
 void prove(sql::Transaction& entity_transaction, std::uint32_t entity_shard, const std::function<void()>& write) {

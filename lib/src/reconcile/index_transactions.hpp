@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "shard/catalog.hpp"
 #include "shard/placed_rows.hpp"
@@ -21,8 +22,10 @@ class IndexTransactions {
   IndexTransactions(shard::Shards& shards, const shard::ServerLeases& leases, const shard::Catalog& catalog)
       : shards_(shards), leases_(leases), catalog_(catalog) {}
 
-  // Returns false if an unknown row blocks an insert into a UNIQUE table. Then the caller must not commit.
-  [[nodiscard]] bool apply(const shard::RowsByShard& deletes, const shard::RowsByShard& inserts);
+  // Returns the rows whose insert another row blocks. If there are any, not all was done, and the caller must not
+  // commit.
+  [[nodiscard]] std::vector<shard::BlockedRow> apply(const shard::RowsByShard& deletes,
+                                                     const shard::RowsByShard& inserts);
 
   // Call this only after the proof that nobody else could change the entities or the catalog until the rows were
   // locked: prove(), or the commit of a transaction that holds the fence exclusively.
@@ -34,7 +37,8 @@ class IndexTransactions {
     std::unique_ptr<sql::Transaction> transaction = {};
   };
 
-  bool apply_on(std::uint32_t shard, const shard::RowsByShard& deletes, const shard::RowsByShard& inserts);
+  std::vector<shard::BlockedRow> apply_on(std::uint32_t shard, const shard::RowsByShard& deletes,
+                                          const shard::RowsByShard& inserts);
 
   shard::Shards& shards_;
   const shard::ServerLeases& leases_;

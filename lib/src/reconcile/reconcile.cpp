@@ -10,15 +10,18 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "codec/body.hpp"
 #include "model/entity.hpp"
 #include "model/parsed_entity.hpp"
+#include "reconcile/conflicts.hpp"
 #include "reconcile/index_transactions.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/placement.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
@@ -88,6 +91,9 @@ class Reconciliation {
       if (ended) {
         return std::move(report_);
       }
+      if (std::exchange(left_out_more_, false)) {
+        continue;
+      }
       if (deadline_.passed()) {
         throw Error(ErrorCode::unavailable, "entities could not be reconciled before the timeout",
                     {{"id", to_string(ids_.front())}},
@@ -97,10 +103,18 @@ class Reconciliation {
     }
   }
 
+  // Returns the rows of unique indexes that are missing when run() has ended: in mode repair, because another entity has
+  // their values.
+  [[nodiscard]] std::vector<shard::PlacedRow> left() const { return {left_.begin(), left_.end()}; }
+  // Returns the catalog whose positions they have.
+  [[nodiscard]] const shard::Catalog& catalog() const { return catalog_; }
+
+ private:
   // Does one round. Returns false if another round is needed: the catalog changed, a row blocked an insert, or there
   // were too many changes for one round.
   bool attempt() {
-    const shard::Catalog catalog = selected(*shards_.catalog(entity_shard_, deadline_), only_);
+    catalog_ = selected(*shards_.catalog(entity_shard_, deadline_), only_);
+    const shard::Catalog& catalog = catalog_;
     const shard::ServerLeases leases = shard::connect_all(shards_, deadline_);
     const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
     return shard::on_shard(shards_, entity_shard_, [&] {
@@ -108,6 +122,7 @@ class Reconciliation {
       if (lock_fence(*entity_lease) != catalog.epoch) {
         transaction.roll_back();
         shards_.catalogs().reload(entity_shard_, *entity_lease);
+        left_.clear();
         return false;
       }
       const auto entities = lock_entities(*entity_lease);
@@ -167,7 +182,7 @@ class Reconciliation {
   };
 
   ReconcileReport compare(const shard::Catalog& catalog, const Expectation& expected,
-                          const std::vector<shard::PlacedRow>& actual, Changes& changes) const {
+                          const std::vector<shard::PlacedRow>& actual, Changes& changes) {
     ReconcileReport report;
     std::vector<shard::PlacedRow> missing, extra;
     std::set_difference(expected.rows.begin(), expected.rows.end(), actual.begin(), actual.end(),
@@ -185,7 +200,12 @@ class Reconciliation {
     }
     for (const shard::PlacedRow& row : missing) {
       report.differences.push_back(difference(FindingKind::missing, catalog, row));
-      changes.add(changes.inserts, row);
+      if (mode_ == ReconcileMode::examine && catalog.indexes[row.catalog_position].definition.unique) {
+        left_.insert(row);
+      }
+      if (!left_.contains(row)) {
+        changes.add(changes.inserts, row);
+      }
     }
     for (const Uuid& id : expected.unreadable) {
       report.differences.push_back({FindingKind::unreadable, {}, 0, entity_shard_, {{}, id}});
@@ -219,7 +239,13 @@ class Reconciliation {
   bool repair(const shard::Catalog& catalog, const shard::ServerLeases& leases, const sql::Database& entity_database,
               sql::Transaction& entity_transaction, const Changes& changes) {
     IndexTransactions transactions(shards_, leases, catalog);
-    if (!transactions.apply(changes.deletes, changes.inserts)) {
+    if (const auto blocked = transactions.apply(changes.deletes, changes.inserts); !blocked.empty()) {
+      for (const shard::BlockedRow& row : blocked) {
+        if (row.holder) {  // the next rounds do without it
+          left_.insert(row.wanted);
+          left_out_more_ = true;
+        }
+      }
       return false;
     }
     prove(entity_transaction, entity_shard_, [&] { shard::write_something(entity_database); });
@@ -252,6 +278,9 @@ class Reconciliation {
   const ReconcileMode mode_;
   const base::Deadline& deadline_;
   const Selection& only_;
+  shard::Catalog catalog_;
+  std::set<shard::PlacedRow> left_;
+  bool left_out_more_ = false;
   ReconcileReport report_;
   bool repaired_some_ = false;
 };
@@ -366,16 +395,86 @@ std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard,
   return orphans;
 }
 
+// Deletes the rows of entities that do not call for them, without looking at what is in the way of their own rows.
+void clear(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline) {
+  std::map<std::uint32_t, std::vector<Uuid>> holders;
+  for (const shard::BlockedRow& row : free) {
+    holders[shard::shard_of(*row.holder, shards.count())].push_back(*row.holder);
+  }
+  for (const auto& [shard, ids] : holders) {
+    shard::in_batches(ids, batch_size, [&, shard = shard](std::span<const Uuid> batch) {
+      const auto report = Reconciliation(shards, shard, batch, ReconcileMode::repair, deadline, {}).run();
+      sweep_orphans(shards, shard, report.absent, ReconcileMode::repair, deadline);
+    });
+  }
+}
+
+// Reports what is left of one batch as conflicts. In mode repair, what turns out to be none is not reported at all.
+void report_conflicts(shard::Shards& shards, const Reconciliation& done, ReconcileMode mode,
+                      const base::Deadline& deadline, ReconcileReport& report) {
+  const auto left = done.left();
+  std::map<std::pair<std::string, shard::IndexEntry>, Uuid> conflicts;
+  for (const shard::BlockedRow& row : find_holders(shards, done.catalog(), left, deadline)) {
+    if (is_conflict(shards, done.catalog(), row, deadline)) {
+      const std::string& table = done.catalog().indexes[row.wanted.catalog_position].definition.table;
+      conflicts.emplace(std::pair(table, row.wanted.entry), *row.holder);
+    }
+  }
+  std::set<std::pair<std::string, shard::IndexEntry>> not_inserted;
+  for (const shard::PlacedRow& row : left) {
+    not_inserted.emplace(done.catalog().indexes[row.catalog_position].definition.table, row.entry);
+  }
+  std::erase_if(report.differences, [&](Difference& difference) {
+    const std::pair row(difference.table, difference.entry);
+    if (difference.kind != FindingKind::missing || !not_inserted.contains(row)) {
+      return false;
+    }
+    const auto conflict = conflicts.find(row);
+    if (conflict == conflicts.end()) {
+      return mode == ReconcileMode::repair;
+    }
+    difference.kind = FindingKind::conflict;
+    difference.holder = conflict->second;
+    return false;
+  });
+}
+
+ReconcileReport reconcile_batch(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> batch,
+                                ReconcileMode mode, const base::Deadline& deadline, const Selection& only) {
+  Reconciliation first(shards, entity_shard, batch, mode, deadline, only);
+  ReconcileReport report = first.run();
+  if (first.left().empty()) {
+    return report;
+  }
+  if (mode == ReconcileMode::examine) {
+    report_conflicts(shards, first, mode, deadline, report);
+    return report;
+  }
+  const auto blocked = find_holders(shards, first.catalog(), first.left(), deadline);
+  clear(shards, look_at_holders(shards, first.catalog(), blocked, deadline).free, deadline);
+  Reconciliation again(shards, entity_shard, batch, mode, deadline, only);
+  static_cast<void>(again.run());
+  report_conflicts(shards, again, mode, deadline, report);
+  return report;
+}
+
 }  // namespace
 
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline, const Selection& only) {
   ReconcileReport report;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    ReconcileReport part = Reconciliation(shards, entity_shard, batch, mode, deadline, only).run();
+    ReconcileReport part = reconcile_batch(shards, entity_shard, batch, mode, deadline, only);
     std::move(part.differences.begin(), part.differences.end(), std::back_inserter(report.differences));
     std::move(part.absent.begin(), part.absent.end(), std::back_inserter(report.absent));
   });
+  return report;
+}
+
+ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                           const base::Deadline& deadline) {
+  ReconcileReport report = reconcile(shards, entity_shard, ids, ReconcileMode::repair, deadline);
+  sweep_orphans(shards, entity_shard, report.absent, ReconcileMode::repair, deadline);
   return report;
 }
 

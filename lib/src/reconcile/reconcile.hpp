@@ -23,13 +23,14 @@ namespace looseleaf::reconcile {
 
 // A difference between the existing rows and the expected rows, seen under the entity's lock.
 struct Difference {
-  // missing, stale, misplaced, duplicate, orphan, or, about the entity, unreadable
+  // missing, conflict, stale, misplaced, duplicate, orphan, or, about the entity, unreadable
   FindingKind kind = FindingKind::missing;
   std::string table;  // empty with unreadable
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // the shard where the row is or should be
   shard::IndexEntry entry;
   base::Stamp updated = {};  // the entity's stamp at that time; not compared; zero for orphans
+  std::optional<Uuid> holder = {};  // with conflict: the entity whose row is there instead; not compared
 
   [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }
   auto operator<=>(const Difference& other) const { return row() <=> other.row(); }
@@ -43,13 +44,14 @@ enum class ReconcileMode { examine, repair };
 using Selection = std::optional<std::set<std::pair<std::string, std::uint64_t>>>;
 
 struct ReconcileReport {
-  std::vector<Difference> differences;  // the differences found; mode repair repairs all but unreadable ones
+  std::vector<Difference> differences;  // the differences found; mode repair repairs all but unreadable and conflict
   std::vector<Uuid> absent;  // ids that have no row in `entities`, so nothing was locked; see sweep_orphans()
 };
 
 // Reconciles any number of ids of one entity shard, in any order. In mode examine it changes nothing. It retries after
 // transient errors until the deadline, then throws. If an entity's body cannot be read, it reports the entity and does
-// not touch its rows.
+// not touch its rows. If another entity's row in a unique index is in the way, mode repair makes that entity's rows
+// right, too. A row that both entities call for is reported as a conflict.
 ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                           ReconcileMode mode, const base::Deadline& deadline, const Selection& only = {});
 
@@ -57,6 +59,10 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
 // it deletes the index rows of those that have none, a thousand at a time. Returns the orphans found.
 std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
                                       ReconcileMode mode, const base::Deadline& deadline, const Selection& only = {});
+
+// Reconciles and sweeps ids of one entity shard, in mode repair.
+ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
+                           const base::Deadline& deadline);
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 

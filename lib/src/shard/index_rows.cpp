@@ -14,15 +14,24 @@
 namespace looseleaf::shard {
 namespace {
 
-void append_entry(std::string& out, const IndexEntry& entry) {
+constexpr std::size_t tuples_at_once = 500;  // MariaDB makes a temporary table of a list of 1,000
+
+void append_values(std::string& out, const IndexEntry& entry) {
+  const char* separator = "";
   for (const model::Value& value : entry.values) {
+    out += separator;
     if (const auto* const uuid = std::get_if<Uuid>(&value)) {
       append_id_literal(out, *uuid);
     } else {
       out += value_literal(value);
     }
-    out += ", ";
+    separator = ", ";
   }
+}
+
+void append_entry(std::string& out, const IndexEntry& entry) {
+  append_values(out, entry);
+  out += ", ";
   append_id_literal(out, entry.entity_id);
 }
 
@@ -132,14 +141,32 @@ std::uint64_t insert_entries(const sql::Database& database, const IndexDefinitio
   return counted;
 }
 
+std::vector<IndexEntry> read_entries_with_values(const sql::Database& database, const IndexDefinition& definition,
+                                                 std::span<const IndexEntry> entries) {
+  std::vector<IndexEntry> found;
+  for (std::size_t from = 0; from < entries.size(); from += tuples_at_once) {
+    std::string rows;
+    for (const IndexEntry& entry : entries.subspan(from, std::min(tuples_at_once, entries.size() - from))) {
+      rows += rows.empty() ? "(" : ", (";
+      append_values(rows, entry);
+      rows += ')';
+    }
+    auto some = to_entries(
+        definition, database->query(fmt::format("{}FORCE INDEX (PRIMARY) WHERE ({}) IN ({})",
+                                                select_columns(database, definition),
+                                                fmt::join(column_names(definition), ", "), rows)));
+    std::move(some.begin(), some.end(), std::back_inserter(found));
+  }
+  return found;
+}
+
 void delete_entries(const sql::Database& database, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries) {
-  constexpr std::size_t at_once = 500;  // MariaDB makes a temporary table of a list of 1,000
   const std::string columns = fmt::format("{}", fmt::join(column_names(definition), ", "));
   const std::string table = database.table(definition.table);
-  for (std::size_t from = 0; from < entries.size(); from += at_once) {
+  for (std::size_t from = 0; from < entries.size(); from += tuples_at_once) {
     std::string rows;
-    for (const IndexEntry& entry : entries.subspan(from, std::min(at_once, entries.size() - from))) {
+    for (const IndexEntry& entry : entries.subspan(from, std::min(tuples_at_once, entries.size() - from))) {
       rows += rows.empty() ? "(" : ", (";
       append_entry(rows, entry);
       rows += ')';

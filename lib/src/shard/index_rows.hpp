@@ -42,6 +42,10 @@ void add_value(sql::Statement& statement, const model::Value& value);
 // error and is not truncated. Returns the number of new rows. Entries should be sorted.
 std::uint64_t insert_entries(const sql::Database& database, const IndexDefinition& definition,
                              std::span<const IndexEntry> entries);
+// Returns the rows that have the values of these entries, of whichever entity.
+[[nodiscard]] std::vector<IndexEntry> read_entries_with_values(const sql::Database& database,
+                                                               const IndexDefinition& definition,
+                                                               std::span<const IndexEntry> entries);
 // Deletes exactly these rows and ignores absent ones.
 void delete_entries(const sql::Database& database, const IndexDefinition& definition,
                     std::span<const IndexEntry> entries);

@@ -13,6 +13,27 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
+// Returns the rows that may have kept these from being inserted, sorted. With UNIQUE (entity_id) as well as unique
+// values, those with the same values suffice: a row that is not among them was not inserted.
+std::vector<shard::IndexEntry> in_their_place(const sql::Database& database, const IndexDefinition& definition,
+                                              std::span<const shard::IndexEntry> entries) {
+  std::vector<shard::IndexEntry> there;
+  if (definition.unique) {
+    there = shard::read_entries_with_values(database, definition, entries);
+  } else {
+    std::vector<Uuid> ids;
+    for (const auto& entry : entries) {
+      ids.push_back(entry.entity_id);
+    }
+    shard::in_lists(ids, [&](std::span<const Uuid> some) {
+      auto found = shard::read_entries(database, definition, some);
+      std::move(found.begin(), found.end(), std::back_inserter(there));
+    });
+  }
+  std::sort(there.begin(), there.end());
+  return there;
+}
+
 }  // namespace
 
 std::vector<PlacedRow> placed_rows(const shard::Catalog& catalog, const Uuid& id, const model::ParsedEntity* entity,
@@ -36,27 +57,22 @@ void add_row(RowsByShard& rows, const PlacedRow& row) {
   rows[row.shard][row.catalog_position].push_back(row.entry);
 }
 
-Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition,
-                          std::span<const shard::IndexEntry> entries) {
+Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition, std::uint32_t shard,
+                          std::size_t catalog_position, std::span<const shard::IndexEntry> entries) {
   Inserted inserted;
   inserted.all_new = shard::insert_entries(database, definition, entries) == entries.size();
-  if (inserted.all_new || !definition.immutable) {
+  if (inserted.all_new || !(definition.immutable || definition.unique)) {
     return inserted;
   }
-  std::vector<Uuid> ids;
+  const std::vector<shard::IndexEntry> there = in_their_place(database, definition, entries);
   for (const auto& entry : entries) {
-    ids.push_back(entry.entity_id);
-  }
-  std::vector<shard::IndexEntry> there;
-  shard::in_lists(ids, [&](std::span<const Uuid> some) {
-    auto found = shard::read_entries(database, definition, some);
-    std::move(found.begin(), found.end(), std::back_inserter(there));
-  });
-  std::sort(there.begin(), there.end());
-  for (const auto& entry : entries) {
-    if (!std::binary_search(there.begin(), there.end(), entry)) {
-      inserted.blocked.insert(entry.entity_id);
+    if (std::binary_search(there.begin(), there.end(), entry)) {
+      continue;
     }
+    const auto holder = std::lower_bound(there.begin(), there.end(), shard::IndexEntry{entry.values, Uuid()});
+    const bool is_held = definition.unique && holder != there.end() && holder->values == entry.values;
+    inserted.blocked.push_back(
+        {{shard, catalog_position, entry}, is_held ? std::optional(holder->entity_id) : std::nullopt});
   }
   return inserted;
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,15 +37,23 @@ struct PlacedRow {
 
 void add_row(RowsByShard& rows, const PlacedRow& row);
 
-// The result of an insertion of rows.
-struct Inserted {
-  std::set<Uuid> blocked;  // entities whose rows conflict with another row in a table with UNIQUE (entity_id)
-  bool all_new = true;     // false: some existed, though perhaps not on disk; see shard/durability.hpp
+// A row that could not be inserted, because another one is in its place.
+struct BlockedRow {
+  PlacedRow wanted;
+  std::optional<Uuid> holder;  // the other entity that has the values, in a unique index; absent: another row of the
+                               // same entity, in an immutable index, or one that was gone a moment later
 };
 
-// Inserts the absent rows. The no-op duplicate clause hides conflicting rows, so this function searches for them if
-// fewer rows were new than were sent.
+// The result of an insertion of rows.
+struct Inserted {
+  std::vector<BlockedRow> blocked;
+  bool all_new = true;  // false: some existed, though perhaps not on disk; see shard/durability.hpp
+};
+
+// Inserts the absent rows into one table. The no-op duplicate clause hides conflicting rows, so this function searches
+// for them if fewer rows were new than were sent. Shard and position are those of the table; the result names them.
 [[nodiscard]] Inserted insert_or_report(const sql::Database& database, const IndexDefinition& definition,
+                                        std::uint32_t shard, std::size_t catalog_position,
                                         std::span<const shard::IndexEntry> entries);
 
 // Returns sessions for index rows that serve every shard.

@@ -120,10 +120,11 @@ std::string create_index_table(const IndexDefinition& definition, sql::Flavour f
   for (const Property& property : definition.properties) {
     const std::string column = sql::quote_identifier(property.name);
     sql += fmt::format("  {} {} NOT NULL,\n", column, column_type(property, flavour));
-    key += column + ", ";
+    key += (key.empty() ? "" : ", ") + column;
   }
   sql += fmt::format("  entity_id BINARY(16) NOT NULL{},\n", definition.immutable ? " UNIQUE" : "");
-  sql += fmt::format("  PRIMARY KEY ({}entity_id)", key);
+  // With UNIQUE (properties) beside such a primary key, inserts would wait for each other's gap locks.
+  sql += fmt::format("  PRIMARY KEY ({}{})", key, definition.unique ? "" : ", entity_id");
   if (!definition.immutable) {
     sql += ",\n  KEY (entity_id)";
   }

@@ -15,6 +15,8 @@ std::string to_string(FindingKind kind) {
       return "misplaced";
     case FindingKind::duplicate:
       return "duplicate";
+    case FindingKind::conflict:
+      return "conflict";
     case FindingKind::unreadable:
       return "unreadable";
     case FindingKind::wrong_id:

@@ -112,7 +112,7 @@ class Verification {
     for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
       for (reconcile::Difference& difference : examine(shard, ids)) {
         wrong.insert(difference.entry.entity_id);
-        if (difference.kind == FindingKind::missing) {
+        if (is_certain(difference.kind)) {
           confirmed_.insert(std::move(difference));
         } else if (difference.kind != FindingKind::unreadable) {
           // The comparison has already reported unreadable entities.
@@ -154,11 +154,11 @@ class Verification {
     for (const auto& [shard, ids] : by_entity_shard(gone)) {
       for (reconcile::Difference& difference : examine(shard, ids)) {
         const auto stood = before.find(difference);
-        if (difference.kind != FindingKind::missing && stood == before.end()) {
+        if (!is_certain(difference.kind) && stood == before.end()) {
           continue;
         }
         gone.erase(difference.entry.entity_id);
-        if (difference.kind == FindingKind::missing || stood->second.updated == difference.updated ||
+        if (is_certain(difference.kind) || stood->second.updated == difference.updated ||
             stood->second.checks == most_checks) {
           confirmed_.insert(std::move(difference));
         } else {
@@ -171,6 +171,9 @@ class Verification {
     }
     report_.in_flight += gone.size();
   }
+
+  // A row that is not there while its entity is locked is missing. Superfluous rows may be there for a moment.
+  static bool is_certain(FindingKind kind) { return kind == FindingKind::missing || kind == FindingKind::conflict; }
 
   void say_that_it_waits(std::chrono::seconds time) {
     if (options_.on_wait && !std::exchange(said_that_it_waits_, true)) {
@@ -255,7 +258,7 @@ class Verification {
 
   static Finding to_finding(const reconcile::Difference& difference) {
     return {difference.kind, difference.table, difference.shard, difference.entry.entity_id,
-            model::to_json(difference.entry.values)};
+            model::to_json(difference.entry.values), difference.holder};
   }
 
   shard::Shards& shards_;

@@ -19,6 +19,7 @@ namespace looseleaf::write {
 struct ExpectedRows {
   std::uint64_t epoch = 0;  // epoch of the catalog
   std::vector<shard::PlacedRow> rows;
+  std::optional<Error> too_long = {};  // why the entity cannot be stored; see unique_values.hpp
 };
 
 // See WriteCondition.
@@ -38,6 +39,7 @@ struct Write {
   WriteResult* result = nullptr;         // where the outcome goes
   Condition condition = {};
   const shard::BufferedWrite* buffered = nullptr;  // it was buffered, and gets a receipt
+  bool is_copy = false;                            // another cluster has accepted it
 
   [[nodiscard]] bool has_condition() const { return condition.kind != WriteCondition::Kind::none; }
 };
@@ -50,9 +52,13 @@ struct Item {
   bool held = false;                   // the last attempt left it out, because its shard's fence was not free
   bool deferred = false;               // waits for an index shard that is down, while the other items proceed
   bool reconcile = false;              // the index tables may have superfluous rows of this entity
+  bool tried = false;                  // an attempt that was rolled back may have inserted `rows`
+  const Item* waits_for = nullptr;     // a write of this batch, which may give up a unique value that this one takes
   std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
+  std::optional<Error> too_long;       // see ExpectedRows
   // The rows that only the old body calls for. They are superfluous once this write is stored.
   std::vector<shard::PlacedRow> superseded;
+  std::vector<shard::PlacedRow> kept;  // with unique indexes: the rows that the old body calls for as well
   std::set<std::uint32_t> new_on;  // shards of the expected rows that the old body does not call for
   std::uint64_t added_id = 0;      // of the entity's row; 0: a new row
   base::Stamp stamp;               // the stamp to be written

@@ -10,6 +10,7 @@
 #include "model/entity.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::write {
 
@@ -33,7 +34,8 @@ Write to_write(shard::Shards& shards, const model::ParsedEntity& entity, std::st
   Write write{id, std::move(body), std::nullopt, &result};
   const std::uint32_t shard = shard::shard_of(id, shards.count());
   if (const auto catalog = shards.catalogs().cached(shard)) {
-    write.expected = ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, id, &entity, shard, shards.count())};
+    write.expected = ExpectedRows{catalog->epoch, shard::placed_rows(*catalog, id, &entity, shard, shards.count()),
+                                  too_long(*catalog, entity)};
   }
   return write;
 }
@@ -68,7 +70,9 @@ std::optional<Write> encode_stored(shard::Shards& shards, std::string body, Writ
   return encode(result, [&] {
     const std::string text = codec::decode_body(body, model::max_body_size);
     const model::ParsedEntity entity(text, *result.id);
-    return to_write(shards, entity, std::move(body), result);
+    Write write = to_write(shards, entity, std::move(body), result);
+    write.is_copy = true;
+    return write;
   });
 }
 

@@ -24,6 +24,7 @@ constexpr std::size_t max_stored_body = 16777215;  // the limit of MEDIUMBLOB
 void forget_old_bodies(const Items& items) {
   for (Item* item : items) {
     item->superseded.clear();
+    item->kept.clear();
     item->record = 0;
     item->new_on.clear();
     for (const shard::PlacedRow& row : item->rows) {
@@ -38,6 +39,15 @@ void check_deletes(const Items& items, const LockedRows& found) {
     const auto row = found.find(item->write->id);
     if (!item->write->body && (row == found.end() || !row->second.body_size)) {
       decide(*item, WriteStatus::not_found);
+    }
+  }
+}
+
+// Rejects entities whose values are too long for a unique index.
+void check_lengths(const Items& items) {
+  for (Item* item : items) {
+    if (!item->decided && item->too_long) {
+      decide(*item, WriteStatus::rejected, Error(*item->too_long).with("id", to_string(item->write->id)));
     }
   }
 }
@@ -149,6 +159,7 @@ Items write_entities(const shard::Shards& shards, const sql::Database& database,
   check_deletes(items, found);
   check_receipts(database, items);
   check_conditions(database, items, found);
+  check_lengths(items);
   if (!catalog.indexes.empty()) {
     check_against_old(shards, database, catalog, items, found);
   }

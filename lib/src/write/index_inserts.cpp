@@ -82,8 +82,9 @@ class ServerInserts {
         continue;
       }
       std::sort(entries.begin(), entries.end());
-      shard::Inserted inserted = shard::insert_or_report(database, catalog_.indexes[index].definition, entries);
-      result.blocked.merge(inserted.blocked);
+      const shard::Inserted inserted =
+          shard::insert_or_report(database, catalog_.indexes[index].definition, shard, index, entries);
+      result.blocked.insert(result.blocked.end(), inserted.blocked.begin(), inserted.blocked.end());
       all_new = all_new && inserted.all_new;
     }
     return all_new;
@@ -131,7 +132,7 @@ InsertedRows insert_index_rows(const shard::Shards& shards, const shard::ServerL
   InsertedRows all;
   for (ServerInserts& on_server : inserts) {
     std::move(on_server.result.failures.begin(), on_server.result.failures.end(), std::back_inserter(all.failures));
-    all.blocked.merge(on_server.result.blocked);
+    std::move(on_server.result.blocked.begin(), on_server.result.blocked.end(), std::back_inserter(all.blocked));
   }
   return all;
 }

@@ -22,7 +22,7 @@ struct IndexShardFailure {
 
 struct InsertedRows {
   std::vector<IndexShardFailure> failures;  // empty: all rows are inserted, unless one blocks them, and durable
-  std::set<Uuid> blocked;                   // entities of UNIQUE tables that conflict with another row
+  std::vector<shard::BlockedRow> blocked;   // rows in whose place others are
 };
 
 // Inserts the rows of all items, on each server in one transaction, on all servers at once. `leases` must serve all

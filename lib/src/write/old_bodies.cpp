@@ -11,6 +11,7 @@
 #include "model/entity.hpp"
 #include "model/immutability.hpp"
 #include "shard/steps.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::write {
 namespace {
@@ -42,6 +43,7 @@ void check_against(const shard::Shards& shards, const shard::Catalog& catalog, c
   const auto old_rows = shard::placed_rows(catalog, old.id, &*before, item.shard, shards.count());
   std::set_difference(old_rows.begin(), old_rows.end(), item.rows.begin(), item.rows.end(),
                       std::back_inserter(item.superseded));
+  note_kept(catalog, old_rows, item);
   item.new_on.clear();
   for (const shard::PlacedRow& row : item.rows) {
     if (!std::binary_search(old_rows.begin(), old_rows.end(), row)) {

@@ -26,6 +26,7 @@
 #include "write/old_bodies.hpp"
 #include "write/resolve.hpp"
 #include "write/tidy.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::write {
 namespace {
@@ -34,6 +35,8 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr std::uint64_t small_body = 64 << 10;  // an old body that is read when its row is locked
+// How long a batch waits for the entity that has a unique value of one of its writes.
+constexpr std::chrono::milliseconds wait_for_holder(500);
 // How long a write that can be buffered waits for a server, and while one is known to be down.
 constexpr auto buffer_after = std::chrono::milliseconds(3000), buffer_soon_after = std::chrono::milliseconds(200);
 
@@ -81,6 +84,7 @@ class BatchWriter {
 
   // Decides all items but those that it hands back.
   void run(const Items& items) {
+    items_ = &items;
     sql::Backoff backoff;
     while (true) {
       const Items pending = undecided(items);
@@ -101,6 +105,9 @@ class BatchWriter {
         backoff.wait(deadline_);
       }
     }
+    for (Item* item : items) {
+      item->reconcile = item->reconcile || (item->tried && item->write->result->status != WriteStatus::stored);
+    }
     reconcile_touched(shards_, items, deadline_);
   }
 
@@ -117,24 +124,29 @@ class BatchWriter {
   struct Transacted {
     Ending ending = Ending::rolled_back;
     Items written = {};                        // with committed, in_doubt and blocked
-    Items blocked = {};                        // with blocked: those with a conflicting row
+    std::vector<BlockedWrite> blocked = {};    // with blocked
     std::set<std::uint32_t> new_catalog = {};  // shards that were left out because their catalog has changed
   };
 
-  // Returns the items to try now. Items that need no unreachable index shard come first.
-  [[nodiscard]] Items undecided(const Items& items) const {
-    Items now, later;
+  // Returns the items to try now. Items that need no unreachable shard come first, and last those that wait for others:
+  // if all do, they wait for each other.
+  [[nodiscard]] Items undecided(const Items& items) {
+    Items now, later, waiting;
     for (Item* item : items) {
-      if (!item->decided && !is_to_be_handed_back(*item)) {
-        (item->deferred ? later : now).push_back(item);
+      if (is_undecided(*item)) {
+        const bool waits = item->waits_for != nullptr && is_undecided(*item->waits_for);
+        (waits ? waiting : item->deferred ? later : now).push_back(item);
       }
     }
-    return now.empty() ? later : now;
+    all_wait_ = now.empty() && later.empty();
+    return !now.empty() ? now : !later.empty() ? later : waiting;
   }
+
+  [[nodiscard]] bool is_undecided(const Item& item) const { return !item.decided && !is_to_be_handed_back(item); }
 
   // Returns true if the item waits for its shard's fence, and no row of it may have been inserted.
   [[nodiscard]] bool is_to_be_handed_back(const Item& item) const {
-    return held_ == HeldShards::hand_back && item.held && !item.reconcile;
+    return held_ == HeldShards::hand_back && item.held && !item.reconcile && !item.tried;
   }
 
   // Returns the items that go into one transaction each.
@@ -218,13 +230,55 @@ class BatchWriter {
         resolve(shards_, *batch.catalog, done.written, resolve_until_);
         break;
       case Ending::blocked:
-        mark_for_reconcile(done.written);  // their rows may be inserted although they may still be rejected
-        clear_the_way(shards_, done.blocked, deadline_);
-        one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
+        // Their rows may be inserted although they may still be rejected.
+        std::for_each(done.written.begin(), done.written.end(), [](Item* item) { item->tried = true; });
+        clear_the_way(*batch.catalog, done.blocked);
         break;
       case Ending::id_exists:
       case Ending::rolled_back:
         break;
+    }
+  }
+
+  // Deals with what keeps rows from being inserted: other rows of the same entities, and rows of other entities.
+  void clear_the_way(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
+    Items own;
+    std::map<std::uint32_t, std::vector<BlockedWrite>> by_holder;  // by the holder's shard
+    for (const BlockedWrite& write : blocked) {
+      if (!write.row.holder) {
+        own.push_back(write.item);
+        continue;
+      }
+      const auto other = std::find_if(items_->begin(), items_->end(),
+                                      [&](const Item* item) { return item->write->id == *write.row.holder; });
+      if (other != items_->end() && is_undecided(**other) && !all_wait_) {
+        write.item->waits_for = *other;
+      } else {
+        by_holder[shard::shard_of(*write.row.holder, shards_.count())].push_back(write);
+      }
+    }
+    for (const auto& [shard, writes] : by_holder) {
+      reject_or_wait(catalog, writes);
+    }
+    if (!own.empty()) {
+      write::clear_the_way(shards_, own, deadline_);
+      one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
+    }
+  }
+
+  // If the holders' shard cannot be asked soon, the other writes of the batch come first.
+  void reject_or_wait(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
+    const bool deferred = std::all_of(blocked.begin(), blocked.end(), [](const auto& b) { return b.item->deferred; });
+    const auto patience = deferred ? deadline_.left() : std::min(deadline_.left(), wait_for_holder);
+    try {
+      reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
+    } catch (const sql::ServerError& error) {
+      for (const BlockedWrite& write : blocked) {
+        if (!write.item->decided) {
+          note({write.item}, error);
+          put_off(*write.item, error);
+        }
+      }
     }
   }
 
@@ -240,23 +294,30 @@ class BatchWriter {
       }
       batch.epochs.emplace(shard, catalog->epoch);
       for (Item* item : of_shard) {
-        item->rows = expected_rows(*catalog, *item);
+        ExpectedRows expected = expected_rows(*catalog, *item);
+        item->reconcile = item->reconcile || (item->tried && expected.rows != item->rows);
+        item->rows = std::move(expected.rows);
+        if (!item->write->is_copy) {
+          item->too_long = std::move(expected.too_long);
+        }
         batch.items.push_back(item);
       }
     }
+    batch.items = without_equal_values(*batch.catalog, batch.items);
     return batch;
   }
 
-  [[nodiscard]] std::vector<shard::PlacedRow> expected_rows(const shard::Catalog& catalog, const Item& item) const {
+  [[nodiscard]] ExpectedRows expected_rows(const shard::Catalog& catalog, const Item& item) const {
     const Write& write = *item.write;
     if (write.expected && write.expected->epoch == catalog.epoch) {
-      return write.expected->rows;
+      return *write.expected;
     }
     if (!write.body || catalog.indexes.empty()) {
       return {};
     }
     const model::ParsedEntity entity = read_body(*write.body);
-    return shard::placed_rows(catalog, write.id, &entity, item.shard, shards_.count());
+    return {catalog.epoch, shard::placed_rows(catalog, write.id, &entity, item.shard, shards_.count()),
+            too_long(catalog, entity)};
   }
 
   // Takes all sessions before any lock, in an order that all operations follow: those for index rows before the one for
@@ -436,9 +497,8 @@ class BatchWriter {
       put_off(done.written, inserted.failures);
       return done;
     }
-    if (!inserted.blocked.empty()) {
-      std::copy_if(done.written.begin(), done.written.end(), std::back_inserter(done.blocked),
-                   [&](const Item* item) { return inserted.blocked.contains(item->write->id); });
+    done.blocked = blocked_writes(*batch.catalog, done.written, inserted.blocked);
+    if (!done.blocked.empty()) {
       done.ending = Ending::blocked;
       return done;
     }
@@ -572,6 +632,8 @@ class BatchWriter {
   const shard::Busy busy_;
   std::optional<Error> last_error_;
   std::map<std::uint32_t, Error> errors_;  // the last one by shard
+  const Items* items_ = nullptr;
+  bool all_wait_ = false;  // the items that are tried now wait for each other
   bool one_shard_at_a_time_ = false;
 };
 

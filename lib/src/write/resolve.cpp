@@ -12,6 +12,7 @@
 #include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 #include "write/old_bodies.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::write {
 namespace {
@@ -42,6 +43,12 @@ void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::En
     decide(item, WriteStatus::unknown,
            Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown", {{"id", to_string(item.write->id)}},
                  "read the entity before you repeat the write: another writer has changed it since"));
+    return;
+  }
+  if (takes_values(catalog, item)) {
+    decide(item, WriteStatus::unknown,
+           Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown", {{"id", to_string(item.write->id)}},
+                 "read the entity: another writer has changed it since, and others may have its unique values now"));
     return;
   }
   const IndexDefinition* const forbidding =

@@ -26,20 +26,11 @@ std::chrono::milliseconds time_to_tidy(const base::Deadline& deadline) {
   return std::clamp(deadline.left(), shortest_tidying, longest_tidying);
 }
 
-// Reconciles entities of one shard, and deletes the rows of those that do not exist.
-reconcile::ReconcileReport make_right(shard::Shards& shards, std::uint32_t shard, const Items& items,
-                                      const base::Deadline& deadline) {
-  reconcile::ReconcileReport report =
-      reconcile::reconcile(shards, shard, ids_of(items), reconcile::ReconcileMode::repair, deadline);
-  reconcile::sweep_orphans(shards, shard, report.absent, reconcile::ReconcileMode::repair, deadline);
-  return report;
-}
-
 void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& blocked,
                       const base::Deadline& deadline) {
   reconcile::ReconcileReport report;
   try {
-    report = make_right(shards, shard, blocked, deadline);
+    report = reconcile::make_right(shards, shard, ids_of(blocked), deadline);
   } catch (const Error& error) {
     fail(blocked, error);
     return;
@@ -127,7 +118,7 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   for (const auto& [shard, of_shard] : by_shard(touched)) {
     const Step step(steps::put_reconcile, shard);
     try {
-      static_cast<void>(make_right(shards, shard, of_shard, tidying));
+      static_cast<void>(reconcile::make_right(shards, shard, ids_of(of_shard), tidying));
       delete_records(shards, shard, of_shard, tidying);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);

@@ -1,0 +1,134 @@
+// Looks at the entities whose rows are in the way of others (docs/protocol.md).
+#include "reconcile/conflicts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "codec/body.hpp"
+#include "model/entity.hpp"
+#include "model/parsed_entity.hpp"
+#include "shard/entity_rows.hpp"
+#include "shard/placement.hpp"
+#include "sql/retry.hpp"
+#include "sql/transaction.hpp"
+
+namespace looseleaf::reconcile {
+namespace {
+
+// The rows that an entity calls for; absent if its body cannot be read.
+using Called = std::optional<std::vector<shard::PlacedRow>>;
+
+Called rows_of(const shard::Shards& shards, const shard::Catalog& catalog, std::uint32_t entity_shard,
+               const shard::EntityRow& entity) {
+  if (!entity.body) {
+    return std::vector<shard::PlacedRow>();
+  }
+  try {
+    const model::ParsedEntity parsed(codec::decode_body(*entity.body, model::max_body_size));
+    return shard::placed_rows(catalog, entity.id, &parsed, entity_shard, shards.count());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+shard::PlacedRow with_entity(shard::PlacedRow row, const Uuid& id) {
+  row.entry.entity_id = id;
+  return row;
+}
+
+bool contains(const std::vector<shard::PlacedRow>& sorted, const shard::PlacedRow& row) {
+  return std::binary_search(sorted.begin(), sorted.end(), row);
+}
+
+}  // namespace
+
+HeldRows look_at_holders(shard::Shards& shards, const shard::Catalog& catalog,
+                         std::span<const shard::BlockedRow> blocked, const base::Deadline& deadline) {
+  std::map<std::uint32_t, std::set<Uuid>> holders;
+  for (const shard::BlockedRow& row : blocked) {
+    holders[shard::shard_of(*row.holder, shards.count())].insert(*row.holder);
+  }
+  std::map<Uuid, Called> called;
+  for (const auto& [shard, ids] : holders) {
+    const std::vector<Uuid> sorted(ids.begin(), ids.end());
+    const auto entities = shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+      return shard::read_entities(database, sorted, shard::Lock::shared);
+    });
+    for (const shard::EntityRow& entity : entities) {
+      called.emplace(entity.id, rows_of(shards, catalog, shard, entity));
+    }
+  }
+  HeldRows result;
+  for (const shard::BlockedRow& row : blocked) {
+    const auto holder = called.find(*row.holder);
+    if (holder == called.end()) {
+      result.free.push_back(row);
+    } else if (!holder->second) {
+      result.unreadable.push_back(row);
+    } else {
+      (contains(*holder->second, with_entity(row.wanted, *row.holder)) ? result.called_for : result.free)
+          .push_back(row);
+    }
+  }
+  return result;
+}
+
+std::vector<shard::BlockedRow> find_holders(shard::Shards& shards, const shard::Catalog& catalog,
+                                            std::span<const shard::PlacedRow> wanted, const base::Deadline& deadline) {
+  shard::RowsByShard rows;
+  for (const shard::PlacedRow& row : wanted) {
+    shard::add_row(rows, row);
+  }
+  std::vector<shard::BlockedRow> blocked;
+  for (const auto& [shard, by_index] : rows) {
+    for (const auto& [position, entries] : by_index) {
+      const auto there = shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+        return shard::read_entries_with_values(database, catalog.indexes[position].definition, entries);
+      });
+      std::map<model::Row, Uuid> holders;
+      for (const shard::IndexEntry& entry : there) {
+        holders.emplace(entry.values, entry.entity_id);
+      }
+      for (const shard::IndexEntry& entry : entries) {
+        const auto holder = holders.find(entry.values);
+        if (holder != holders.end() && holder->second != entry.entity_id) {
+          blocked.push_back({{shard, position, entry}, holder->second});
+        }
+      }
+    }
+  }
+  return blocked;
+}
+
+bool is_conflict(shard::Shards& shards, const shard::Catalog& catalog, const shard::BlockedRow& row,
+                 const base::Deadline& deadline) {
+  // In ascending order, so that two such looks cannot wait for each other.
+  std::set<std::pair<std::uint32_t, Uuid>> both;
+  std::set<std::uint32_t> needed;
+  for (const Uuid& id : {row.wanted.entry.entity_id, *row.holder}) {
+    const std::uint32_t shard = shard::shard_of(id, shards.count());
+    both.emplace(shard, id);
+    needed.insert(shard);
+  }
+  return sql::with_retries(deadline, [&] {
+    shard::ServerLeases leases(shards.sessions());
+    leases.connect_all(needed, deadline, shard::Purpose::general);
+    std::vector<std::unique_ptr<sql::Transaction>> transactions;
+    for (const auto& group : leases.by_server(needed)) {
+      transactions.push_back(std::make_unique<sql::Transaction>(leases.on(group.front())));
+    }
+    return std::all_of(both.begin(), both.end(), [&](const auto& entity) {
+      return shard::on_shard(shards, entity.first, [&] {
+        const auto found =
+            shard::read_entities(leases.on(entity.first), std::span(&entity.second, 1), shard::Lock::shared);
+        const Called called = found.empty() ? Called() : rows_of(shards, catalog, entity.first, found.front());
+        shard::require_still_writable(leases.on(entity.first));
+        return called && contains(*called, with_entity(row.wanted, entity.second));
+      });
+    });
+  });
+}
+
+}  // namespace looseleaf::reconcile

@@ -1,0 +1,47 @@
+// What a unique index asks of the writes of a batch: docs/protocol.md, "Unique values".
+#pragma once
+
+#include <looseleaf/error.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "model/parsed_entity.hpp"
+#include "shard/catalog.hpp"
+#include "shard/placed_rows.hpp"
+#include "shard/shards.hpp"
+#include "write/batch.hpp"
+
+namespace looseleaf::write {
+
+// A write whose row was not inserted.
+struct BlockedWrite {
+  Item* item = nullptr;
+  shard::BlockedRow row;
+};
+
+// Returns why an entity cannot be stored: a string is longer than a unique index accepts.
+[[nodiscard]] std::optional<Error> too_long(const shard::Catalog& catalog, const model::ParsedEntity& entity);
+
+// Returns the items without those that have a unique value of an earlier one. These have to wait for its outcome.
+[[nodiscard]] Items without_equal_values(const shard::Catalog& catalog, const Items& items);
+
+// Notes the unique values that the old body has as well. `old_rows` are those that it calls for, sorted.
+void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow>& old_rows, Item& item);
+
+// Returns the writes that these rows really block. A write may do without a row that its old body calls for as well
+// while the index is building: it changes nothing, and the proof of the backfill will find the row missing.
+[[nodiscard]] std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const Items& written,
+                                                       const std::vector<shard::BlockedRow>& blocked);
+
+// Returns true if the write has unique values that its entity did not have before.
+[[nodiscard]] bool takes_values(const shard::Catalog& catalog, const Item& item);
+
+// Looks at the entities that have the values. Rejects the writes if these call for them, and otherwise makes their rows
+// right, so that the writes can be tried again. No session may be on loan. Throws ServerError if the holders' shard,
+// which must be one for all, cannot be asked.
+void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::span<const BlockedWrite> blocked,
+                     const base::Deadline& deadline);
+
+}  // namespace looseleaf::write
