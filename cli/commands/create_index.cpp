@@ -69,8 +69,8 @@ Command create_index_command() {
        .help = "index definitions, or folders of them",
        .target = &options->files,
        .required = true,
-       .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where` and "
-                  "`immutable`. A folder stands for its files `*.json`, but not `*.schema.json`."},
+       .details = "A definition is a JSON object with `table`, `properties`, and optionally `shard_on`, `where`, "
+                  "`immutable` and `unique`. A folder stands for its files `*.json`, but not `*.schema.json`."},
       {.name = "--dry-run",
        .value = "",
        .help = "print the SQL and change nothing",
