@@ -59,11 +59,11 @@ struct Item {
   // The rows that only the old body calls for. They are superfluous once this write is stored.
   std::vector<shard::PlacedRow> superseded;
   std::vector<shard::PlacedRow> kept;  // with unique indexes: the rows that the old body calls for as well
-  std::set<std::uint32_t> new_on;  // shards of the expected rows that the old body does not call for
-  std::uint64_t added_id = 0;      // of the entity's row; 0: a new row
-  base::Stamp stamp;               // the stamp to be written
-  std::uint64_t writer = 0;        // the row's `writer`, by which this write recognises its row
-  std::uint64_t record = 0;        // the token of the cleanup record that names it; 0: none
+  std::set<std::uint32_t> new_on;      // shards of the expected rows that the old body does not call for
+  std::uint64_t added_id = 0;          // of the entity's row; 0: a new row
+  base::Stamp stamp;                   // the stamp to be written
+  std::uint64_t writer = 0;            // the row's `writer`, by which this write recognises its row
+  std::uint64_t record = 0;            // the token of the cleanup record that names it; 0: none
 
   // Returns true if the index tables may have superfluous rows of this entity once it is stored.
   [[nodiscard]] bool needs_cleanup() const { return reconcile || !superseded.empty(); }

@@ -2,6 +2,7 @@
 #include "write/buffering.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@ namespace looseleaf::write {
 namespace {
 
 constexpr std::size_t most_copies = 2;
+// How long a write that can be buffered waits for a server, and while one is known to be down.
+constexpr auto buffer_after = std::chrono::milliseconds(3000), buffer_soon_after = std::chrono::milliseconds(200);
 
 class Buffering {
  public:
@@ -237,8 +240,27 @@ class Buffering {
   bool again_ = false;            // the last attempt may be repeated
 };
 
-}  // namespace
+bool may_buffer(const Items& items) {
+  return std::any_of(items.begin(), items.end(), [](const Item* item) { return item->write->condition.buffer; });
+}
 
+// Returns the deadline of writes that can be buffered.
+base::Deadline patience(const shard::Shards& shards, const Items& items, const base::Deadline& deadline) {
+  std::set<std::uint32_t> needed;  // as far as it is known yet
+  for (const Item* item : items) {
+    needed.insert(item->shard);
+    if (item->write->expected) {
+      for (const shard::PlacedRow& row : item->write->expected->rows) {
+        needed.insert(row.shard);
+      }
+    }
+  }
+  const bool failing = std::any_of(needed.begin(), needed.end(),
+                                   [&](std::uint32_t shard) { return shards.sessions().is_failing(shard); });
+  return base::Deadline(std::min(deadline.left(), failing ? buffer_soon_after : buffer_after));
+}
+
+// Returns those of these items whose writes can be buffered, and failed because a server that they need is down.
 Items failed_to_be_buffered(const shard::Shards& shards, const Items& items) {
   const auto is_failing = [&](std::uint32_t shard) { return shards.sessions().is_failing(shard); };
   Items failed;
@@ -254,13 +276,39 @@ Items failed_to_be_buffered(const shard::Shards& shards, const Items& items) {
   return failed;
 }
 
-void buffer(shard::Shards& shards, const Items& items) {
+// Buffers such items. They have not been stored, so nothing but the copies can store them.
+void buffer_failed(shard::Shards& shards, const Items& items) {
   std::vector<const Write*> writes;
-  for (const Item* item : items) {
+  for (const Item* item : failed_to_be_buffered(shards, items)) {
     writes.push_back(item->write);
   }
   if (!writes.empty()) {
     Buffering(shards, std::move(writes)).run();
+  }
+}
+
+}  // namespace
+
+void write_or_buffer(shard::Shards& shards, const Items& items, const base::Deadline& deadline,
+                     const std::function<void(const Items&, const base::Deadline&)>& write) {
+  if (!may_buffer(items)) {
+    write(items, deadline);
+    return;
+  }
+  write(items, patience(shards, items, deadline));
+  buffer_failed(shards, items);
+  Items rest;
+  for (Item* item : items) {
+    const WriteResult& result = *item->write->result;
+    if (item->decided && result.status == WriteStatus::failed && result.error->code() == ErrorCode::unavailable) {
+      item->decided = false;
+      item->deferred = false;
+      rest.push_back(item);
+    }
+  }
+  if (!rest.empty()) {
+    write(rest, deadline);
+    buffer_failed(shards, rest);
   }
 }
 

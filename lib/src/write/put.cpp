@@ -22,6 +22,7 @@
 #include "sql/transaction.hpp"
 #include "write/buffering.hpp"
 #include "write/entity_writes.hpp"
+#include "write/index_connections.hpp"
 #include "write/index_inserts.hpp"
 #include "write/old_bodies.hpp"
 #include "write/resolve.hpp"
@@ -37,8 +38,6 @@ namespace steps = shard::steps;
 constexpr std::uint64_t small_body = 64 << 10;  // an old body that is read when its row is locked
 // How long a batch waits for the entity that has a unique value of one of its writes.
 constexpr std::chrono::milliseconds wait_for_holder(500);
-// How long a write that can be buffered waits for a server, and while one is known to be down.
-constexpr auto buffer_after = std::chrono::milliseconds(3000), buffer_soon_after = std::chrono::milliseconds(200);
 
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
@@ -47,26 +46,6 @@ bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
                       return one.definition.table == other.definition.table && one.generation == other.generation &&
                              one.maintained() == other.maintained();
                     });
-}
-
-bool may_buffer(const std::vector<Write>& writes) {
-  return std::any_of(writes.begin(), writes.end(), [](const Write& write) { return write.condition.buffer; });
-}
-
-// Returns the deadline of writes that can be buffered.
-base::Deadline patience(const shard::Shards& shards, const Items& items, const base::Deadline& deadline) {
-  std::set<std::uint32_t> needed;  // as far as it is known yet
-  for (const Item* item : items) {
-    needed.insert(item->shard);
-    if (item->write->expected) {
-      for (const shard::PlacedRow& row : item->write->expected->rows) {
-        needed.insert(row.shard);
-      }
-    }
-  }
-  const bool failing = std::any_of(needed.begin(), needed.end(),
-                                   [&](std::uint32_t shard) { return shards.sessions().is_failing(shard); });
-  return base::Deadline(std::min(deadline.left(), failing ? buffer_soon_after : buffer_after));
 }
 
 class BatchWriter {
@@ -270,14 +249,20 @@ class BatchWriter {
   void reject_or_wait(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
     const bool deferred = std::all_of(blocked.begin(), blocked.end(), [](const auto& b) { return b.item->deferred; });
     const auto patience = deferred ? deadline_.left() : std::min(deadline_.left(), wait_for_holder);
+    Error failure(ErrorCode::unavailable, "a row with the same values in a unique index persisted until the timeout",
+                  {}, "retry");
     try {
       reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
-    } catch (const sql::ServerError& error) {
-      for (const BlockedWrite& write : blocked) {
-        if (!write.item->decided) {
-          note({write.item}, error);
-          put_off(*write.item, error);
-        }
+      if (!deadline_.passed()) {
+        return;
+      }
+    } catch (const Error& error) {
+      failure = error;
+    }
+    for (const BlockedWrite& write : blocked) {
+      if (!write.item->decided) {
+        note({write.item}, failure);
+        put_off(*write.item, failure);
       }
     }
   }
@@ -375,18 +360,9 @@ class BatchWriter {
         needed.insert(item->write->buffered->read_from);
       }
     }
-    shards_.sessions().open_ahead(needed, shard::Purpose::index_writes);
     const bool deferred = items.front()->deferred;
-    const auto groups = leases.by_server(needed);
-    std::map<std::uint32_t, sql::ServerError> down;
-    if (deferred) {
-      wait_for_servers(groups, down);
-    }
-    for (const auto& group : groups) {
-      if (!down.contains(group.front())) {
-        connect_index_shards(group, leases, down);
-      }
-    }
+    const ShardsDown down =
+        write::connect_index_shards(shards_, needed, leases, deadline_, deferred ? Wait::yes : Wait::no);
     Items reachable;
     for (Item* item : items) {
       const auto failed = std::find_if(item->rows.begin(), item->rows.end(),
@@ -402,45 +378,11 @@ class BatchWriter {
     return reachable;
   }
 
-  // Connects to the server of these shards. Adds those that cannot be used.
-  void connect_index_shards(std::span<const std::uint32_t> group, shard::ServerLeases& leases,
-                            std::map<std::uint32_t, sql::ServerError>& down) {
-    try {
-      leases.connect_once(group, shard::Purpose::index_writes, deadline_.left());
-    } catch (const sql::ServerError& error) {
-      if (group.size() == 1 || !leases.is_connected(group.front())) {
-        mark_down(group, error, down);
-        return;
-      }
-      for (std::size_t i = 0; i < group.size(); ++i) {  // the error may be one shard's
-        connect_index_shards(group.subspan(i, 1), leases, down);
-      }
-    }
-  }
-
-  // Waits for each server alone, because nobody may wait for one that does not answer while holding sessions on others.
-  // Adds the shards of servers that did not answer, for which it has waited as long as it makes sense.
-  void wait_for_servers(const std::vector<std::vector<std::uint32_t>>& groups,
-                        std::map<std::uint32_t, sql::ServerError>& down) {
-    for (const auto& group : groups) {
-      try {
-        static_cast<void>(shards_.connect(group.front(), deadline_, shard::Purpose::index_writes));
-      } catch (const sql::ServerError& error) {
-        mark_down(group, error, down);
-      }
-    }
-  }
-
-  static void mark_down(std::span<const std::uint32_t> shards, const sql::ServerError& error,
-                        std::map<std::uint32_t, sql::ServerError>& down) {
-    for (const std::uint32_t shard : shards) {
-      down.emplace(shard, error);
-    }
-  }
-
-  // Defers an item that needs an index shard which cannot be written, or fails it if a retry makes no sense.
-  void put_off(Item& item, const sql::ServerError& error) {
-    if (!error.retryable() || (item.deferred && deadline_.passed())) {
+  // Defers an item that needs a shard which cannot be reached, or fails it if a retry makes no sense.
+  void put_off(Item& item, const Error& error) {
+    const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
+    const bool again = server != nullptr ? server->retryable() : error.code() == ErrorCode::unavailable;
+    if (!again || (item.deferred && deadline_.passed())) {
       decide(item, WriteStatus::failed, error);
     }
     item.deferred = true;
@@ -646,25 +588,6 @@ Error resource_exhausted(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-// What can neither be stored nor buffered is tried again, and waits as other writes do.
-void Writer::write_or_buffer(const Items& items, const base::Deadline& deadline, HeldShards held) {
-  BatchWriter(shards_, last_ids_were_new_, patience(shards_, items, deadline), deadline, held).run(items);
-  buffer(shards_, failed_to_be_buffered(shards_, items));
-  Items rest;
-  for (Item* item : items) {
-    const WriteResult& result = *item->write->result;
-    if (item->decided && result.status == WriteStatus::failed && result.error->code() == ErrorCode::unavailable) {
-      item->decided = false;
-      item->deferred = false;
-      rest.push_back(item);
-    }
-  }
-  if (!rest.empty()) {
-    BatchWriter(shards_, last_ids_were_new_, deadline, deadline, held).run(rest);
-    buffer(shards_, failed_to_be_buffered(shards_, rest));
-  }
-}
-
 std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
                                              HeldShards held) {
   std::vector<Item> items(writes.size());
@@ -680,11 +603,9 @@ std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, c
   }
   std::vector<std::size_t> handed_back;
   try {
-    if (may_buffer(writes)) {
-      write_or_buffer(all, deadline, held);
-    } else {
-      BatchWriter(shards_, last_ids_were_new_, deadline, deadline, held).run(all);
-    }
+    write_or_buffer(shards_, all, deadline, [&](const Items& some, const base::Deadline& until) {
+      BatchWriter(shards_, last_ids_were_new_, until, deadline, held).run(some);
+    });
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!items[i].decided) {
         handed_back.push_back(i);

@@ -29,8 +29,6 @@ class Writer {
                                        HeldShards held = HeldShards::wait_for);
 
  private:
-  void write_or_buffer(const Items& items, const base::Deadline& deadline, HeldShards held);
-
   shard::Shards& shards_;
   // By entity shard: true if all ids of the last batch were new. The ids of the next batch are then probably new, too.
   std::vector<std::atomic<bool>> last_ids_were_new_;
