@@ -295,7 +295,7 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
 
 TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised_alone(3);
-  cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer"}, entity(1));
+  cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1));
   cluster.sandbox().kill_server(1);
   put.signal(SIGCONT);
   check_run(put.wait(), 3, "", {"error: outcome of the commit is unknown\n", "stored 0 entities, unknown 1\n"});
