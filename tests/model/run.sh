@@ -70,6 +70,14 @@ buffer_refuse | -DMODEL=buffer -DDROPS=1                                        
 buffer_move   | -DMODEL=buffer -DMOVES=1 -DFLUSHERS=1                                                                             | -DFLUSHERS=2
 buffer_crash  | -DMODEL=buffer -DCRASHES=1 -DFLUSHERS=1                                                                           | -DFLUSHERS=2
 buffer_delete | -DMODEL=buffer -DCRASHES=1 -DONE_CRASHES=B                                                                        | -DCLIENTS=2
+value         | -DMODEL=unique -DLEFTOVERS=1                                                                                      | -DPUTS=3
+value_cut     | -DMODEL=unique -DCUTS=1 -DZOMBIES=1 -DBODY_OF_A=V                                                                 | -DLEFTOVERS=1 -DDOUBTS=1
+value_doubt   | -DMODEL=unique -DPUTS=3 -DDOUBTS=1 -DBODY_OF_A=NONE                                                               | -DRECONCILES=1
+value_former  | -DMODEL=unique -DFAILOVERS=1 -DBODY_OF_A=V                                                                        | -DFAILOVERS=2
+value_crash   | -DMODEL=unique -DPUTS=3 -DCRASHES=1 -DBODY_OF_A=V -DBODY_OF_B=NONE -DBODY_NOT_ON_DISK                               | -DDOUBTS=1
+value_zombie  | -DMODEL=unique -DCRASHES=1 -DZOMBIES=1 -DBODY_OF_A=NONE -DBODY_OF_B=V                                             | -DDOUBTS=1
+value_fill    | -DMODEL=unique -DBACKFILLS=1 -DPUTS=1 -DLEFTOVERS=1 -DBODY_OF_A=V                                                 | -DPUTS=2
+value_forget  | -DMODEL=unique -DBACKFILLS=1 -DPUTS=1 -DCRASHES=1 -DBODY_OF_A=V -DBODY_OF_B=V                                     | -DLEFTOVERS=1
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
 admins        | -DADMINS=2 -DBODY=ABSENT -DCREATES=2 -DDROPS=1 -DLOST_LOCKS=1 $one_put                                           | -DFIRST=1
@@ -198,6 +206,27 @@ COPY_WITHOUT_STATE            | buffer_move
 REFUSE_WITHOUT_STATE          | buffer_move
 MOVE_WITHOUT_CHECK            | buffer_move
 CHECK_BEFORE_FREEZE           | buffer_move
+NO_READ_BACK                  | value
+COMMIT_BEFORE_ROW             | value
+REFUSE_BLINDLY                | value
+TAKE_OVER                     | value
+DELETE_BEFORE_COMMIT          | value
+DELETE_BY_VALUES              | value
+SUPERSEDED_WITHOUT_STAMP      | value
+HOLDER_WITHOUT_LOCK           | value
+SHARED_SWEEP                  | value
+RECONCILE_WITHOUT_PROOF       | value_cut
+RECONCILE_WITHOUT_PROOF       | value_zombie
+OVERTAKEN_IS_DONE             | value_doubt
+OVERTAKEN_BY_OLD_BODY         | value_crash
+REFUSED_BY_FORMER             | value_former
+FOUND_WITHOUT_DURABLE         | value_zombie
+DURABLE_BEFORE_READ_BACK      | value_zombie
+HOLDER_GETS_ITS_ROWS          | value_fill
+CONFLICT_KEEPS_ROWS           | value_fill
+EXCEPTION_FOR_ANY_BODY        | value_fill
+NO_PROVE                      | value_forget
+PROVE_WITHOUT_DURABLE         | value_forget
 BACKFILL_WITHOUT_FENCE        | recreate
 NO_GENERATION_CHECK           | recreate
 NO_RECONCILE_SINCE            | fill
@@ -226,6 +255,7 @@ INSERT_BEHIND_UNREAD_ROW      | unique
 OWN_UNDO_FROM_THE_END         | finish_crash
 STATE_IN_EARLIER_STATEMENT    | finish_undo
 RECEIPT_NOT_CHECKED           | buffer_refuse
+EXCEPTION_IN_READY            | value_fill
 '
 redundant_in_full='
 CHANGED_ROWS_ONLY             | fill
