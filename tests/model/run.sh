@@ -76,7 +76,7 @@ value_doubt   | -DMODEL=unique -DPUTS=3 -DDOUBTS=1 -DBODY_OF_A=NONE             
 value_former  | -DMODEL=unique -DFAILOVERS=1 -DBODY_OF_A=V                                                                        | -DFAILOVERS=2
 value_crash   | -DMODEL=unique -DPUTS=3 -DCRASHES=1 -DBODY_OF_A=V -DBODY_OF_B=NONE -DBODY_NOT_ON_DISK                               | -DDOUBTS=1
 value_zombie  | -DMODEL=unique -DCRASHES=1 -DZOMBIES=1 -DBODY_OF_A=NONE -DBODY_OF_B=V                                             | -DDOUBTS=1
-value_fill    | -DMODEL=unique -DBACKFILLS=1 -DPUTS=1 -DLEFTOVERS=1 -DBODY_OF_A=V                                                 | -DPUTS=2
+value_fill    | -DMODEL=unique -DBACKFILLS=1 -DPUTS=1 -DLEFTOVERS=1 -DBODY_OF_A=V                                                 | -DPUTS=2 -DBODY_OF_B=V
 value_forget  | -DMODEL=unique -DBACKFILLS=1 -DPUTS=1 -DCRASHES=1 -DBODY_OF_A=V -DBODY_OF_B=V                                     | -DLEFTOVERS=1
 wipe          | $index_is_ready -DCREATES=2 -DBACKFILLERS=1 -DBACKFILLS=1 $one_put -DWIPES=1                                     | -DBACKFILLS=2
 wipe_building | $index_is_built -DBODY=1 -DCREATES=1 -DBACKFILLERS=1 -DBACKFILLS=2 $one_put -DWIPES=1                            | -DCREATES=2
