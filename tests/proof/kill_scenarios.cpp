@@ -13,6 +13,8 @@
 namespace looseleaf::test {
 namespace {
 
+constexpr const char* by_n_unique =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
 constexpr const char* by_c = R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})";
 constexpr const char* by_tag =
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";
@@ -20,7 +22,7 @@ constexpr const char* by_owner =
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})";
 constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})";
 constexpr const char* by_u =
-    R"({"table": "by_u", "properties": [{"name": "u", "type": "int"}], "shard_on": "u", "immutable": true})";
+    R"({"table": "by_u", "properties": [{"name": "u", "type": "int"}], "shard_on": "u", "immutable": true, "unique": true})";
 // Other definitions of the same names.
 constexpr const char* by_n_other = R"({"table": "by_n", "properties": [{"name": "c", "type": "string"}]})";
 constexpr const char* by_m_other = R"({"table": "by_m", "properties": [{"name": "c", "type": "string"}]})";
@@ -53,7 +55,7 @@ std::string row(int value, int number) {
 }
 
 void create_indexes(Bench& bench) {
-  bench.datastore().create_indexes({IndexDefinition::parse(by_n_sharded, "test"), IndexDefinition::parse(by_c, "test"),
+  bench.datastore().create_indexes({IndexDefinition::parse(by_n_unique, "test"), IndexDefinition::parse(by_c, "test"),
                                     IndexDefinition::parse(by_tag, "test"), IndexDefinition::parse(by_owner, "test")});
 }
 
@@ -95,7 +97,7 @@ void leave_work_for_clean(Bench& bench) {
 }
 
 // A backfill that has its barriers but nothing else, an entity on each shard that changed since, with the row of what
-// it was before, and rows in the way of others in the UNIQUE table.
+// it was before, and rows in the way of others in the UNIQUE table: of the same entity, of another one and of none.
 void begin_backfill(Bench& bench) {
   fill(bench);
   bench.looseleaf({"create-index", bench.definition("m", by_m), bench.definition("u", by_u)});
@@ -107,8 +109,10 @@ void begin_backfill(Bench& bench) {
   }
   bench.put({before(0), before(1)});
   bench.sql(0, "INSERT INTO by_m VALUES " + row(88, 0) + ", " + row(90, 1));
-  bench.sql(1, "INSERT INTO by_u VALUES " + row(91, 2));  // 9 is right
-  bench.sql(0, "INSERT INTO by_u VALUES " + row(92, 3));  // 10 is right
+  bench.sql(1, "INSERT INTO by_u VALUES " + row(91, 2));    // 9 is right
+  bench.sql(0, "INSERT INTO by_u VALUES " + row(92, 3));    // 10 is right
+  bench.sql(1, "INSERT INTO by_u VALUES " + row(11, 100));  // entity 4 calls for it
+  bench.sql(0, "INSERT INTO by_u VALUES " + row(12, 0));    // entity 5 calls for it
 }
 
 std::vector<Scenario> put_scenarios() {
@@ -119,9 +123,11 @@ std::vector<Scenario> put_scenarios() {
   fresh.command = store_them;
   fresh.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51}), put(10, {31, "b", {5, 6}, 50}),
                   put(11, {30, "b", {5, 6}, 51})};
+  fresh.contested = {20, 31};
   Scenario changed = fresh;
   changed.name = "put with changed values";
-  changed.writes = {put(0, {11, "after", {3, 4}, 0}), put(1, {10, "after", {3, 4}, 1}), put(3, {13, "after", {}, 8})};
+  changed.writes = {put(0, {17, "after", {3, 4}, 0}), put(1, {16, "after", {3, 4}, 1}), put(3, {13, "after", {}, 8})};
+  changed.contested = {10, 17};
   Scenario same = fresh;
   same.name = "put of the same values";
   same.writes = {{id_of(0), before(0)}, {id_of(1), before(1)}};
@@ -131,8 +137,10 @@ std::vector<Scenario> put_scenarios() {
     fill(bench);
     bench.sql(0, "INSERT INTO by_owner VALUES " + row(100, 10));
     bench.sql(1, "INSERT INTO by_owner VALUES " + row(101, 3));
+    bench.sql(0, "INSERT INTO by_n VALUES " + row(20, 100));
+    bench.sql(1, "INSERT INTO by_n VALUES " + row(23, 2));
   };
-  blocked.writes = {put(10, {20, "a", {4, 5}, 102}), put(3, {13, "before", {1, 2, 3}, 103})};
+  blocked.writes = {put(10, {20, "a", {4, 5}, 102}), put(3, {23, "before", {1, 2, 3}, 103})};
   Scenario unknown = changed;
   unknown.name = "put whose connection dies at COMMIT";
   unknown.cut_at = "put.commit:before@0#1";
@@ -151,10 +159,11 @@ std::vector<Scenario> put_scenarios() {
   there.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
   there.only = {"put.insert_index_rows", "put.make_durable", "durable."};
   Scenario batch = changed;  // one batch for both shards of a server
-  batch.name = "put of several shards on a server";
+  batch.name = "put of several shards on a server, which takes values that others of it give up";
   batch.shards = 4;
-  batch.writes = {put(0, {11, "after", {3, 4}, 0}), put(1, {10, "after", {3, 4}, 1}), put(4, {14, "after", {5}, 4}),
-                  put(3, {13, "after", {}, 8}),     put(10, {20, "a", {4, 5}, 50}),   put(11, {21, "a", {4, 5}, 51}),
+  batch.only = {"put.", "cleanup."};
+  batch.writes = {put(0, {17, "after", {3, 4}, 0}), put(1, {16, "after", {3, 4}, 1}), put(4, {10, "after", {5}, 4}),
+                  put(3, {11, "after", {}, 8}),     put(10, {20, "a", {4, 5}, 50}),   put(11, {21, "a", {4, 5}, 51}),
                   put(12, {22, "a", {1, 7, 8}, 52})};
   Scenario batch_unknown = batch;
   batch_unknown.name = "put of several shards on a server whose connection dies at COMMIT";
@@ -170,13 +179,19 @@ std::vector<Scenario> put_scenarios() {
   merged.name = "put --merge";
   merged.command = [](Bench&) { return std::vector<std::string>{"put", "--merge"}; };
   merged.only = {"put."};
+  Scenario refused = fresh;
+  refused.name = "put of which some are refused";
+  refused.writes = {put(10, {20, "a", {4, 5}, 50}), put(11, {21, "a", {4, 5}, 51})};
+  refused.statuses = {1};
+  refused.only = {"put.insert_index_rows:after", "put.reconcile"};
   std::vector<Scenario> scenarios = {fresh, changed, same,          blocked, unknown, unknown_too,
-                                     there, batch,   batch_unknown, absent,  merged};
+                                     there, batch,   batch_unknown, absent,  merged,  refused};
   for (Scenario& scenario : scenarios) {
     for (const KillWrite& write : scenario.writes) {
       scenario.input += *write.body + "\n";
     }
   }
+  scenarios.back().input += entity(12, {11, "a", {4, 5}, 52}) + "\n" + entity(13, {10, "a", {4, 5}, 53}) + "\n";
   return scenarios;
 }
 
@@ -200,6 +215,7 @@ Scenario delete_scenario() {
   scenario.prepare = fill;
   scenario.command = [](Bench&) { return std::vector<std::string>{"delete", id_of(0), id_of(1)}; };
   scenario.writes = {{id_of(0), {}}, {id_of(1), {}}};
+  scenario.contested = {10, 11};
   scenario.statuses = {0, 1};  // what is deleted already is not found
   return scenario;
 }
@@ -226,7 +242,7 @@ std::vector<Scenario> create_scenarios() {
   restored.name = "create-index of what one shard has lost";
   restored.prepare = lose_an_index;
   restored.command = [](Bench& bench) {
-    return std::vector<std::string>{"create-index", bench.definition("n", by_n_sharded)};
+    return std::vector<std::string>{"create-index", bench.definition("n", by_n_unique)};
   };
   restored.only = {"create.publish", "create.finish"};
   Scenario demoting = restored;

@@ -47,7 +47,8 @@ struct Scenario {
   std::function<std::vector<std::string>(Bench&)> command;
   std::vector<KillWrite> writes;  // what that writes, in order, each acknowledged by a line of output
   std::string input;
-  // What ends it after the kill; absent: the command again, with one of these statuses.
+  // What ends it after the kill; absent: the command again, with one of these statuses. The first is that of a run that
+  // is not killed.
   std::function<void(Bench&)> recover;
   std::vector<int> statuses = {0};
   // Steps that begin so are killed; empty: all that are passed.
@@ -56,6 +57,8 @@ struct Scenario {
   std::string cut_at;
   std::uint32_t cut_shard = 0;
   bool others_write = true;  // go on putting after the kill
+  // Values of the unique index by_n that another entity then tries to take, and gives up.
+  std::vector<int> contested;
   bool long_form_only = false;
 };
 

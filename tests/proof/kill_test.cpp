@@ -20,6 +20,7 @@
 
 #include "base/failpoint.hpp"
 #include "tests/proof/kill_scenarios.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -140,7 +141,7 @@ class Kills {
   std::vector<Point> undisturbed() {
     const std::string trace = bench_.cluster().directory().path() + "/trace";
     const cli::ProcessResult result = run_victim("LOOSELEAF_FAILPOINT_TRACE=" + trace, scenario_.cut_at);
-    if (result.status != 0) {
+    if (result.status != scenario_.statuses.front()) {
       throw std::runtime_error(scenario_.name + " fails undisturbed: " + result.err);
     }
     const ObservedStore done = bench_.observer().observe();
@@ -154,7 +155,7 @@ class Kills {
     if (scenario_.recover) {
       scenario_.recover(bench_);
     }
-    others_write();
+    others_write({"nowhere"});
     clean_all();
     end_ = describe(bench_.observer().observe());
     std::map<std::string, int> passages;
@@ -188,7 +189,7 @@ class Kills {
     check(point, left);
     check_writes(point, left, result->out);
     check_plain_clean(point, left);
-    others_write();
+    others_write(point);
     check(point, bench_.observer().observe());
     go_on();
     clean_all();
@@ -245,6 +246,9 @@ class Kills {
   void check(const Point& point, const ObservedStore& store) {
     for (const std::string& row : missing_rows(store)) {
       problem(point, "missing " + row);
+    }
+    for (const std::string& value : shared_values(store)) {
+      problem(point, "shared " + value);
     }
     if (!catalogs_agree(store)) {
       return;  // verify would wait in vain for them to agree
@@ -318,15 +322,36 @@ class Kills {
   }
 
   // A process that knew the cluster before goes on writing.
-  void others_write() {
+  void others_write(const Point& point) {
     if (!scenario_.others_write) {
       return;
     }
-    const auto body = [](int number, int n, const char* rest) {
-      return fmt::format(R"({{"id":"018f2c4e1a2b7c3d8e4f{:012x}","n":{},"c":"other","tags":[{},9],"m":{},"u":{}{}}})",
-                         number, n, n % 4, n, number + 7, rest);
-    };
-    bench_.put({body(200, 61, R"(,"owner":61)"), body(201, 60, R"(,"owner":60)"), body(2, 63, R"(,"owner":2)")});
+    bench_.put({other(200, 61, R"(,"owner":61)"), other(201, 60, R"(,"owner":60)"), other(2, 63, R"(,"owner":2)")});
+    for (const int n : scenario_.contested) {
+      take(point, n);
+    }
+    if (!scenario_.contested.empty()) {
+      bench_.put({other(202, 62)});
+    }
+  }
+
+  static std::string other(int number, int n, const char* rest = "") {
+    return fmt::format(R"({{"id":"{}","n":{},"c":"other","tags":[{},9],"m":{},"u":{}{}}})",
+                       id_of(static_cast<std::uint64_t>(number)), n, n % 4, n, number + 7, rest);
+  }
+
+  // A row that is nobody's keeps nobody from a value, and who is refused is told who has it.
+  void take(const Point& point, int n) {
+    const WriteResult result = bench_.datastore().put(std::vector{other(202, n)}).front();
+    if (result.status == WriteStatus::stored) {
+      return;
+    }
+    const auto holder = result.holder ? bench_.datastore().get({*result.holder}).front() : std::nullopt;
+    if (result.status != WriteStatus::rejected || !holder ||
+        holder->json.find(fmt::format("\"n\":{},", n)) == std::string::npos) {
+      problem(point, fmt::format("n = {} cannot be taken: {}, it is said to be of {}", n,
+                                 result.error ? result.error->what() : "no error", holder ? holder->json : "nobody"));
+    }
   }
 
   void go_on() {

@@ -2,7 +2,9 @@
 #include "tests/support/observed_store.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -229,6 +231,36 @@ std::vector<std::string> missing_rows(const ObservedStore& store) {
     }
   }
   return missing;
+}
+
+std::vector<std::string> shared_values(const ObservedStore& store) {
+  const auto shards = static_cast<std::uint32_t>(store.size());
+  std::map<std::string, json> definitions;
+  for (const auto& [table, index] : store.front().catalog) {
+    const bool is_ready = std::all_of(store.begin(), store.end(), [&](const ObservedShard& shard) {
+      const auto there = shard.catalog.find(table);
+      return there != shard.catalog.end() && there->second.state == "ready";
+    });
+    if (json definition = json::parse(index.definition); is_ready && definition.value("unique", false)) {
+      definitions.emplace(table, std::move(definition));
+    }
+  }
+  std::map<std::string, std::set<std::string>> ids;  // by table and value
+  for (const auto& [id, body] : bodies(store)) {
+    const json entity = json::parse(body);
+    for (const auto& [table, definition] : definitions) {
+      for (const Place& place : places(definition, entity, entity_shard(id, shards), shards)) {
+        ids[table + " " + place.value].insert(id);
+      }
+    }
+  }
+  std::vector<std::string> shared;
+  for (const auto& [value, of_value] : ids) {
+    if (of_value.size() > 1) {
+      shared.push_back(fmt::format("{}: {}", value, fmt::join(of_value, ", ")));
+    }
+  }
+  return shared;
 }
 
 bool catalogs_agree(const ObservedStore& store) {

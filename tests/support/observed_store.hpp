@@ -72,6 +72,10 @@ class Observer {
 // not sharded on, and `each` of them.
 [[nodiscard]] std::vector<std::string> missing_rows(const ObservedStore& store);
 
+// The values that several stored entities have in a unique index that is ready on all shards, as "table value: ids".
+// Knows the same indexes.
+[[nodiscard]] std::vector<std::string> shared_values(const ObservedStore& store);
+
 // True if the catalogs of all shards have the same indexes in the same states.
 [[nodiscard]] bool catalogs_agree(const ObservedStore& store);
 
