@@ -25,6 +25,11 @@ CrashStatus status_of(const std::string& word) {
   return word == "stored" ? CrashStatus::acknowledged : word == "unknown" ? CrashStatus::maybe : CrashStatus::no_effect;
 }
 
+// -1: it has none.
+int key_of(const CrashValue& value) {
+  return value ? nlohmann::json::parse(*value).value("k", -1) : -1;
+}
+
 bool matches(const std::string& body, const CrashQuery& query) {
   const auto entity = nlohmann::json::parse(body);
   const auto found = entity.find(query.property);
@@ -51,9 +56,11 @@ std::string crash_id(int number) {
 std::string crash_entity(int number, std::uint64_t random, const std::string& name) {
   const std::uint64_t n = random % 40, tag = random / 64 % 40;
   const int owner = random / 4096 % 10 == 0 ? number + 1 : number;
-  return fmt::format(R"({{"id":"{}","n":{},"c":"c{}","tags":[{},{}],"m":{},"u":{}{},"w":"{}"}})", crash_id(number), n,
+  const bool has_key = random / 65536 % (number < 1000 ? 8 : 64) == 0;
+  return fmt::format(R"({{"id":"{}","n":{},"c":"c{}","tags":[{},{}],"m":{},"u":{}{}{},"w":"{}"}})", crash_id(number), n,
                      n / 2, tag, (tag + 1) % 40, n % 5, number,
-                     number % 2 == 1 ? fmt::format(R"(,"owner":{})", owner) : std::string(), name);
+                     number % 2 == 1 ? fmt::format(R"(,"owner":{})", owner) : std::string(),
+                     has_key ? fmt::format(R"(,"k":{})", (random >> 32) % crash_keys) : std::string(), name);
 }
 
 int read_crash_log(const std::string& text, CrashWrites& writes) {
@@ -70,6 +77,7 @@ int read_crash_log(const std::string& text, CrashWrites& writes) {
       CrashWrite& write = begun.at(by_name.at(cell.at(1))).second;
       write.status = status_of(cell.at(3));
       write.end = write.status == CrashStatus::maybe ? never : std::stoll(cell.at(2));
+      write.holder = cell.size() > 4 ? cell[4] : "";
     }
   }
   int unended = 0;
@@ -188,6 +196,82 @@ std::vector<std::string> CrashHistory::wrong_answers(const CrashQuery& query, st
       wrong.push_back(fmt::format("{} by {}={} from {} to {}: found {}, is {}{}", id, query.property, query.value,
                                   query.start, query.end, is_found ? found->second : "absent",
                                   value->value_or("absent"), describe(id)));
+    }
+  }
+  return wrong;
+}
+
+long long CrashHistory::certain_until(const std::string& id, const CrashWrite* write) const {
+  long long until = never;
+  if (const auto found = writes_.find(id); found != writes_.end()) {
+    for (const CrashWrite& other : found->second) {
+      if (&other != write && other.status != CrashStatus::no_effect && (write == nullptr || other.end > write->start)) {
+        until = std::min(until, other.start);
+      }
+    }
+  }
+  return until;
+}
+
+std::vector<std::string> CrashHistory::shared_keys() const {
+  struct Held {
+    long long start, end;
+    std::string id;
+
+    auto operator<=>(const Held&) const = default;
+  };
+  std::map<int, std::set<Held>> held;
+  for (const std::string& id : all_ids()) {
+    held[key_of(value_before(id))].insert({0, certain_until(id, nullptr), id});
+    if (const auto found = writes_.find(id); found != writes_.end()) {
+      for (const CrashWrite& write : found->second) {
+        const long long until = certain_until(id, &write);
+        if (write.status == CrashStatus::acknowledged && write.end < until) {
+          held[key_of(write.value)].insert({write.end, until, id});
+        }
+      }
+    }
+  }
+  held.erase(-1);
+  std::vector<std::string> shared;
+  for (const auto& [key, all] : held) {
+    const Held* last = nullptr;  // of those so far, the one that is held longest
+    for (const Held& next : all) {
+      if (last != nullptr && next.start < last->end && next.id != last->id) {
+        shared.push_back(fmt::format("{} at {}: {}{}\n{}{}", key, next.start, last->id, describe(last->id), next.id,
+                                     describe(next.id)));
+      }
+      last = last == nullptr || next.end > last->end ? &next : last;
+    }
+  }
+  return shared;
+}
+
+bool CrashHistory::may_have_had(const std::string& id, int key, long long start, long long end) const {
+  const auto found = writes_.find(id);
+  const std::vector<CrashWrite> none;
+  const std::vector<CrashWrite>& writes = found == writes_.end() ? none : found->second;
+  const auto overwritten = [&](long long written) {
+    return std::any_of(writes.begin(), writes.end(), [&](const CrashWrite& write) {
+      return write.status == CrashStatus::acknowledged && write.start > written && write.end < start;
+    });
+  };
+  return (key_of(value_before(id)) == key && !overwritten(0)) ||
+         std::any_of(writes.begin(), writes.end(), [&](const CrashWrite& write) {
+           return write.status != CrashStatus::no_effect && write.start < end && key_of(write.value) == key &&
+                  !overwritten(write.end);
+         });
+}
+
+std::vector<std::string> CrashHistory::wrong_holders(std::uint64_t& refused) const {
+  std::vector<std::string> wrong;
+  for (const auto& [id, writes] : writes_) {
+    for (const CrashWrite& write : writes) {
+      refused += write.holder.empty() ? 0 : 1;
+      if (!write.holder.empty() && !may_have_had(write.holder, key_of(write.value), write.start, write.end)) {
+        wrong.push_back(fmt::format("{}, refused from {} to {}: {}\nbecause of {}{}", write.name, write.start,
+                                    write.end, *write.value, write.holder, describe(write.holder)));
+      }
     }
   }
   return wrong;

@@ -20,9 +20,12 @@ constexpr long long never = std::numeric_limits<long long>::max();
 // Nanoseconds of the monotonic clock, which all processes of a machine share.
 [[nodiscard]] long long crash_now();
 
+constexpr int crash_keys = 24;  // values of `k`
+
 [[nodiscard]] std::string crash_id(int number);
 // An entity that no other write stores: `name` is the write's. Those of odd numbers have an `owner`, of an immutable
-// index, that is nearly always the same.
+// index, that is nearly always the same. Some, above all of the recorders', have a `k`, of a unique index, of which
+// there are fewer than of those.
 [[nodiscard]] std::string crash_entity(int number, std::uint64_t random, const std::string& name);
 
 enum class CrashStatus {
@@ -36,6 +39,7 @@ struct CrashWrite {
   CrashValue value;
   long long start = 0, end = never;
   CrashStatus status = CrashStatus::maybe;
+  std::string holder = {};  // the id that was told to have the write's `k`; empty: it was not refused so
 };
 
 // By id.
@@ -64,6 +68,12 @@ class CrashHistory {
   // Adds to `checked` the number of those.
   [[nodiscard]] std::vector<std::string> wrong_answers(const CrashQuery& query, std::uint64_t& checked) const;
 
+  // Pairs of acknowledged writes after which two entities had one `k` at the same time.
+  [[nodiscard]] std::vector<std::string> shared_keys() const;
+  // Refused writes whose holder did not have that `k` at any moment of the write. Adds to `refused` the number of those
+  // that were refused so.
+  [[nodiscard]] std::vector<std::string> wrong_holders(std::uint64_t& refused) const;
+
   [[nodiscard]] std::uint64_t acknowledged() const;
 
  private:
@@ -71,6 +81,10 @@ class CrashHistory {
   // What is known of an entity, for people.
   [[nodiscard]] std::string describe(const std::string& id) const;
   [[nodiscard]] bool possible(const std::string& id, const CrashValue& value) const;
+  // True if the entity may have had the key at a moment from `start` to `end`.
+  [[nodiscard]] bool may_have_had(const std::string& id, int key, long long start, long long end) const;
+  // The first moment at which another write of the entity than this may have taken effect after it.
+  [[nodiscard]] long long certain_until(const std::string& id, const CrashWrite* write) const;
   // The value from `start` to `end` if it is certain.
   [[nodiscard]] std::optional<CrashValue> settled(const std::string& id, long long start, long long end) const;
   [[nodiscard]] std::vector<std::string> all_ids() const;

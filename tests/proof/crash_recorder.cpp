@@ -3,8 +3,9 @@
 //   crash_recorder CLUSTER_FILE NAME SEED FIRST COUNT LOG
 //
 // It writes entities number FIRST to FIRST + COUNT - 1, some at a time. The log has a line "S NAME-k TIME ID BODY"
-// (BODY is - for a delete) before, and "E NAME-k TIME STATUS" after, with tabs between; see crash_history.hpp. A line
-// is handed to the kernel at once, so kill -9 of this process loses none.
+// (BODY is - for a delete) before, and "E NAME-k TIME STATUS" after, with tabs between; see crash_history.hpp. If
+// another entity has the value of a unique index, its id follows. A line is handed to the kernel at once, so kill -9 of
+// this process loses none.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -92,7 +93,8 @@ class CrashRecorder {
     const long long now = looseleaf::test::crash_now();
     lines.clear();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      lines += fmt::format("E\t{}\t{}\t{}\n", names[i], now, word(results[i].status));
+      lines += fmt::format("E\t{}\t{}\t{}{}\n", names[i], now, word(results[i].status),
+                           results[i].holder ? "\t" + to_string(*results[i].holder) : "");
       if (results[i].status == looseleaf::WriteStatus::failed) {
         fmt::print(stderr, "{}\n", results[i].error->what());
       }

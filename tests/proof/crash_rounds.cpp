@@ -44,7 +44,8 @@ struct Totals {
   int rounds = 0, counted = 0;
   std::map<Victim, int> victims;  // of rounds that count
   std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
-  std::uint64_t purged = 0, lost = 0, missing = 0, wrong_answers = 0, delivered = 0, not_delivered = 0;
+  std::uint64_t purged = 0, lost = 0, missing = 0, wrong_answers = 0, delivered = 0, not_delivered = 0, refused = 0,
+                shared = 0;
 
   void add(const CrashRound& round) {
     ++rounds;
@@ -60,6 +61,8 @@ struct Totals {
     wrong_answers += round.wrong_answers.size();
     delivered += round.delivered;
     not_delivered += round.not_delivered.size();
+    refused += round.refused;
+    shared += round.shared.size();
   }
 };
 
@@ -85,8 +88,9 @@ Totals control_rounds(const CrashOptions& options, bool (*noticed)(const Totals&
   while (totals.rounds < most && !noticed(totals)) {
     totals.add(world.run_round());
   }
-  fmt::print("control: {} rounds, {} writes acknowledged, {} lost, {} rows missing, {} wrong answers\n", totals.rounds,
-             totals.acknowledged, totals.lost, totals.missing, totals.wrong_answers);
+  fmt::print(
+      "control: {} rounds, {} writes acknowledged, {} lost, {} rows missing, {} wrong answers, {} shared values\n",
+      totals.rounds, totals.acknowledged, totals.lost, totals.missing, totals.wrong_answers, totals.shared);
   return totals;
 }
 
@@ -97,7 +101,7 @@ bool skipped() {
   return !base::failpoints_enabled;
 }
 
-TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready index missing, no answer wrong") {
+TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing, no answer wrong, no value shared") {
   if (skipped()) {
     return;
   }
@@ -119,6 +123,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
     std::fflush(stdout);
     expect_nothing("lost or reverted", round.lost);
     expect_nothing("missing", round.missing);
+    expect_nothing("two entities with one value, or refused without reason", round.shared);
     expect_nothing("wrong answer", round.wrong_answers);
     expect_nothing("not delivered by the feed", round.not_delivered);
     expect_nothing("trouble", round.troubles);
@@ -130,6 +135,7 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
   CHECK(totals.counted >= wanted);
   CHECK(all_kinds());
   CHECK(totals.acknowledged > 0);
+  CHECK(totals.refused > 0);
   CHECK(totals.answers > 0);
   CHECK(totals.purged > 0);
   CHECK(totals.delivered > 0);
@@ -144,6 +150,8 @@ TEST_CASE("whatever is killed, no acknowledged write is lost, no row of a ready 
        {"tombstones purged meanwhile", fmt::format("at least {}", totals.purged)},
        {"acknowledged writes lost or reverted", std::to_string(totals.lost)},
        {"rows of ready indexes missing before cleaning", std::to_string(totals.missing)},
+       {"values of the unique index that two entities had, or the wrong one was said to have",
+        fmt::format("{}, {} writes refused", totals.shared, totals.refused)},
        {"wrong answers of queries meanwhile", fmt::format("{}, of {} queries with {} entities that nobody touched",
                                                           totals.wrong_answers, totals.queries, totals.answers)},
        {"versions that the feed did not deliver in the end",
@@ -164,7 +172,7 @@ TEST_CASE("control: servers that do not flush their log lose acknowledged writes
   CHECK(control_rounds(options, [](const Totals& totals) { return totals.lost > 0; }).lost > 0);
 }
 
-TEST_CASE("control: index rows that puts leave out are noticed, and so are the answers that lack them") {
+TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong answers and shared values") {
   if (skipped()) {
     return;
   }
@@ -172,10 +180,11 @@ TEST_CASE("control: index rows that puts leave out are noticed, and so are the a
   options.seed = run_seed();
   options.victims = {Victim::recorder};
   options.failpoint = "put.insert_index_rows=skip";
-  const Totals totals =
-      control_rounds(options, [](const Totals& sofar) { return sofar.missing > 0 && sofar.wrong_answers > 0; });
+  const Totals totals = control_rounds(
+      options, [](const Totals& sofar) { return sofar.missing > 0 && sofar.wrong_answers > 0 && sofar.shared > 0; });
   CHECK(totals.missing > 0);
   CHECK(totals.wrong_answers > 0);
+  CHECK(totals.shared > 0);
   CHECK(totals.lost == 0);
 }
 

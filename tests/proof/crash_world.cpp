@@ -23,7 +23,8 @@ constexpr auto after_kill = std::chrono::milliseconds(100);
 constexpr const char* ready_indexes[] = {
     by_n_sharded, R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})",
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})",
-    R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})"};
+    R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})",
+    R"({"table": "by_k", "properties": [{"name": "k", "type": "int"}], "shard_on": "k", "unique": true})"};
 
 // So that servers log what they recover, too.
 std::vector<std::string> with_notes(std::vector<std::string> server_args) {
@@ -56,7 +57,7 @@ CrashWorld::CrashWorld(const CrashOptions& options)
     texts.push_back(crash_entity(number, random_(), fmt::format("first-{}", number)));
   }
   for (const WriteResult& result : datastore.put(texts)) {
-    if (result.status != WriteStatus::stored) {
+    if (result.status != WriteStatus::stored && !result.holder) {
       throw std::runtime_error("the first entities were not stored");
     }
   }
@@ -163,6 +164,10 @@ void CrashWorld::judge(const CrashWrites& writes, const std::vector<CrashQuery>&
   round.acknowledged = history.acknowledged();
   round.lost = history.lost_or_reverted(after);
   round.missing = missing_rows(store);
+  round.shared = shared_values(store);
+  for (const auto& wrong : {history.shared_keys(), history.wrong_holders(round.refused)}) {
+    round.shared.insert(round.shared.end(), wrong.begin(), wrong.end());
+  }
   round.not_delivered = follower.consumer().differences(store);
   const auto lacking = trigger_->consumer().differences(store);
   round.not_delivered.insert(round.not_delivered.end(), lacking.begin(), lacking.end());

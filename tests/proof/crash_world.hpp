@@ -31,10 +31,12 @@ struct CrashRound {
   Victim victim = Victim::recorder;
   bool counts = false;  // the kill came while a transaction of the victim was under way
   std::uint64_t acknowledged = 0;
+  std::uint64_t refused = 0;  // of the recorders' writes, because another entity had the value of the unique index
   std::uint64_t queries = 0, answers_checked = 0;
   std::uint64_t purged = 0;     // tombstones, at least
   std::uint64_t delivered = 0;  // versions, to the consumers of the feed
   std::vector<std::string> lost, missing, wrong_answers;
+  std::vector<std::string> shared;  // values of the unique index that two entities had, or the wrong one was said to
   std::vector<std::string> not_delivered;  // entities of which a consumer of the feed lacks the last version
   std::vector<std::string> troubles;       // anything else that should not have happened
 };
