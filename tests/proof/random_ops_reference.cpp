@@ -91,13 +91,6 @@ std::optional<PropertyValue> typed(PropertyType type, const Json* json) {
   return std::nullopt;
 }
 
-PropertyValue stored(const Property& property, PropertyValue value) {
-  if (auto* text = std::get_if<std::string>(&value)) {
-    *text = cut(*text, property.max_length);
-  }
-  return value;
-}
-
 std::partial_ordering reversed(std::partial_ordering order) {
   return 0 <=> order;
 }
@@ -171,11 +164,6 @@ bool has_value(const Json& entity, const std::pair<std::string, Scalar>& wanted)
   return json != nullptr && meets(*json, Operator::equal, wanted.second);
 }
 
-bool is_indexed(const IndexDefinition& definition, const Json& entity) {
-  return std::all_of(definition.where.begin(), definition.where.end(),
-                     [&](const auto& condition) { return has_value(entity, condition); });
-}
-
 bool holds(const Condition& condition, const PropertyValue& value, const PropertyValue& wanted) {
   switch (condition.op) {
     case Operator::equal:
@@ -215,20 +203,6 @@ bool meets(const Property& property, const PropertyValue& value, const std::vect
   return any || !alternatives;
 }
 
-// An indexed property that has a value keeps it, and an entity with a row does not leave the index.
-bool may_become(const IndexDefinition& definition, const Json& before, const Json& after) {
-  if (!definition.immutable || !is_indexed(definition, before)) {
-    return true;
-  }
-  for (const Property& property : definition.properties) {
-    const auto old = values_of(property, before);
-    if (!old.empty() && old != values_of(property, after)) {
-      return false;
-    }
-  }
-  return rows_of(definition, before).empty() || is_indexed(definition, after);
-}
-
 // A digit of the number in base 256 at a time.
 std::uint32_t remainder_of(const Uuid& uuid, std::uint32_t divisor) {
   std::uint32_t remainder = 0;
@@ -251,6 +225,18 @@ std::uint32_t crc32_of(const std::string& text) {
 
 }  // namespace
 
+bool is_indexed(const IndexDefinition& definition, const Json& entity) {
+  return std::all_of(definition.where.begin(), definition.where.end(),
+                     [&](const auto& condition) { return has_value(entity, condition); });
+}
+
+PropertyValue stored_value(const Property& property, PropertyValue value) {
+  if (auto* text = std::get_if<std::string>(&value)) {
+    *text = cut(*text, property.max_length);
+  }
+  return value;
+}
+
 std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
                                              const std::vector<Condition>& conditions) {
   if (!is_indexed(definition, entity)) {
@@ -261,8 +247,9 @@ std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, 
     std::set<std::vector<PropertyValue>> longer;
     for (const PropertyValue& value : values_of(property, entity)) {
       for (std::vector<PropertyValue> row : rows) {
-        if (meets(property, value, conditions)) {
-          row.push_back(stored(property, value));
+        const PropertyValue stored = stored_value(property, value);
+        if (meets(property, value, conditions) && (!definition.unique || stored == value)) {
+          row.push_back(stored);
           longer.insert(std::move(row));
         }
       }
@@ -433,18 +420,16 @@ PropertyValue read_value(PropertyType type, const std::string& text) {
   return {};
 }
 
-WriteStatus Reference::put(const Uuid& id, Stored entity) {
+std::optional<Reference::Stored> Reference::store(const Uuid& id, std::optional<Stored> entity) {
   const auto before = entities_.find(id);
-  if (before != entities_.end()) {
-    for (const auto& [name, index] : indexes_) {
-      if (!may_become(index.definition, before->second.json, entity.json)) {
-        return WriteStatus::rejected;
-      }
-    }
+  std::optional<Stored> old = before == entities_.end() ? std::nullopt : std::optional(before->second);
+  if (entity) {
+    entities_.insert_or_assign(id, *std::move(entity));
+    known_.insert(id);
+  } else {
+    entities_.erase(id);
   }
-  entities_.insert_or_assign(id, std::move(entity));
-  known_.insert(id);
-  return WriteStatus::stored;
+  return old;
 }
 
 WriteStatus Reference::remove(const Uuid& id) {

@@ -71,8 +71,9 @@ class Reference {
 
   explicit Reference(std::uint32_t shards) : shards_(shards) {}
 
-  // What becomes of a write, which takes effect here if it does there.
-  WriteStatus put(const Uuid& id, Stored entity);
+  // Returns what was there. Without an entity there is none afterwards.
+  std::optional<Stored> store(const Uuid& id, std::optional<Stored> entity);
+  // What becomes of a delete, which takes effect here if it does there. For puts see random_ops_puts.hpp.
   WriteStatus remove(const Uuid& id);
   [[nodiscard]] std::optional<std::string> get(const Uuid& id) const;
   [[nodiscard]] const std::map<Uuid, Stored>& entities() const { return entities_; }
@@ -84,6 +85,7 @@ class Reference {
 
   // By name.
   [[nodiscard]] std::map<std::string, Index>& indexes() { return indexes_; }
+  [[nodiscard]] const std::map<std::string, Index>& indexes() const { return indexes_; }
   // The ids that an index query gives, in order, of the entities that pass `filters`; its own `where` is not read.
   [[nodiscard]] std::vector<Uuid> query(const Query& query, const Filters& filters = {}) const;
   [[nodiscard]] ReferenceTable table(const IndexDefinition& definition) const;
@@ -105,6 +107,10 @@ class Reference {
 [[nodiscard]] std::string cut(const std::string& text, std::size_t code_points);
 // The values of a property, whole: one at most, or with `each` any number.
 [[nodiscard]] std::vector<PropertyValue> values_of(const Property& property, const Json& entity);
+// Whether it has the values that an index's `where` asks for.
+[[nodiscard]] bool is_indexed(const IndexDefinition& definition, const Json& entity);
+// A value as it is in a row.
+[[nodiscard]] PropertyValue stored_value(const Property& property, PropertyValue value);
 // The rows that an entity has for those of its values that meet the conditions, as stored.
 [[nodiscard]] std::set<std::vector<PropertyValue>> rows_of(const IndexDefinition& definition, const Json& entity,
                                                            const std::vector<Condition>& conditions = {});

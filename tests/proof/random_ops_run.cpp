@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "sql/literals.hpp"
+#include "tests/proof/random_ops_puts.hpp"
 #include "tests/proof/random_ops_reference.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -238,12 +239,16 @@ class Pair {
     }
     const std::vector<WriteResult> results = random.one_in(2) ? stream_.put(texts) : store_->put(texts);
     require_equal("results of the put", given.size(), results.size());
+    std::vector<ReferencePut> puts;
     for (std::size_t i = 0; i < given.size(); ++i) {
-      check_put(std::move(given[i]), results[i]);
+      puts.push_back(as_told(std::move(given[i]), results[i]));
+    }
+    if (const auto complaint = take_puts(reference_, puts)) {
+      throw Mismatch(*complaint);
     }
   }
 
-  void check_put(Given given, const WriteResult& result) {
+  ReferencePut as_told(Given given, const WriteResult& result) {
     if (!result.id || (given.id && *given.id != *result.id)) {
       throw Mismatch("wrong id for " + given.text);
     }
@@ -251,9 +256,8 @@ class Pair {
       const bool empty = given.json.members.empty();
       given.text = fmt::format(R"({{"id":"{}"{}{})", to_string(*result.id), empty ? "" : ",", given.text.substr(1));
     }
-    const WriteStatus expected = reference_.put(*result.id, {given.text, std::move(given.json)});
-    require_status("put of " + given.text, expected, result);
-    ++(expected == WriteStatus::stored ? tally_.stored : tally_.rejected);
+    ++(result.holder ? tally_.refused : result.status == WriteStatus::stored ? tally_.stored : tally_.rejected);
+    return {*result.id, {std::move(given.text), std::move(given.json)}, result};
   }
 
   static void require_status(const std::string& what, WriteStatus expected, const WriteResult& result) {
@@ -361,9 +365,9 @@ class Pair {
     done_.push_back(fmt::format("backfill{}{}", options.restart ? " --restart" : "", stop ? ", stopped" : ""));
     JobControl control;
     control.on_progress = [&](const Progress& now) { control.stop = stop && now.done > 0; };
-    std::vector<std::string> ready;
+    BackfillReport report;
     try {
-      ready = store_->backfill(options, control).ready;
+      report = store_->backfill(options, control);
     } catch (const Error& error) {
       if (!stop || error.code() != ErrorCode::interrupted) {
         throw;
@@ -372,14 +376,36 @@ class Pair {
       return status();
     }
     std::vector<std::string> expected;
+    std::map<std::string, std::uint64_t> conflicts, found;
     for (auto& [table, index] : reference_.indexes()) {
-      if (!index.ready) {
+      if (const std::uint64_t rows = rows_in_conflict(index.definition); !index.ready && rows > 0) {
+        conflicts[table] = rows;
+      } else if (!index.ready) {
         expected.push_back(table);
         index.ready = true;
       }
     }
-    std::sort(ready.begin(), ready.end());
-    require_equal("indexes that the backfill made ready", expected, ready);
+    std::sort(report.ready.begin(), report.ready.end());
+    require_equal("indexes that the backfill made ready", expected, report.ready);
+    for (const auto& [table, of_table] : report.conflicts) {
+      found[table] = of_table.rows;
+      require_equal("examples of conflicts", std::min<std::uint64_t>(of_table.rows, 20), of_table.examples.size());
+    }
+    require_equal("rows that other entities' rows keep out", conflicts, found);
+    tally_.conflicts += conflicts.size();
+  }
+
+  // Of entities that have the same values of a unique index, one has the row.
+  std::uint64_t rows_in_conflict(const IndexDefinition& definition) {
+    std::size_t rows = 0;
+    std::set<std::vector<PropertyValue>> values;
+    for (const auto& of_shard : reference_.table(definition)) {
+      rows += of_shard.size();
+      for (const ReferenceRow& row : of_shard) {
+        values.insert(row.values);
+      }
+    }
+    return definition.unique ? rows - values.size() : 0;
   }
 
   void drop(Random& random) {

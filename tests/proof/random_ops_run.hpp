@@ -35,8 +35,8 @@ struct Step {
 
 // What tells how much the sequences were worth.
 struct Tally {
-  std::uint64_t sequences = 0, steps = 0, stored = 0, rejected = 0, queries = 0, found = 0, findings = 0, stopped = 0,
-                purged = 0, excused = 0;
+  std::uint64_t sequences = 0, steps = 0, stored = 0, rejected = 0, refused = 0, queries = 0, found = 0, findings = 0,
+                stopped = 0, purged = 0, excused = 0, conflicts = 0;
 };
 
 struct Failure {

@@ -93,7 +93,8 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   const auto end = Clock::now() + std::chrono::seconds(full_run() ? 600 : 45);
   Tally tally;
   const auto all_occurred = [&] {
-    return tally.found > 0 && tally.findings > 0 && tally.stopped > 0 && tally.purged > 0;
+    return tally.found > 0 && tally.findings > 0 && tally.stopped > 0 && tally.purged > 0 && tally.refused > 0 &&
+           tally.conflicts > 0;
   };
   constexpr std::uint64_t enough = 100;  // sequences in which all must have occurred, however slow the machine is
   for (; Clock::now() < end || (!all_occurred() && tally.sequences < enough); ++tally.sequences) {
@@ -113,9 +114,13 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   CHECK(tally.findings > 0);
   CHECK(tally.stopped > 0);
   CHECK(tally.purged > 0);
+  CHECK(tally.refused > 0);
+  CHECK(tally.conflicts > 0);
   log_proof("random_ops", {{"seed", fmt::format("{}", seed)},
                            {"sequences", fmt::format("{} of {} steps", tally.sequences, tally.steps)},
-                           {"puts", fmt::format("{} stored, {} rejected", tally.stored, tally.rejected)},
+                           {"puts", fmt::format("{} stored, {} rejected, {} refused a unique value", tally.stored,
+                                                tally.rejected, tally.refused)},
+                           {"backfills that found unique values shared", fmt::format("{}", tally.conflicts)},
                            {"queries", fmt::format("{}, which gave {} entities", tally.queries, tally.found)},
                            {"faults planted in index tables", fmt::format("{}", tally.findings)},
                            {"backfills stopped midway", fmt::format("{}", tally.stopped)},

@@ -205,6 +205,18 @@ Json random_property(Random& random, const Taste& taste, const std::string& name
   return property;
 }
 
+// A unique index rejects strings that it would have to cut.
+void be_long(Json& definition) {
+  Json& properties = std::find_if(definition.members.begin(), definition.members.end(), [](const auto& member) {
+                       return member.first == "properties";
+                     })->second;
+  for (Json& property : properties.items) {
+    for (auto& [name, value] : property.members) {
+      value = name == "max_length" ? Json::number("100") : value;
+    }
+  }
+}
+
 Json random_where(Random& random) {
   if (random.one_in(2)) {
     return object("kind", Json::string("x"));
@@ -396,6 +408,10 @@ IndexDefinition random_definition(Random& random, const Taste& taste, const std:
   }
   if (random.one_in(3)) {
     json.members.emplace_back("where", random_where(random));
+  }
+  if (json.member("shard_on") != nullptr && random.one_in(names.size() > 1 ? 3 : 8)) {
+    json.members.emplace_back("unique", Json::boolean(true));
+    be_long(json);
   }
   if (!each && random.one_in(3)) {
     json.members.emplace_back("immutable", Json::boolean(true));

@@ -17,6 +17,7 @@
 
 #include "base/deadline.hpp"
 #include "tests/proof/moving_entities.hpp"
+#include "tests/proof/random_ops_puts.hpp"
 #include "tests/proof/random_ops_reference.hpp"
 #include "tests/proof/random_ops_values.hpp"
 #include "tests/support/expectations.hpp"
@@ -132,12 +133,14 @@ class World {
     return ids;
   }
 
-  // Of the first five each begins with another type, so that no run lacks one; nor a type that can be sharded on.
+  // Of the first five each begins with another type, so that no run lacks one; nor a type that can be sharded on,
+  // nor a unique index.
   IndexDefinition draw_definition(std::size_t number, bool sharded) {
     while (true) {
       IndexDefinition definition = random_definition(random_, taste_, fmt::format("index_{}", number));
       const bool wanted_type = number > 4 || definition.properties.front().type == static_cast<PropertyType>(number);
-      if (wanted_type && (number > 2 || !sharded || definition.shard_on == std::size_t{0})) {
+      const bool wanted_place = number > 2 || !sharded || definition.shard_on == std::size_t{0};
+      if (wanted_type && wanted_place && (number < 5 || !sharded || definition.unique)) {
         return definition;
       }
     }
@@ -145,15 +148,19 @@ class World {
 
   void put_still() {
     std::vector<std::string> texts;
+    std::vector<ReferencePut> puts;
     for (const Uuid& id : ids(0, still)) {
       Json json = random_entity(random_, taste_);
       json.members.emplace(json.members.begin(), "id", Json::string(to_string(id)));
       texts.push_back(json.write());
-      reference_.put(id, {texts.back(), json});
+      puts.push_back({id, {texts.back(), json}, {}});
     }
-    for (const WriteResult& result : fixture_.datastore.put(texts)) {
-      require(result.status == WriteStatus::stored, "an entity was not stored");
+    const auto results = fixture_.datastore.put(texts);
+    for (std::size_t i = 0; i < puts.size(); ++i) {
+      puts[i].told = results.at(i);
     }
+    const auto complaint = take_puts(reference_, puts);
+    require(!complaint, "an entity was not stored: " + complaint.value_or(""));
   }
 
   // Stale, orphaned and misplaced ones, as crashes and worse leave them: up to three of one entity next to each other,
@@ -433,6 +440,7 @@ class World {
     has("each", std::any_of(properties.begin(), properties.end(), [](const auto& one) { return one.each; }));
     has("partial", !definition.where.empty());
     has("immutable", definition.immutable);
+    has("unique", definition.unique);
     has(properties.size() == 1 ? "of one property" : "compound", true);
     has(query.descending ? "descending" : "ascending", true);
     has("filter", !question.filters.empty());
@@ -475,6 +483,7 @@ std::vector<std::string> kinds() {
                                     "each",
                                     "partial",
                                     "immutable",
+                                    "unique",
                                     "of one property",
                                     "compound",
                                     "descending",
