@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "tests/proof/unique_claims.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -25,9 +27,10 @@ CrashStatus status_of(const std::string& word) {
   return word == "stored" ? CrashStatus::acknowledged : word == "unknown" ? CrashStatus::maybe : CrashStatus::no_effect;
 }
 
-// -1: it has none.
-int key_of(const CrashValue& value) {
-  return value ? nlohmann::json::parse(*value).value("k", -1) : -1;
+// Empty: it has none.
+std::string key_of(const CrashValue& value) {
+  const auto key = value ? nlohmann::json::parse(*value).value("k", -1) : -1;
+  return key < 0 ? std::string() : std::to_string(key);
 }
 
 bool matches(const std::string& body, const CrashQuery& query) {
@@ -201,74 +204,26 @@ std::vector<std::string> CrashHistory::wrong_answers(const CrashQuery& query, st
   return wrong;
 }
 
-long long CrashHistory::certain_until(const std::string& id, const CrashWrite* write) const {
-  long long until = never;
-  if (const auto found = writes_.find(id); found != writes_.end()) {
-    for (const CrashWrite& other : found->second) {
-      if (&other != write && other.status != CrashStatus::no_effect && (write == nullptr || other.end > write->start)) {
-        until = std::min(until, other.start);
-      }
-    }
-  }
-  return until;
-}
-
-std::vector<std::string> CrashHistory::shared_keys() const {
-  struct Held {
-    long long start, end;
-    std::string id;
-
-    auto operator<=>(const Held&) const = default;
-  };
-  std::map<int, std::set<Held>> held;
+std::vector<std::string> CrashHistory::wrong_keys(std::uint64_t& refused) const {
+  UniqueClaims claims;
   for (const std::string& id : all_ids()) {
-    held[key_of(value_before(id))].insert({0, certain_until(id, nullptr), id});
-    if (const auto found = writes_.find(id); found != writes_.end()) {
-      for (const CrashWrite& write : found->second) {
-        const long long until = certain_until(id, &write);
-        if (write.status == CrashStatus::acknowledged && write.end < until) {
-          held[key_of(write.value)].insert({write.end, until, id});
-        }
+    claims.add(id, {0, 0, key_of(value_before(id))});
+  }
+  for (const auto& [id, writes] : writes_) {
+    for (const CrashWrite& write : writes) {
+      if (write.status != CrashStatus::no_effect) {
+        claims.add(id, {write.start, write.end, key_of(write.value), write.status == CrashStatus::acknowledged});
       }
     }
   }
-  held.erase(-1);
-  std::vector<std::string> shared;
-  for (const auto& [key, all] : held) {
-    const Held* last = nullptr;  // of those so far, the one that is held longest
-    for (const Held& next : all) {
-      if (last != nullptr && next.start < last->end && next.id != last->id) {
-        shared.push_back(fmt::format("{} at {}: {}{}\n{}{}", key, next.start, last->id, describe(last->id), next.id,
-                                     describe(next.id)));
-      }
-      last = last == nullptr || next.end > last->end ? &next : last;
-    }
-  }
-  return shared;
-}
-
-bool CrashHistory::may_have_had(const std::string& id, int key, long long start, long long end) const {
-  const auto found = writes_.find(id);
-  const std::vector<CrashWrite> none;
-  const std::vector<CrashWrite>& writes = found == writes_.end() ? none : found->second;
-  const auto overwritten = [&](long long written) {
-    return std::any_of(writes.begin(), writes.end(), [&](const CrashWrite& write) {
-      return write.status == CrashStatus::acknowledged && write.start > written && write.end < start;
-    });
-  };
-  return (key_of(value_before(id)) == key && !overwritten(0)) ||
-         std::any_of(writes.begin(), writes.end(), [&](const CrashWrite& write) {
-           return write.status != CrashStatus::no_effect && write.start < end && key_of(write.value) == key &&
-                  !overwritten(write.end);
-         });
-}
-
-std::vector<std::string> CrashHistory::wrong_holders(std::uint64_t& refused) const {
   std::vector<std::string> wrong;
+  for (const auto& [key, one, other, moment] : claims.shared()) {
+    wrong.push_back(fmt::format("k = {} at {}: {}{}\n{}{}", key, moment, one, describe(one), other, describe(other)));
+  }
   for (const auto& [id, writes] : writes_) {
     for (const CrashWrite& write : writes) {
       refused += write.holder.empty() ? 0 : 1;
-      if (!write.holder.empty() && !may_have_had(write.holder, key_of(write.value), write.start, write.end)) {
+      if (!write.holder.empty() && !claims.may_have_had(write.holder, key_of(write.value), write.start, write.end)) {
         wrong.push_back(fmt::format("{}, refused from {} to {}: {}\nbecause of {}{}", write.name, write.start,
                                     write.end, *write.value, write.holder, describe(write.holder)));
       }

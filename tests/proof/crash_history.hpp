@@ -68,11 +68,9 @@ class CrashHistory {
   // Adds to `checked` the number of those.
   [[nodiscard]] std::vector<std::string> wrong_answers(const CrashQuery& query, std::uint64_t& checked) const;
 
-  // Pairs of acknowledged writes after which two entities had one `k` at the same time.
-  [[nodiscard]] std::vector<std::string> shared_keys() const;
-  // Refused writes whose holder did not have that `k` at any moment of the write. Adds to `refused` the number of those
-  // that were refused so.
-  [[nodiscard]] std::vector<std::string> wrong_holders(std::uint64_t& refused) const;
+  // Entities that had one `k` at the same time, and refused writes whose holder did not have that `k` at any moment of
+  // the write. Adds to `refused` the number of those that were refused so.
+  [[nodiscard]] std::vector<std::string> wrong_keys(std::uint64_t& refused) const;
 
   [[nodiscard]] std::uint64_t acknowledged() const;
 
@@ -81,10 +79,6 @@ class CrashHistory {
   // What is known of an entity, for people.
   [[nodiscard]] std::string describe(const std::string& id) const;
   [[nodiscard]] bool possible(const std::string& id, const CrashValue& value) const;
-  // True if the entity may have had the key at a moment from `start` to `end`.
-  [[nodiscard]] bool may_have_had(const std::string& id, int key, long long start, long long end) const;
-  // The first moment at which another write of the entity than this may have taken effect after it.
-  [[nodiscard]] long long certain_until(const std::string& id, const CrashWrite* write) const;
   // The value from `start` to `end` if it is certain.
   [[nodiscard]] std::optional<CrashValue> settled(const std::string& id, long long start, long long end) const;
   [[nodiscard]] std::vector<std::string> all_ids() const;

@@ -165,9 +165,8 @@ void CrashWorld::judge(const CrashWrites& writes, const std::vector<CrashQuery>&
   round.lost = history.lost_or_reverted(after);
   round.missing = missing_rows(store);
   round.shared = shared_values(store);
-  for (const auto& wrong : {history.shared_keys(), history.wrong_holders(round.refused)}) {
-    round.shared.insert(round.shared.end(), wrong.begin(), wrong.end());
-  }
+  const auto wrong_keys = history.wrong_keys(round.refused);
+  round.shared.insert(round.shared.end(), wrong_keys.begin(), wrong_keys.end());
   round.not_delivered = follower.consumer().differences(store);
   const auto lacking = trigger_->consumer().differences(store);
   round.not_delivered.insert(round.not_delivered.end(), lacking.begin(), lacking.end());

@@ -14,6 +14,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/proof/history_keys.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -405,13 +407,17 @@ class Check {
         complaints_.push_back(fmt::format("no order of the writes of {} explains it: {}", id, *complaint));
       }
     }
+    const std::vector<std::string> keys = wrong_keys(history_);
+    complaints_.insert(complaints_.end(), keys.begin(), keys.end());
     return std::move(complaints_);
   }
 
  private:
   void add_put(const Operation& operation, int value) {
     if (operation.outcome == Outcome::rejected) {
-      add(operation.id, {Event::Kind::refused, value, true, &operation});
+      if (operation.holder.empty()) {
+        add(operation.id, {Event::Kind::refused, value, true, &operation});
+      }
     } else if (operation.outcome == Outcome::refused) {
       add(operation.id, {Event::Kind::saw_another, value, true, &operation});
     } else if (operation.outcome != Outcome::failed) {

@@ -1,7 +1,8 @@
 // Whether a recorded history of concurrent reads and writes has an explanation: some order of the writes, each at one
 // moment between its start and its end, in which every get and every query saw what it says.
 //
-// Entities have a `color` (index_color), an `owner` (index_owner, immutable) and `tags` (index_tags, a row for each).
+// Entities have a `color` (index_color), an `owner` (index_owner, immutable), a `key` (index_key, unique) and `tags`
+// (index_tags, a row for each). The entities have one order of writes each; about keys see unique_claims.hpp.
 #pragma once
 
 #include <limits>
@@ -24,7 +25,7 @@ enum class Action { put, remove, get, query, merge };
 enum class Outcome {
   done,       // a write is durable, a read was answered
   not_found,  // a remove of nothing, or a merge into nothing
-  rejected,   // a put that would have changed an immutable property
+  rejected,   // a put that would have changed an immutable property, or whose key another entity had
   failed,     // a write without effect, a read without an answer
   unknown,    // nobody was told: a write took effect at one moment before its end, or never will
   refused,    // a put whose condition did not hold
@@ -39,12 +40,13 @@ struct Operation {
   Outcome outcome = Outcome::unknown;
   std::string id;  // of a put, merge, remove or get
   // Of a put or merge, or what a get found, empty if nothing. No text may be put twice, and no text of a merge may have
-  // an `owner`.
+  // an `owner` or a `key`.
   std::string text;
   RangeQuery query;
   std::vector<std::pair<std::string, std::string>> found;  // by a query: ids and texts
   // Of a put with a condition: the text that the entity must have; empty if it must be absent.
   std::optional<std::string> expected = {};
+  std::string holder = {};  // of a put that was rejected because of its key: the id of the entity that had it
 };
 
 struct HistoryRules {

@@ -20,9 +20,16 @@ std::string owned(const std::string& owner, int version = 0) {
 // Operations on one entity, unless another is named; the two numbers are its start and its end.
 class History {
  public:
-  History& put(long long start, long long end, const std::string& written, Outcome outcome = Outcome::done) {
+  // What follows is done to that entity.
+  History& of(const std::string& id) {
+    id_ = id;
+    return *this;
+  }
+  History& put(long long start, long long end, const std::string& written, Outcome outcome = Outcome::done,
+               const std::string& holder = {}) {
     Operation& operation = add(Action::put, start, end, outcome);
     operation.text = written;
+    operation.holder = holder;
     return *this;
   }
   History& put_over(long long start, long long end, const std::string& expected, const std::string& written,
@@ -62,10 +69,11 @@ class History {
  private:
   Operation& add(Action action, long long start, long long end, Outcome outcome) {
     operations_.push_back(
-        {"operation " + std::to_string(operations_.size()), start, end, action, outcome, "e", {}, {}, {}});
+        {"operation " + std::to_string(operations_.size()), start, end, action, outcome, id_, {}, {}, {}});
     return operations_.back();
   }
 
+  std::string id_ = "e";
   std::vector<Operation> operations_;
 };
 
@@ -109,6 +117,33 @@ TEST_CASE("a put with a condition is done over what it expects, and refused over
   CHECK_FALSE(History().put_over(1, 4, "", red_text).put(2, 3, blue_text).put_over(5, 6, red_text, green_text).good());
   CHECK(History().put_over(1, 4, "", red_text, Outcome::unknown).put(2, 3, blue_text).get(5, 6, blue_text).good());
   CHECK(mentions(History().put_over(1, 2, "", red_text).put_over(3, 4, "", blue_text).complaint(), "over nothing"));
+}
+
+TEST_CASE("two entities never have one key, and a put that is rejected names an entity that had it") {
+  const std::string ann = R"({"key":"ann"})", ann_again = R"({"key":"ann","v":"2"})";
+  CHECK(History().put(1, 2, ann).of("f").put(3, 4, ann, Outcome::rejected, "e").good());
+  CHECK(History().put(1, 2, ann).put(3, 4, text("red")).of("f").put(5, 6, ann).good());
+  CHECK(mentions(History().put(1, 2, ann).of("f").put(3, 4, ann).complaint(), "e and f had the key ann at 4"));
+  CHECK_FALSE(History().put(1, 2, ann).remove(5, 6).of("f").put(3, 4, ann).good());
+  // It may have been given up, but was not, or was taken up again.
+  CHECK_FALSE(History().put(1, 2, ann).put(3, 4, text("red"), Outcome::failed).of("f").put(5, 6, ann).good());
+  CHECK_FALSE(History().put(1, 2, ann).put(3, 4, text("red")).put(5, 6, ann_again).of("f").put(7, 8, ann).good());
+  CHECK(History().put(1, 2, ann).remove(3, 4, Outcome::unknown).of("f").put(5, 6, ann).good());
+  CHECK(History().put(1, 2, ann, Outcome::unknown).of("f").put(5, 6, ann).good());
+  // At the same time.
+  CHECK(History().put(1, 2, ann).remove(3, 6).of("f").put(4, 5, ann).good());
+  CHECK(History().put(1, 2, ann).remove(3, 6).of("f").put(4, 5, ann, Outcome::rejected, "e").good());
+  // Acknowledged although it was overtaken and never done.
+  CHECK_FALSE(History().put(1, 2, ann).of("f").put(3, 6, ann).put(4, 5, text("red")).good());
+  CHECK(History().put(1, 2, ann).of("f").put(3, 6, ann, Outcome::unknown).put(4, 5, text("red")).good());
+  CHECK_FALSE(History().of("f").put(1, 8, ann).of("e").put(2, 3, ann).of("f").put(4, 5, text("red")).good());
+  // A get that found it tells as much as a put.
+  CHECK_FALSE(History().put(1, 8, ann).put(2, 7, text("red")).get(9, 10, ann).of("f").put(11, 12, ann).good());
+  // The holder never had it, gave it up before, or took it afterwards.
+  CHECK(mentions(History().of("f").put(3, 4, ann, Outcome::rejected, "e").complaint(), "because of e"));
+  CHECK_FALSE(History().put(1, 2, text("red")).of("f").put(3, 4, ann, Outcome::rejected, "e").good());
+  CHECK_FALSE(History().put(1, 2, ann).remove(3, 4).of("f").put(5, 6, ann, Outcome::rejected, "e").good());
+  CHECK_FALSE(History().put(5, 6, ann).of("f").put(1, 2, ann, Outcome::rejected, "e").good());
 }
 
 TEST_CASE("merges of several writers are all there, in some order") {

@@ -176,6 +176,8 @@ HistoryFixture::HistoryFixture(TestCluster&& on) : StoreFixture(std::move(on)) {
   create_index(R"({"table": "index_color", "properties": [{"name": "color", "type": "string"}], "shard_on": "color"})");
   create_index(
       R"({"table": "index_owner", "properties": [{"name": "owner", "type": "string"}], "shard_on": "owner", "immutable": true})");
+  create_index(
+      R"({"table": "index_key", "properties": [{"name": "key", "type": "string"}], "shard_on": "key", "unique": true})");
   create_index(R"({"table": "index_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})");
 }
 
@@ -191,7 +193,7 @@ void HistoryFixture::run(const std::string& name, const std::string& commands) {
 
 void HistoryFixture::read_all() {
   std::set<std::string> lines;
-  for (const char* property : {"color", "owner", "tags"}) {
+  for (const char* property : {"color", "owner", "key", "tags"}) {
     lines.insert(fmt::format("query\tindex_{0}\t{0}\t \t~\n", property));
   }
   for (const Operation& operation : history) {

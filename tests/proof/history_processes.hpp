@@ -90,7 +90,7 @@ void append(History& history, History more);
 // Writes that began while another process was writing the same entity.
 [[nodiscard]] std::size_t overlapping_writes(const History& history);
 
-// A store with the three indexes that the checker knows, and what was done to it.
+// A store with the indexes that the checker knows, and what was done to it.
 struct HistoryFixture : StoreFixture {
   explicit HistoryFixture(std::uint32_t shards = 2) : HistoryFixture(TestCluster::shared(shards)) {}
   explicit HistoryFixture(TestCluster&& on);

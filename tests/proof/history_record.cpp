@@ -5,7 +5,9 @@
 //   start NUMBER TIME remove ID
 //   start NUMBER TIME get ID
 //   start NUMBER TIME query INDEX PROPERTY FROM TO
-//   end NUMBER TIME OUTCOME FOUND…    FOUND is TEXT of a get, and ID TEXT ID TEXT… of a query
+//   end NUMBER TIME OUTCOME FOUND…    FOUND is TEXT of a get, ID TEXT ID TEXT… of a query, and of a put that was
+//   rejected
+//                                     the ID of the entity that had its key, if there is one
 #include "tests/proof/history_record.hpp"
 
 #include <fcntl.h>
@@ -55,6 +57,9 @@ void parse_end(const std::vector<std::string>& parts, Operation& operation) {
   }
   if (operation.action == Action::get && parts.size() > 4) {
     operation.text = parts[4];
+  }
+  if (operation.outcome == Outcome::rejected && parts.size() > 4) {
+    operation.holder = parts[4];
   }
   for (std::size_t i = 4; operation.action == Action::query && i + 1 < parts.size(); i += 2) {
     operation.found.emplace_back(parts[i], parts[i + 1]);

@@ -257,6 +257,18 @@ TEST_CASE("a put that was overtaken by one that could not have followed it, and 
   scenario.check_all();
 }
 
+TEST_CASE("a put that was overtaken, and whose key another entity has taken since, is not acknowledged" *
+          doctest::skip(!base::failpoints_enabled)) {
+  Scenario scenario;
+  Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("key":"ann")"));
+  scenario.run("other", put(2, R"("key":"ann")") + put(0, R"("color":"white")"));
+  writer.signal(SIGCONT);
+  scenario.finish(writer);
+  CHECK(scenario.operation("other/1").outcome == Outcome::done);
+  CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
+  scenario.check_all();
+}
+
 // A reconcile, begun by one process after it wrote an entity, that goes on although its locks are gone: what it is
 // about to delete from shard 1 is the row that a second process needs, or stands in that row's way.
 struct Reconciling {

@@ -12,6 +12,7 @@
 #include "base/failpoint.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/proof/history_record.hpp"
+#include "tests/support/entities.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -165,8 +166,8 @@ class TrafficRun {
 
 // What tells how much a run was worth.
 struct Tally {
-  std::size_t operations = 0, queries = 0, done = 0, rejected = 0, not_found = 0, failed = 0, unknown = 0, refused = 0,
-              merges = 0, overlapping = 0;
+  std::size_t operations = 0, queries = 0, done = 0, rejected = 0, by_key = 0, not_found = 0, failed = 0, unknown = 0,
+              refused = 0, merges = 0, overlapping = 0;
   int kills = 0, cuts = 0;
 
   void add(const History& history) {
@@ -175,6 +176,7 @@ struct Tally {
       queries += operation.action == Action::query ? 1U : 0U;
       done += operation.outcome == Outcome::done ? 1U : 0U;
       rejected += operation.outcome == Outcome::rejected ? 1U : 0U;
+      by_key += operation.holder.empty() ? 0U : 1U;
       not_found += operation.outcome == Outcome::not_found ? 1U : 0U;
       failed += operation.outcome == Outcome::failed ? 1U : 0U;
       unknown += operation.outcome == Outcome::unknown ? 1U : 0U;
@@ -212,25 +214,27 @@ TEST_CASE("what several processes are told about a few entities has an explanati
   }
   CHECK(tally.overlapping > tally.operations / 20);
   CHECK(tally.done > tally.operations / 2);
-  CHECK(tally.rejected > 0);
+  CHECK(tally.rejected > tally.by_key);
+  CHECK(tally.by_key > 0);
   CHECK(tally.refused > 0);
   CHECK(tally.merges > 0);
   CHECK(tally.not_found > 0);
   CHECK(tally.kills > 0);
   CHECK(tally.cuts > 0);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
-  log_proof("history", {{"seed", fmt::format("{}", seed)},
-                        {"operations", fmt::format("{}, of which {} queries", tally.operations, tally.queries)},
-                        {"writes that overlapped one by another process", fmt::format("{}", tally.overlapping)},
-                        {"rejected", fmt::format("{}", tally.rejected)},
-                        {"refused by a condition", fmt::format("{}", tally.refused)},
-                        {"merges", fmt::format("{}", tally.merges)},
-                        {"not found", fmt::format("{}", tally.not_found)},
-                        {"failed", fmt::format("{}", tally.failed)},
-                        {"of unknown outcome", fmt::format("{}", tally.unknown)},
-                        {"processes killed", fmt::format("{}", tally.kills)},
-                        {"connections cut", fmt::format("{}", tally.cuts)},
-                        {"seconds", fmt::format("{}", seconds.count())}});
+  log_proof("history",
+            {{"seed", fmt::format("{}", seed)},
+             {"operations", fmt::format("{}, of which {} queries", tally.operations, tally.queries)},
+             {"writes that overlapped one by another process", fmt::format("{}", tally.overlapping)},
+             {"rejected", fmt::format("{}, of which {} because of the unique index", tally.rejected, tally.by_key)},
+             {"refused by a condition", fmt::format("{}", tally.refused)},
+             {"merges", fmt::format("{}", tally.merges)},
+             {"not found", fmt::format("{}", tally.not_found)},
+             {"failed", fmt::format("{}", tally.failed)},
+             {"of unknown outcome", fmt::format("{}", tally.unknown)},
+             {"processes killed", fmt::format("{}", tally.kills)},
+             {"connections cut", fmt::format("{}", tally.cuts)},
+             {"seconds", fmt::format("{}", seconds.count())}});
 }
 
 TEST_CASE("a process that does not check its conditions is found out" * doctest::skip(!base::failpoints_enabled)) {
@@ -251,6 +255,23 @@ TEST_CASE("a process that leaves out its index rows is found out by queries that
   CHECK(std::any_of(complaints.begin(), complaints.end(), [](const std::string& complaint) {
     return complaint.find("missed the entity in index_") != std::string::npos;
   }));
+}
+
+TEST_CASE("a process that leaves out its index rows is found out if it takes the key of another entity" *
+          doctest::skip(!base::failpoints_enabled)) {
+  for (const bool leaves_out : {false, true}) {
+    HistoryFixture fixture;
+    const auto put = [](int number) {
+      return fmt::format("put\t{0}\t{1}\n", id_of(number), entity(number, R"("key":"ann")"));
+    };
+    fixture.run("first", put(1));
+    Worker second = fixture.worker("second", put(2), leaves_out ? "put.insert_index_rows=skip" : "");
+    fixture.finish(second);
+    CHECK(fixture.history.back().holder == (leaves_out ? "" : id_of(1)));
+    const std::vector<std::string> complaints = unexplained(fixture.history);
+    REQUIRE(complaints.size() == (leaves_out ? 1 : 0));
+    CHECK((!leaves_out || complaints.front().find(" had the key ann") != std::string::npos));
+  }
 }
 
 }  // namespace

@@ -209,7 +209,9 @@ class Client {
 
   void end(std::size_t cluster, const std::vector<int>& numbers, const std::vector<WriteResult>& results) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      recorder_.end(numbers[i], outcome_of(results[i].status));
+      const auto& holder = results[i].holder;
+      recorder_.end(numbers[i], outcome_of(results[i].status),
+                    holder ? std::vector{to_string(*holder)} : std::vector<std::string>());
       if (results[i].error && results[i].status != WriteStatus::rejected) {
         take(cluster, *results[i].error);
       }
@@ -332,6 +334,9 @@ class RandomTraffic {
     if (below(random, 2) != 0) {
       members += fmt::format(R"(,"owner":"{}")", value(family, pick(random, owners)));
     }
+    if (below(random, 4) == 0) {
+      members += fmt::format(R"(,"key":"{}")", value(family, pick(random, colors)));
+    }
     std::string tags;
     for (int count = below(random, 3); count > 0; --count) {
       tags += fmt::format(R"({}"{}")", tags.empty() ? "" : ",", value(family, pick(random, colors)));
@@ -360,7 +365,7 @@ class RandomTraffic {
 
   static constexpr std::array<const char*, 3> colors = {"blue", "green", "red"};
   static constexpr std::array<const char*, 3> owners = {"ann", "ann", "bob"};
-  static constexpr std::array<const char*, 3> properties = {"color", "owner", "tags"};
+  static constexpr std::array<const char*, 4> properties = {"color", "owner", "tags", "key"};
 
   Client& client_;
   const std::uint64_t seed_;
