@@ -93,6 +93,21 @@ TEST_CASE("a string is cut to its first code points") {
              {{R"({"p":"éßx"})", R"(["éß"])"}, {R"({"p":"ab"})", R"(["ab"])"}});
 }
 
+TEST_CASE("in a unique index a string that is too long has no row, and says so, while other elements have theirs") {
+  const IndexDefinition one =
+      definition_of(R"({"name":"p","type":"string","max_length":2})", R"(,"shard_on":"p","unique":true)");
+  check_rows(one, {{R"({"p":"éßx"})", ""}, {R"({"p":"éß"})", R"(["éß"])"}});
+  CHECK(describe(model::reason_for_no_row(one, json::parse(R"({"p":"éßx"})"))) ==
+        "`p` is longer than `max_length` of a unique index");
+  const IndexDefinition each =
+      definition_of(R"({"name":"n","type":"int"},{"name":"p","type":"string","max_length":2,"each":true})",
+                    R"(,"shard_on":"n","unique":true)");
+  check_rows(each, {{R"({"n":1,"p":["abc","ab","b"]})", R"([1,"ab"][1,"b"])"}, {R"({"n":1,"p":["abc","abd"]})", ""}});
+  CHECK(describe(model::reason_for_no_row(each, json::parse(R"({"n":1,"p":["abc","abd"]})"))) ==
+        "`p` is longer than `max_length` of a unique index");
+  CHECK(describe(model::reason_for_no_row(each, json::parse(R"({"p":["abc"]})"))) == "`n` is absent");
+}
+
 TEST_CASE("a dotted path walks through objects, not arrays") {
   check_rows(definition_of(R"({"name":"a.b.c","type":"int"})"), {{R"({"a":{"b":{"c":1}}})", "[1]"},
                                                                  {R"({"a":{"b":[{"c":1}]}})", ""},

@@ -189,6 +189,10 @@ TEST_CASE("what is wrong is named with its place") {
       {with_properties(p, R"(,"immutable":"yes")"), "1:67 immutable: value has the wrong type"},
       {with_properties(R"({"name":"p","type":"int","each":true})", R"(,"immutable":true)"),
        "1:67 immutable: immutable cannot be combined with each"},
+      {with_properties(p, R"(,"shard_on":"p","unique":1)"), "1:79 unique: value has the wrong type"},
+      {with_properties(p, R"(,"unique":true)"), "1:55 unique: unique needs shard_on"},
+      {with_properties(p, R"(,"unique":false)"), "accepted"},
+      {with_properties(R"({"name":"p","type":"int","each":true})", R"(,"shard_on":"p","unique":true)"), "accepted"},
   };
   for (const Case& expected : cases) {
     CAPTURE(expected.text);
@@ -230,6 +234,8 @@ TEST_CASE("hints name what was probably meant") {
   CHECK(hint == "did you mean \"properties\"?");
   complaint_about(with_properties(R"({"name":"user_id","type":"int"})", R"(,"shard_on":"userid")"), &hint);
   CHECK(hint == "did you mean \"user_id\"?");
+  complaint_about(with_properties(R"({"name":"user_id","type":"int"})", R"(,"unique":true)"), &hint);
+  CHECK(hint == "name the property that decides on which shard equal values meet, such as \"shard_on\": \"user_id\"");
 }
 
 TEST_CASE("the canonical form is one line with a fixed order and without defaults") {
@@ -242,6 +248,9 @@ TEST_CASE("the canonical form is one line with a fixed order and without default
           .canonical_json() ==
       R"({"table":"t","properties":[{"name":"é","type":"string","max_length":3,"each":true},{"name":"n","type":"int"}],)"
       R"("shard_on":"n","where":{"a":null,"b":0.0,"c":1,"d":"x","e":false}})");
+  CHECK(parse(R"({"unique":true,"immutable":true,"shard_on":"p","properties":[{"name":"p","type":"int"}],"table":"t"})")
+            .canonical_json() ==
+        R"({"table":"t","properties":[{"name":"p","type":"int"}],"shard_on":"p","immutable":true,"unique":true})");
 }
 
 TEST_CASE("fingerprints are equal for equal meanings and differ for different ones") {
@@ -253,6 +262,8 @@ TEST_CASE("fingerprints are equal for equal meanings and differ for different on
   const std::string p = R"({"name":"p","type":"int"})";
   CHECK(one != parse(with_properties(p, R"(,"immutable":true)")).fingerprint());
   CHECK(one != parse(with_properties(p, R"(,"shard_on":"p")")).fingerprint());
+  CHECK(parse(with_properties(p, R"(,"shard_on":"p")")).fingerprint() !=
+        parse(with_properties(p, R"(,"shard_on":"p","unique":true)")).fingerprint());
   const std::string where_int = parse(with_properties(p, R"(,"where":{"k":1})")).fingerprint();
   CHECK(where_int != parse(with_properties(p, R"(,"where":{"k":1.0})")).fingerprint());
   CHECK(where_int != parse(with_properties(p, R"(,"where":{"k":"1"})")).fingerprint());
@@ -288,6 +299,7 @@ TEST_CASE("any definition is read back from its canonical form") {
       definition.where.emplace_back(std::string("w") + static_cast<char>('0' + i), scalars[random() % scalars.size()]);
     }
     definition.immutable = !has_each && random() % 2 == 0;
+    definition.unique = definition.shard_on && random() % 2 == 0;
     const std::string canonical = definition.canonical_json();
     CAPTURE(canonical);
     const IndexDefinition again = parse(canonical);

@@ -1,0 +1,377 @@
+// Writes of unique values: which of them are stored, which are rejected, and that none of them is kept by an entity
+// that does not have it any more.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
+#include "tests/support/store_fixture.hpp"
+#include "write/encode.hpp"
+#include "write/put.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* unique_n =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
+
+constexpr std::uint64_t numbers = 20;  // of entities
+
+std::string name_of(const Uuid& id) {
+  for (std::uint64_t number = 0; number < numbers; ++number) {
+    if (id == uuid_of(number)) {
+      return std::to_string(number);
+    }
+  }
+  return to_string(id);
+}
+
+std::string outcome_of(const WriteResult& result) {
+  switch (result.status) {
+    case WriteStatus::stored:
+      return "stored";
+    case WriteStatus::rejected:
+      return result.holder ? "taken by " + name_of(*result.holder) : "rejected";
+    case WriteStatus::exists:
+      return "exists";
+    case WriteStatus::failed:
+      return result.error->code() == ErrorCode::corrupt ? "corrupt" : "failed";
+    default:
+      return "other";
+  }
+}
+
+// Four shards on two servers. Entities of even numbers are on the first server.
+struct Unique : StoreFixture {
+  explicit Unique(TestCluster&& on = TestCluster::shared(4), const char* definition = unique_n)
+      : StoreFixture(std::move(on)), mine(shards()), writer(mine) {
+    create_index(definition);
+  }
+
+  // Writes the entities in one batch: the members by number; a delete if there is no text. Returns the outcomes.
+  std::string write(const std::map<std::uint64_t, std::string>& entities) {
+    results.assign(entities.size(), WriteResult());
+    std::vector<write::Write> writes;
+    for (const auto& [number, members] : entities) {
+      WriteResult& result = results[writes.size()];
+      if (members.empty()) {
+        result.id = uuid_of(number);
+        writes.push_back({uuid_of(number), std::nullopt, std::nullopt, &result});
+      } else {
+        result.text = entity(number, members);
+        writes.push_back(write::encode_put(mine, result, {}).value());
+      }
+    }
+    writer.write_batch(writes, mine.deadline());
+    std::vector<std::string> outcomes;
+    std::transform(results.begin(), results.end(), std::back_inserter(outcomes), outcome_of);
+    return fmt::format("{}", fmt::join(outcomes, ", "));
+  }
+  std::string write_one(std::uint64_t number, const std::string& members) { return write({{number, members}}); }
+
+  // What the index finds, as "number:value", in its order.
+  [[nodiscard]] std::string values() const {
+    Query query;
+    query.index = "by_n";
+    std::vector<std::string> found;
+    datastore.query(query, [&](const Entity& entity) {
+      found.push_back(name_of(entity.id) + ":" + nlohmann::json::parse(entity.json).at("n").dump());
+      return true;
+    });
+    return fmt::format("{}", fmt::join(found, ", "));
+  }
+
+  shard::Shards mine;
+  write::Writer writer;
+  std::vector<WriteResult> results;  // of the last batch
+};
+
+TEST_CASE_FIXTURE(Unique,
+                  "a put of a value that another entity has is rejected and names that entity, which may give it up") {
+  create_index(R"({"table": "by_m", "properties": [{"name": "m", "type": "int", "each": true}], "shard_on": "m"})");
+  CHECK(write_one(1, R"("n":5)") == "stored");
+  CHECK(write_one(2, R"("n":5,"m":[1,2,3])") == "taken by 1");
+  const Error& error = *results[0].error;
+  CHECK(error.code() == ErrorCode::refused);
+  CHECK(context_of(error, "id") == id_of(2));
+  CHECK(context_of(error, "index") == "by_n");
+  CHECK(context_of(error, "values") == "[5]");
+  CHECK(context_of(error, "holder") == id_of(1));
+  CHECK(findings().empty());  // also no row of it in by_m
+  CHECK(write_one(1, R"("n":5,"m":[1])") == "stored");
+  SUBCASE("by a put") {
+    CHECK(write_one(1, R"("n":6)") == "stored");
+  }
+  SUBCASE("by a delete") {
+    CHECK(write_one(1, "") == "stored");
+  }
+  CHECK(write_one(2, R"("n":5,"m":[1,2,3])") == "stored");
+  CHECK(query("by_n", {"n=5"}) == std::vector<std::string>{id_of(2)});
+  CHECK(findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique, "a rejected put leaves the entity, its values and all other indexes as they were") {
+  CHECK(write({{0, R"("n":5)"}, {2, R"("n":6)"}}) == "stored, stored");
+  CHECK(write_one(2, R"("n":5,"x":1)") == "taken by 0");
+  CHECK(datastore.get({uuid_of(2)}).front()->json == entity(2, R"("n":6)"));
+  CHECK(values() == "0:5, 2:6");
+  CHECK(findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique,
+                  "of the writes of one batch that take the same value one is stored, and it is named to the others") {
+  CHECK(write({{0, R"("n":5)"}, {2, R"("n":5)"}, {4, R"("n":6)"}, {6, R"("n":5)"}}) ==
+        "stored, taken by 0, stored, taken by 0");
+  CHECK(write({{0, R"("n":7)"}, {2, R"("n":7)"}, {8, R"("n":5)"}}) == "stored, taken by 0, stored");
+  CHECK(findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique, "a value that a write of the batch gives up is taken by another one of it") {
+  CHECK(write({{2, R"("n":1)"}, {4, R"("n":2)"}, {6, R"("n":3)"}, {8, R"("n":4)"}}) ==
+        "stored, stored, stored, stored");
+  SUBCASE("in a chain, one after the other") {
+    CHECK(write({{0, R"("n":1)"}, {2, R"("n":2)"}, {4, R"("n":3)"}, {6, R"("n":9)"}}) ==
+          "stored, stored, stored, stored");
+    CHECK(values() == "0:1, 2:2, 4:3, 8:4, 6:9");
+  }
+  SUBCASE("that deletes the entity") {
+    CHECK(write({{0, R"("n":1)"}, {2, ""}}) == "stored, stored");
+  }
+  SUBCASE("unless that one is rejected itself") {
+    CHECK(write({{0, R"("n":1)"}, {2, R"("n":2)"}}) == "taken by 2, taken by 4");
+  }
+  CHECK(findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique, "writes of a batch that take each other's values are all rejected, and nothing changes") {
+  CHECK(write({{0, R"("n":1)"}, {2, R"("n":2)"}, {4, R"("n":3)"}}) == "stored, stored, stored");
+  CHECK(write({{0, R"("n":2)"}, {2, R"("n":1)"}, {6, R"("n":6)"}}) == "taken by 2, taken by 0, stored");
+  CHECK(write({{0, R"("n":2)"}, {2, R"("n":3)"}, {4, R"("n":1)"}, {8, R"("n":8)"}}) ==
+        "taken by 2, taken by 4, taken by 0, stored");
+  CHECK(values() == "0:1, 2:2, 4:3, 6:6, 8:8");
+  CHECK(findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique,
+                  "the value of a put that died before its commit is free" * doctest::skip(!base::failpoints_enabled)) {
+  SUBCASE("of an entity that never came to be") {}
+  SUBCASE("of an entity that exists") {
+    CHECK(write_one(2, R"("n":3)") == "stored");
+  }
+  SUBCASE("of an entity that is written in the same batch") {
+    cluster.die_at("put.commit:before", {"put"}, entity(2, R"("n":5)"));
+    CHECK(write({{0, R"("n":5)"}, {2, R"("n":7)"}}) == "stored, stored");
+  }
+  if (query("by_n", {"n=5"}).empty()) {
+    cluster.die_at("put.commit:before", {"put"}, entity(2, R"("n":5)"));
+    CHECK(write_one(0, R"("n":5)") == "stored");
+  }
+  CHECK(query("by_n", {"n=5"}) == std::vector<std::string>{id_of(0)});
+  CHECK(findings().empty());
+}
+
+// Its row is committed, and the entity is not.
+TEST_CASE_FIXTURE(Unique, "a put waits for the commit of another one that has reserved the value" *
+                              doctest::skip(!base::failpoints_enabled)) {
+  bool stored = true;
+  SUBCASE("and is rejected if that one is stored") {}
+  SUBCASE("and is stored if that one dies") {
+    stored = false;
+  }
+  cli::Process first = cluster.stop_at("put.commit:before", {"put"}, entity(1, R"("n":5)"));
+  std::string outcome;
+  std::jthread second([&] { outcome = write_one(2, R"("n":5)"); });
+  CHECK(cluster.await_lock_wait(1));
+  if (!stored) {
+    first.signal(SIGKILL);
+  }
+  first.signal(SIGCONT);
+  CHECK((first.wait().status == 0) == stored);
+  second.join();
+  CHECK(outcome == (stored ? "taken by 1" : "stored"));
+  CHECK(findings().empty());
+}
+
+TEST_CASE("a holder whose server is down fails the writes of its value alone, and the others are stored before") {
+  Unique store(TestCluster({3, 3, {}}));
+  REQUIRE(store.write_one(2, R"("n":1)") == "stored");
+  shard::Shards patient = store.shards(std::chrono::seconds(8));
+  write::Writer writer(patient);
+  std::vector<WriteResult> results(3);
+  std::vector<write::Write> writes;
+  for (const std::uint64_t number : {0U, 3U, 6U}) {
+    WriteResult& result = results[number / 3];
+    result.text = entity(number, fmt::format(R"("n":{})", number + 1));
+    writes.push_back(write::encode_put(patient, result, {}).value());
+  }
+  store.cluster.sandbox().kill_server(2);
+  std::jthread put([&] { writer.write_batch(writes, patient.deadline()); });
+  wait_until(
+      "the others are stored", [&] { return store.cluster.sql(0, "SELECT COUNT(*) FROM entities") == "2\n"; },
+      std::chrono::seconds(3));
+  put.join();
+  CHECK(outcome_of(results[0]) == "failed");
+  CHECK(results[0].error->code() == ErrorCode::unavailable);
+  CHECK(context_of(*results[0].error, "shard") == "2");
+  CHECK(outcome_of(results[1]) == "stored");
+  CHECK(outcome_of(results[2]) == "stored");
+  store.cluster.sandbox().start_server(2);
+  CHECK(store.write_one(0, R"("n":1)") == "taken by 2");
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique,
+                  "the value of an entity that cannot be read is not given to another one before it is deleted") {
+  CHECK(write_one(1, R"("n":5)") == "stored");
+  const std::string body = cluster.sql(1, "SELECT HEX(body) FROM entities");
+  cluster.sql(1, "UPDATE entities SET body = 'damaged'");
+  CHECK(write({{0, R"("n":5)"}, {2, R"("n":6)"}}) == "corrupt, stored");
+  CHECK(context_of(*results[0].error, "holder") == id_of(1));
+  CHECK(write_one(1, "") == "stored");
+  CHECK(write_one(0, R"("n":5)") == "stored");
+  CHECK(findings().empty());
+}
+
+TEST_CASE("a unique property that is immutable as well is kept until its entity is deleted") {
+  Unique store(TestCluster::shared(4),
+               R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n",
+                   "unique": true, "immutable": true})");
+  CHECK(store.write({{0, R"("n":4)"}, {2, R"("n":6)"}}) == "stored, stored");
+  CHECK(store.write({{0, R"("n":8)"}, {2, R"("n":4)"}}) == "rejected, rejected");
+  CHECK(store.write_one(4, R"("n":4)") == "taken by 0");
+  CHECK(store.write({{0, ""}, {4, R"("n":4)"}}) == "stored, stored");
+  // A leftover row of the entity itself, and one of another entity in the place of the right one.
+  store.cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (12, x'{}'), (16, x'{}')", id_of(8), id_of(6)));
+  CHECK(store.write_one(8, R"("n":16)") == "stored");
+  CHECK(store.values() == "4:4, 2:6, 8:16");
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE("each element of a list is unique, and one that is taken rejects the whole entity") {
+  Unique store(TestCluster::shared(4),
+               R"({"table": "by_tag", "properties": [{"name": "tags", "type": "string", "each": true}],
+                   "shard_on": "tags", "unique": true})");
+  CHECK(store.write_one(0, R"("tags":["a","b","a"])") == "stored");
+  CHECK(store.write_one(1, R"("tags":["c","b","d"])") == "taken by 0");
+  CHECK(store.write({{2, R"("tags":["c","d"])"}, {4, R"("tags":["f"])"}, {6, R"("tags":["e","d"])"}}) ==
+        "stored, stored, taken by 2");
+  CHECK(store.write({{0, R"("tags":["a"])"}, {6, R"("tags":["e","b"])"}}) == "stored, stored");
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE("values are the same if they are the same in the table, and only then") {
+  Unique store(TestCluster::shared(4),
+               R"({"table": "by_s", "properties": [{"name": "s", "type": "string"}, {"name": "d", "type": "double"}],
+                   "shard_on": "s", "unique": true})");
+  CHECK(store.write_one(0, R"("s":"a","d":1)") == "stored");
+  CHECK(store.write_one(2, R"("s":"a","d":1.0)") == "taken by 0");
+  CHECK(store.write_one(2, R"("s":"a","d":0)") == "stored");
+  CHECK(store.write_one(4, R"("s":"a","d":-0.0)") == "taken by 2");
+  CHECK(store.write({{4, R"("s":"a","d":-0.0)"}, {6, R"("s":"a","d":0.1)"}}) == "taken by 2, stored");
+  CHECK(store.write_one(8, R"("s":"a","d":0.10000000000000000555)") == "taken by 6");
+  CHECK(store.write_one(8, R"("s":"a","d":0.10000000000000002)") == "stored");
+  CHECK(store.write_one(10, R"("s":"A","d":1)") == "stored");
+  CHECK(store.write_one(12, R"("s":"a ","d":1)") == "stored");
+  CHECK(store.write_one(14, R"("s":"\u00e4","d":1)") == "stored");
+  CHECK(store.write_one(16, R"("s":"a\u0308","d":1)") == "stored");
+  CHECK(store.write_one(18, R"("s":"","d":1)") == "stored");
+  CHECK(store.write_one(1, R"("s":"\u00E4","d":1e0)") == "taken by 14");
+  CHECK(store.write_one(1, R"("s":"'\\\"\u0000","d":5e-324)") == "stored");
+  CHECK(store.write_one(3, R"("s":"'\\\"\u0000","d":5e-324)") == "taken by 1");
+  CHECK(store.write_one(3, R"("s":"a")") == "stored");  // without the other property it has no row
+  CHECK(store.write_one(5, R"("s":"a","d":null)") == "stored");
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE("a value that is too long for a unique index is rejected, and only by that index") {
+  Unique store(TestCluster::shared(4),
+               R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3, "each": true}],
+                   "shard_on": "s", "unique": true, "where": {"k": 1}})");
+  CHECK(store.write({{0, R"("s":["abc","\u00e4\u00f6\u00fc"],"k":1)"}, {2, R"("s":["d","abcd"],"k":1)"}}) ==
+        "stored, rejected");
+  const Error& error = *store.results[1].error;
+  CHECK(error.code() == ErrorCode::refused);
+  CHECK(context_of(error, "id") == id_of(2));
+  CHECK(context_of(error, "index") == "by_s");
+  CHECK(context_of(error, "property") == "s");
+  CHECK(context_of(error, "max_length") == "3 characters");
+  CHECK(store.write_one(2, R"("s":["abcd"],"k":2)") == "stored");
+  CHECK(store.write_one(4, R"("s":"abcd","k":1)") == "stored");  // no list, so it has no row anyway
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique, "an entity that should be absent and is there counts as that, whoever has its value") {
+  CHECK(write({{0, R"("n":5)"}, {2, R"("n":6)"}}) == "stored, stored");
+  const WriteCondition absent = {WriteCondition::Kind::absent};
+  CHECK(outcome_of(datastore.put({entity(2, R"("n":5)")}, absent).front()) == "exists");
+  CHECK(outcome_of(datastore.put({entity(4, R"("n":5)")}, absent).front()) == "taken by 0");
+  CHECK(outcome_of(datastore.put({entity(4, R"("n":7)")}, absent).front()) == "stored");
+  CHECK(findings().empty());
+}
+
+// Each has reserved one of the values when it finds that the other has reserved the other one.
+TEST_CASE("of entities that many processes put at once with the same two values exactly one is stored") {
+  Unique store;
+  store.create_index(
+      R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m", "unique": true})");
+  constexpr int processes = 6, rounds = 10;
+  std::vector<Datastore> others;
+  for (int process = 0; process < processes; ++process) {
+    others.push_back(store.open());
+  }
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<WriteResult> results(processes);
+    {
+      std::vector<std::jthread> threads;
+      for (int process = 0; process < processes; ++process) {
+        threads.emplace_back([&, process] {
+          // On both servers, whose index rows are inserted at once.
+          const std::string text =
+              entity(static_cast<std::uint64_t>(process), fmt::format(R"("n":{0},"m":{1})", round, round + 1));
+          results[static_cast<std::size_t>(process)] = others[static_cast<std::size_t>(process)].put({text}).front();
+        });
+      }
+    }
+    std::multiset<std::string> outcomes;
+    std::string winner;
+    for (const WriteResult& result : results) {
+      outcomes.insert(outcome_of(result));
+      winner = result.status == WriteStatus::stored ? name_of(*result.id) : winner;
+    }
+    CAPTURE(fmt::format("{}", fmt::join(outcomes, ", ")));
+    CHECK(outcomes.count("stored") == 1);
+    CHECK(outcomes.count("taken by " + winner) == processes - 1);
+    store.datastore.remove({uuid_of(std::stoull(winner))});
+  }
+  CHECK(store.findings().empty());
+}
+
+// Entity 0 is on shard 0. The others that are stored need no reconcile, so the program does not die.
+TEST_CASE_FIXTURE(Unique, "one rejected put among 2,000 costs the others nothing but a second attempt" *
+                              doctest::skip(!base::failpoints_enabled)) {
+  create_index(R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
+  CHECK(write_one(2, R"("n":0)") == "stored");
+  std::string lines = entity(0, R"("n":0,"m":1)") + "\n";
+  for (std::uint64_t number = 1; number < 2'000; ++number) {
+    lines += entity(4 * number + 2 * (number % 2), fmt::format(R"("n":{0},"m":{0})", number)) + "\n";
+  }
+  cli::Process put = cluster.start({"put", "--quiet"}, lines, "put.reconcile:before@2=kill");
+  CHECK(put.wait().status == 1);
+  CHECK(findings().empty());
+  CHECK(query("by_m", {"m=1"}).size() == 1);
+  CHECK(rows_of(cluster, "by_n") == 2'000);
+}
+
+}  // namespace
+}  // namespace looseleaf::test
