@@ -231,6 +231,16 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   CHECK(store.findings().empty());
 }
 
+TEST_CASE_FIXTURE(Unique, "a holder whose database belongs to another cluster fails the writes of its value alone") {
+  CHECK(write_one(1, R"("n":4)") == "stored");
+  Cluster other;
+  other.shards = {Cluster::load(cluster.file()).shards[1]};
+  cluster.sql(1, "DROP DATABASE " + cluster.database(1));
+  Datastore::open(other, options(std::chrono::seconds(20))).init();
+  CHECK(write({{0, R"("n":4)"}, {4, R"("n":8)"}}) == "failed, stored");
+  CHECK(results[0].error->code() == ErrorCode::wrong_cluster);
+}
+
 TEST_CASE_FIXTURE(Unique,
                   "the value of an entity that cannot be read is not given to another one before it is deleted") {
   CHECK(write_one(1, R"("n":5)") == "stored");
