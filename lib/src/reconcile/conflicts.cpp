@@ -42,6 +42,23 @@ bool contains(const std::vector<shard::PlacedRow>& sorted, const shard::PlacedRo
   return std::binary_search(sorted.begin(), sorted.end(), row);
 }
 
+// Returns the rows that have the values of these entries; none if the index was dropped meanwhile.
+std::vector<shard::IndexEntry> read_with_values(shard::Shards& shards, std::uint32_t shard,
+                                                const IndexDefinition& definition,
+                                                std::span<const shard::IndexEntry> entries,
+                                                const base::Deadline& deadline) {
+  try {
+    return shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+      return shard::read_entries_with_values(database, definition, entries);
+    });
+  } catch (const sql::ServerError& error) {
+    if (error.error_class() != sql::ErrorClass::table_gone) {
+      throw;
+    }
+    return {};
+  }
+}
+
 }  // namespace
 
 HeldRows look_at_holders(shard::Shards& shards, const shard::Catalog& catalog,
@@ -84,9 +101,7 @@ std::vector<shard::BlockedRow> find_holders(shard::Shards& shards, const shard::
   std::vector<shard::BlockedRow> blocked;
   for (const auto& [shard, by_index] : rows) {
     for (const auto& [position, entries] : by_index) {
-      const auto there = shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
-        return shard::read_entries_with_values(database, catalog.indexes[position].definition, entries);
-      });
+      const auto there = read_with_values(shards, shard, catalog.indexes[position].definition, entries, deadline);
       std::map<model::Row, Uuid> holders;
       for (const shard::IndexEntry& entry : there) {
         holders.emplace(entry.values, entry.entity_id);
@@ -123,9 +138,11 @@ bool is_conflict(shard::Shards& shards, const shard::Catalog& catalog, const sha
       return shard::on_shard(shards, entity.first, [&] {
         const auto found =
             shard::read_entities(leases.on(entity.first), std::span(&entity.second, 1), shard::Lock::shared);
-        const Called called = found.empty() ? Called() : rows_of(shards, catalog, entity.first, found.front());
+        const Called called =
+            found.empty() ? std::vector<shard::PlacedRow>() : rows_of(shards, catalog, entity.first, found.front());
         shard::require_still_writable(leases.on(entity.first));
-        return called && contains(*called, with_entity(row.wanted, entity.second));
+        // The row of a holder that cannot be read may be right.
+        return called ? contains(*called, with_entity(row.wanted, entity.second)) : entity.second == *row.holder;
       });
     });
   });

@@ -28,7 +28,8 @@ struct HeldRows {
                                                           std::span<const shard::PlacedRow> wanted,
                                                           const base::Deadline& deadline);
 
-// Returns true if both entities' committed bodies call for these values, while both are locked.
+// Returns true if both entities' committed bodies call for these values, while both are locked, or if the holder's body
+// cannot be read.
 [[nodiscard]] bool is_conflict(shard::Shards& shards, const shard::Catalog& catalog, const shard::BlockedRow& row,
                                const base::Deadline& deadline);
 

@@ -103,8 +103,8 @@ class Reconciliation {
     }
   }
 
-  // Returns the rows of unique indexes that are missing when run() has ended: in mode repair, because another entity has
-  // their values.
+  // Returns the rows of unique indexes that are missing when run() has ended: in mode repair, because another entity
+  // has their values.
   [[nodiscard]] std::vector<shard::PlacedRow> left() const { return {left_.begin(), left_.end()}; }
   // Returns the catalog whose positions they have.
   [[nodiscard]] const shard::Catalog& catalog() const { return catalog_; }
@@ -113,7 +113,11 @@ class Reconciliation {
   // Does one round. Returns false if another round is needed: the catalog changed, a row blocked an insert, or there
   // were too many changes for one round.
   bool attempt() {
-    catalog_ = selected(*shards_.catalog(entity_shard_, deadline_), only_);
+    shard::Catalog latest = selected(*shards_.catalog(entity_shard_, deadline_), only_);
+    if (latest.epoch != catalog_.epoch) {
+      left_.clear();  // their positions are those of the catalog from before
+    }
+    catalog_ = std::move(latest);
     const shard::Catalog& catalog = catalog_;
     const shard::ServerLeases leases = shard::connect_all(shards_, deadline_);
     const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
@@ -122,7 +126,6 @@ class Reconciliation {
       if (lock_fence(*entity_lease) != catalog.epoch) {
         transaction.roll_back();
         shards_.catalogs().reload(entity_shard_, *entity_lease);
-        left_.clear();
         return false;
       }
       const auto entities = lock_entities(*entity_lease);

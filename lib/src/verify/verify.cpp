@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -173,7 +174,10 @@ class Verification {
   }
 
   // A row that is not there while its entity is locked is missing. Superfluous rows may be there for a moment.
-  static bool is_certain(FindingKind kind) { return kind == FindingKind::missing || kind == FindingKind::conflict; }
+  static constexpr FindingKind certain_kinds[] = {FindingKind::missing, FindingKind::conflict};
+  static bool is_certain(FindingKind kind) {
+    return std::find(std::begin(certain_kinds), std::end(certain_kinds), kind) != std::end(certain_kinds);
+  }
 
   void say_that_it_waits(std::chrono::seconds time) {
     if (options_.on_wait && !std::exchange(said_that_it_waits_, true)) {
@@ -221,20 +225,31 @@ class Verification {
     return by_shard;
   }
 
+  // Returns true if it is among those left. Once one of two missing rows is inserted, the other one is a conflict.
+  static bool is_left(const std::set<reconcile::Difference>& left, reconcile::Difference difference) {
+    if (!is_certain(difference.kind)) {
+      return left.contains(difference);
+    }
+    return std::any_of(std::begin(certain_kinds), std::end(certain_kinds), [&](FindingKind kind) {
+      difference.kind = kind;
+      return left.contains(difference);
+    });
+  }
+
   // Repairs the confirmed differences, then checks again. Differences that remain stay confirmed.
   void repair() {
     std::set<reconcile::Difference> left;
     for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
       apply(shard, ids, reconcile::ReconcileMode::repair);
       for (const reconcile::Difference& difference : examine(shard, ids)) {
-        if (confirmed_.contains(difference)) {
+        if (is_certain(difference.kind) || confirmed_.contains(difference)) {
           left.insert(difference);
         }
       }
     }
     std::set<Uuid> mended;
     for (const reconcile::Difference& difference : confirmed_) {
-      if (!left.contains(difference)) {
+      if (!is_left(left, difference)) {
         findings_.add_mended(to_finding(difference));
         mended.insert(difference.entry.entity_id);
       }
@@ -257,8 +272,12 @@ class Verification {
   }
 
   static Finding to_finding(const reconcile::Difference& difference) {
-    return {difference.kind, difference.table, difference.shard, difference.entry.entity_id,
-            model::to_json(difference.entry.values), difference.holder};
+    return {difference.kind,
+            difference.table,
+            difference.shard,
+            difference.entry.entity_id,
+            model::to_json(difference.entry.values),
+            difference.holder};
   }
 
   shard::Shards& shards_;

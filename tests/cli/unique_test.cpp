@@ -1,0 +1,254 @@
+// Unique indexes as users see them: their tables, what is said of values that are taken, and duplicates that backfill
+// and verify find.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* unique_n =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
+constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
+
+// The entities 0, 1 and 2, with n = number.
+TestCluster with_values(TestCluster cluster = initialised()) {
+  create_index(cluster, unique_n);
+  put_all(cluster, entity_lines(3, R"("n":{})"));
+  return cluster;
+}
+
+std::vector<std::string> taken(std::uint64_t number, std::uint64_t holder, int value) {
+  return {"error: another entity has the same values in a unique index\n",
+          "  id: " + id_of(number) + "\n",
+          "  index: by_n\n",
+          fmt::format("  values: [{}]\n", value),
+          "  holder: " + id_of(holder) + "\n",
+          "hint: give this entity other values, or change or delete the one that has them"};
+}
+
+std::string row(std::int64_t n, std::uint64_t number) {
+  return fmt::format("INSERT INTO by_n VALUES ({}, x'{}')", n, id_of(number));
+}
+
+TEST_CASE("the values alone are the primary key of a unique index, and another key is reported") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().write(
+      "two.json", R"({"table": "two", "properties": [{"name": "a", "type": "int"}, {"name": "b", "type": "bool"}],
+                      "shard_on": "a", "unique": true, "immutable": true})");
+  const cli::ProcessResult dry = cluster.looseleaf({"create-index", "--dry-run", file});
+  check_status(dry, 0);
+  CHECK(holds_in_order(dry.out, {"  a BIGINT NOT NULL,\n", "  entity_id BINARY(16) NOT NULL UNIQUE,\n",
+                                 "  PRIMARY KEY (a, b)\n) ENGINE=InnoDB"}));
+  create_index(cluster, unique_n);
+  CHECK(holds_in_order(cluster.sql(0, "SHOW CREATE TABLE by_n"),
+                       {"PRIMARY KEY (`n`),", "KEY `entity_id` (`entity_id`)"}));
+  cluster.sql(1, "ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (n, entity_id)");
+  check_status(cluster.looseleaf({"verify"}), 1, {"1 finding\n", "table_differs: "});
+  CHECK(contains(cluster.looseleaf({"verify"}).out, "by_n shard 1 its primary key is not (n)"));
+  check_status(cluster.looseleaf({"create-index", cluster.directory().write("plain.json", by_n_sharded)}), 2,
+               {"/unique: active true, given nothing"});
+}
+
+TEST_CASE("a value that is taken is reported with its holder, and the entity is among the rejects") {
+  const TestCluster cluster = with_values();
+  const std::string rejects = cluster.directory().write("rejects", "");
+  const std::string taking = entity(4, R"("n":1)");
+  std::vector<std::string> expected = taken(4, 1, 1);
+  expected.insert(expected.begin() + 1, "  line: 2\n");
+  expected.emplace_back("stored 1 entity, rejected 1");
+  check_run(cluster.looseleaf({"put", "--rejects", rejects}, entity(6, R"("n":6)") + "\n" + taking + "\n"), 1,
+            id_of(6) + "\n", expected);
+  CHECK(read_text(rejects) == taking + "\n");
+  const cli::ProcessResult json = cluster.looseleaf({"put", "--output", "json"}, taking);
+  CHECK(json.status == 1);
+  CHECK(holds_in_order(json.out, {R"("status":"rejected")", R"("holder":")" + id_of(1)}));
+  check_status(cluster.looseleaf({"put", "--if-absent"}, taking), 1, taken(4, 1, 1));
+  check_status(cluster.looseleaf({"put", "--merge"}, entity(2, R"("n":1)")), 1, taken(2, 1, 1));
+  check_status(cluster.looseleaf({"update", id_of(2), "--", "sh", "-c", "sed s/2}/1}/"}), 1, taken(2, 1, 1));
+  check_run(cluster.looseleaf({"get", id_of(2)}), 0, entity(2, R"("n":2)") + "\n");
+  check_run(cluster.looseleaf({"get", id_of(4)}), 1, "", {"no such entity"});
+  check_status(cluster.looseleaf({"delete", id_of(1)}), 0);
+  check_run(cluster.looseleaf({"put", rejects}), 0, id_of(4) + "\n");
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a value that is too long is rejected by put, and explained") {
+  const TestCluster cluster = initialised();
+  const std::string old = entity(0, R"("s":"abcd")");
+  put_all(cluster, old);
+  const std::string file = cluster.directory().write(
+      "by_s.json", R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}],
+                       "shard_on": "s", "unique": true})");
+  const std::vector<std::string> fits = {"`s` is longer than `max_length` of a unique index",
+                                         "use a larger `max_length`"};
+  check_status(cluster.looseleaf({"create-index", "--dry-run", file}), 0, fits);
+  check_status(cluster.looseleaf({"create-index", "--backfill", file}), 0, fits);
+  check_run(cluster.looseleaf({"explain", id_of(0)}), 0,
+            id_of(0) + "\n  by_s: no row: `s` is longer than `max_length` of a unique index\n");
+  check_run(cluster.looseleaf({"put"}, old), 1, "",
+            {"error: a value is too long for a unique index\n", "  index: by_s\n", "  property: s\n",
+             "  max_length: 3 characters\n", "  id: " + id_of(0) + "\n",
+             "hint: shorten it, or drop the index and create it with a larger `max_length`\n"});
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a buffered entity whose value is taken when it is flushed is refused, and can be stored later") {
+  const TestCluster cluster = with_values(initialised_alone(3));
+  cluster.sandbox().kill_server(2);
+  const std::string lines = entity(5, R"("n":1)") + "\n" + entity(8, R"("n":7)") + "\n";
+  CHECK(times(R"("status":"buffered")", cluster.looseleaf({"put", "--buffer", "--output", "json"}, lines).out) == 2);
+  cluster.sandbox().start_server(2);
+  check_status(cluster.looseleaf({"flush"}), 1, {"stored 1 buffered write, refused 1"});
+  check_run(cluster.looseleaf({"get", id_of(5)}), 1, "", {"no such entity"});
+  const cli::ProcessResult refused = cluster.looseleaf({"refused", "list"});
+  CHECK(holds_in_order(refused.out, {id_of(5)}));
+  CHECK(contains(refused.out + refused.err, "another entity has the same values in a unique index"));
+  check_status(cluster.looseleaf({"delete", id_of(1)}), 0);
+  check_status(cluster.looseleaf({"refused", "retry", id_of(5)}), 0, {"stored 1 buffered write\n"});
+  check_run(cluster.looseleaf({"query", "by_n", "n=1", "--ids"}), 0, id_of(5) + "\n");
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+// The entities 0 to 5 from before the index: n = 0, 0, 1, 1, 2, 2.
+TestCluster with_duplicates() {
+  TestCluster cluster = initialised();
+  for (std::uint64_t number = 0; number < 6; ++number) {
+    put_all(cluster, entity(number, fmt::format(R"("n":{},"m":{})", number / 2, number)));
+  }
+  const std::string file = cluster.directory().write("by_n.json", unique_n);
+  check_status(cluster.looseleaf({"create-index", file}), 0, {"created by_n: building"});
+  return cluster;
+}
+
+TEST_CASE("backfill lists entities with the same values, and the unique index stays building until there are none") {
+  const TestCluster cluster = with_duplicates();
+  check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_m.json", by_m)}), 0, {"created by_m"});
+  const cli::ProcessResult found = cluster.looseleaf({"backfill"});
+  check_status(found, 1,
+               {"by_m: ready\n", "error: a unique index stays building: several entities have the same values\n",
+                "  index: by_n\n", "  rows: 3\n", "  values: [",
+                "hint: change or delete all but one of each, then run `looseleaf backfill by_n`\n"});
+  for (const std::uint64_t number : {0U, 1U, 2U, 3U, 4U, 5U}) {
+    CHECK(times(id_of(number), found.err) == 1);
+  }
+  CHECK(holds_in_order(found.err, {"[0] in ", id_of(0).substr(0, 20), " and ", "\n"}));
+  check_run(cluster.looseleaf({"query", "by_n", "n=0"}), 2, "", {"error: index is still building\n"});
+  const cli::ProcessResult json = cluster.looseleaf({"backfill", "--output", "json"});
+  CHECK(json.status == 1);
+  CHECK(holds_in_order(lines_of(json.out).back(),
+                       {R"("ready":[])", R"("conflicts":{"by_n":{"rows":3,"examples":[{"entity_id":")", R"("holder":")",
+                        R"("values":[)"}));
+  put_all(cluster, entity(1, R"("n":11)") + "\n" + entity(2, R"("n":12)"));
+  check_status(cluster.looseleaf({"backfill"}), 1, {"  rows: 1\n", "  values: [2] in "});
+  check_status(cluster.looseleaf({"delete", id_of(4)}), 0);
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  CHECK(lines_of(cluster.looseleaf({"query", "by_n", "--ids"}).out) ==
+        std::vector<std::string>{id_of(0), id_of(3), id_of(5), id_of(1), id_of(2)});
+  check_status(cluster.looseleaf({"put"}, entity(1, R"("n":0)")), 1, taken(1, 0, 0));
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("while a unique index is building, a put may keep a value that it shares, but not take one") {
+  const TestCluster cluster = with_duplicates();
+  check_status(cluster.looseleaf({"backfill"}), 1, {"a unique index stays building"});
+  const bool first = cluster.sql(0, "SELECT LOWER(HEX(entity_id)) FROM by_n WHERE n = 0") == id_of(0) + "\n";
+  const std::uint64_t holder = first ? 0 : 1, other = first ? 1 : 0;
+  for (int i = 0; i < 2; ++i) {
+    put_all(cluster, entity(holder, R"("n":0,"x":1)"));
+    put_all(cluster, entity(other, R"("n":0,"x":1)"));
+  }
+  CHECK(cluster.looseleaf({"put"}, entity(other, R"("n":1)")).status == 1);
+  check_status(cluster.looseleaf({"put"}, entity(7, R"("n":0)")), 1, taken(7, holder, 0));
+  put_all(cluster, entity(other, R"("n":9)"));
+  check_status(cluster.looseleaf({"put"}, entity(other, R"("n":0)")), 1, taken(other, holder, 0));
+  put_all(cluster, entity(holder, R"("n":10)"));
+  put_all(cluster, entity(other, R"("n":0)"));
+  put_all(cluster, entity(2, R"("n":12)") + "\n" + entity(4, R"("n":14)"));
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("verify reports two entities with the same values as a conflict, which no repair decides") {
+  const TestCluster cluster = with_values();
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 0");  // as if a server had lost commits
+  put_all(cluster, entity(4, R"("n":0)"));
+  const std::string line =
+      fmt::format("conflict by_n shard 0 entity {} [0] is that of entity {}\n", id_of(0), id_of(4));
+  const auto check_found = [&](const std::vector<std::string>& options, const std::string& summary) {
+    std::vector<std::string> command = {"verify", "--grace", "0"};
+    command.insert(command.end(), options.begin(), options.end());
+    const cli::ProcessResult found = cluster.looseleaf(command);
+    check_status(found, 1, {summary, "conflict: change or delete one of the two entities, then run "});
+    CHECK(holds_in_order(
+        found.out, {line, " misplaced  conflict\n", "by_n       0     2        0      0       0 ", "0         1\n"}));
+  };
+  check_found({}, "1 finding\n");
+  check_found({"--repair"}, "1 finding, 0 entities repaired\n");
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json"});
+  CHECK(json.status == 1);
+  CHECK(lines_of(json.out).at(0) ==
+        fmt::format(R"({{"kind":"conflict","index":"by_n","shard":0,"entity_id":"{}","values":[0],"holder":"{}"}})",
+                    id_of(0), id_of(4)));
+  CHECK(contains(json.out, R"("conflict":1)"));
+  const std::vector<std::string> warning = {"warning: two entities have the same values in a unique index\n",
+                                            "  index: by_n\n",
+                                            "  values: [0]\n",
+                                            "  id: " + id_of(0) + "\n",
+                                            "  holder: " + id_of(4) + "\n",
+                                            "hint: change or delete one of them"};
+  check_status(cluster.looseleaf({"clean", "--full"}), 0, warning);
+  cluster.sql(0, cleanup_record({id_of(0)}));
+  check_status(cluster.looseleaf({"clean"}), 0, warning);
+  SUBCASE("neither has its row") {
+    cluster.sql(0, "DELETE FROM by_n WHERE n = 0");
+    check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 1, {"1 finding, 1 entity repaired\n"});
+  }
+  check_status(cluster.looseleaf({"delete", id_of(4)}), 0);
+  check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent, "});
+  check_run(cluster.looseleaf({"query", "by_n", "n=0", "--ids"}), 0, id_of(0) + "\n");
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a row in the place of a missing one is deleted by a repair, whoever left it") {
+  const TestCluster cluster = with_values();
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 0");
+  SUBCASE("an entity without that value") {
+    cluster.sql(0, row(0, 1));
+    const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+    check_status(found, 1, {"2 findings\n"});
+    CHECK(holds_in_order(found.out,
+                         {"missing by_n shard 0 entity " + id_of(0), "stale by_n shard 0 entity " + id_of(1)}));
+  }
+  SUBCASE("no entity") {
+    cluster.sql(0, row(0, 99));
+  }
+  check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent, "});
+  check_run(cluster.looseleaf({"query", "by_n", "n=0", "--ids"}), 0, id_of(0) + "\n");
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as well") {
+  const TestCluster cluster = with_values();
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 0");
+  put_all(cluster, entity(4, R"("n":0)"));
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(4)));
+  const std::string line =
+      fmt::format("conflict by_n shard 0 entity {} [0] is that of entity {}\n", id_of(0), id_of(4));
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0", "--repair"});
+  check_status(found, 1, {"2 findings"});
+  CHECK(contains(found.out, line));
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    cluster.sql(shard, "UPDATE looseleaf_index SET state = 'building'");
+    cluster.sql(shard, "UPDATE looseleaf_shard SET epoch = epoch + 1");
+  }
+  check_status(cluster.looseleaf({"backfill"}), 1, {"values: [0] in " + id_of(0) + " and " + id_of(4) + "\n"});
+}
+
+}  // namespace
+}  // namespace looseleaf::test
