@@ -264,5 +264,28 @@ TEST_CASE("a query fails with a shard down, and with --partial says what is miss
             {"warning: results from shard 1 are missing\n", "hint: "});
 }
 
+// There, no entity_id is among the columns by which the servers order rows.
+TEST_CASE("pages of a unique index continue each other, over all shards and values, in either direction") {
+  const TestCluster cluster = initialised();
+  create_index(cluster,
+               R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}, {"name": "m", "type": "double"}],
+                   "shard_on": "n", "unique": true})");
+  std::string lines;
+  std::vector<std::string> ids;
+  for (std::uint64_t number = 0; number < 40; ++number) {
+    ids.push_back(id_of(99 - number));
+    lines += entity(ids.back(), fmt::format(R"("n":{},"m":{}.5)", number / 4, number % 4)) + "\n";
+  }
+  put_all(cluster, lines);
+  CHECK(read_pages(cluster, {"by_n"}, 7) == ids);
+  CHECK(read_pages(cluster, {"by_n", "n=2"}, 3) == std::vector<std::string>(ids.begin() + 8, ids.begin() + 12));
+  CHECK(read_pages(cluster, {"by_n", "n>=2", "n<4"}, 3) == std::vector<std::string>(ids.begin() + 8, ids.begin() + 16));
+  const std::vector<std::string> two = {"by_n", "n=3", "n=2", "m>=1", "--order-by", "m"};
+  const std::vector<std::string> in_order = {ids[13], ids[9], ids[14], ids[10], ids[15], ids[11]};
+  CHECK(read_pages(cluster, two, 2) == in_order);
+  std::reverse(ids.begin(), ids.end());
+  CHECK(read_pages(cluster, {"by_n", "--desc"}, 7) == ids);
+}
+
 }  // namespace
 }  // namespace looseleaf::test

@@ -159,9 +159,11 @@ namespace {
 
 struct Planned : StoreFixture {
   // Two of the properties have names that columns of the catalog have.
-  Planned() : StoreFixture(1) {
-    create_index(R"({"table": "by_state", "properties": [
-        {"name": "state", "type": "string"}, {"name": "generation", "type": "int"}, {"name": "x", "type": "double"}]})");
+  explicit Planned(const std::string& rest = {}) : StoreFixture(1) {
+    create_index(
+        R"({"table": "by_state", "properties": [
+        {"name": "state", "type": "string"}, {"name": "generation", "type": "int"}, {"name": "x", "type": "double"}])" +
+        rest + "}");
     std::vector<std::string> entities;
     for (int i = 0; i < 600; ++i) {
       entities.push_back(fmt::format(R"({{"state": "s{}", "generation": {}, "x": {}}})", i % 3, i % 20, i));
@@ -212,15 +214,19 @@ struct Planned : StoreFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Planned, "index rows are read in their order up to the limit, whatever columns the catalog has") {
-  for (const bool descending : {false, true}) {
-    check_plan({}, descending);
-    check_plan({"state=s1"}, descending);
-    check_plan({"state=s1", "state=s2"}, descending);
-    check_plan({"state=s1", "generation>3"}, descending);
-    check_plan({"state=s1", "generation>=3", "generation<12"}, descending);
-    check_plan({"state^=s"}, descending);
-    check_plan({"state=s0", "generation=1", "generation=4", "generation=7", "x>=0"}, descending);
+TEST_CASE("index rows are read in their order up to the limit, whatever columns the catalog has") {
+  for (const char* rest : {"", R"(, "shard_on": "state", "unique": true)"}) {
+    CAPTURE(rest);
+    Planned fixture(rest);
+    for (const bool descending : {false, true}) {
+      fixture.check_plan({}, descending);
+      fixture.check_plan({"state=s1"}, descending);
+      fixture.check_plan({"state=s1", "state=s2"}, descending);
+      fixture.check_plan({"state=s1", "generation>3"}, descending);
+      fixture.check_plan({"state=s1", "generation>=3", "generation<12"}, descending);
+      fixture.check_plan({"state^=s"}, descending);
+      fixture.check_plan({"state=s0", "generation=1", "generation=4", "generation=7", "x>=0"}, descending);
+    }
   }
 }
 
