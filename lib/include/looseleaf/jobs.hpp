@@ -104,10 +104,10 @@ enum class FindingKind {
 
 struct Finding {
   FindingKind kind = FindingKind::missing;
-  std::string index;        // empty for findings about entities only
-  std::uint32_t shard = 0;  // the shard where the row is or should be
-  Uuid entity_id;           // all zero for table_differs, catalog_differs and definition_differs
-  std::string values;       // the row's values as a JSON array; for the other kinds, a sentence
+  std::string index;                // empty for findings about entities only
+  std::uint32_t shard = 0;          // the shard where the row is or should be
+  Uuid entity_id;                   // all zero for table_differs, catalog_differs and definition_differs
+  std::string values;               // the row's values as a JSON array; for the other kinds, a sentence
   std::optional<Uuid> holder = {};  // with conflict: the other entity
 };
 
