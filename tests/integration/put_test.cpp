@@ -391,19 +391,22 @@ TEST_CASE("a put waits for a locked row and is stored when it is free, or fails 
 const std::string future = "2040-01-01 00:00:00.00000";
 const WriteCondition is_old = {WriteCondition::Kind::unchanged, future + "5"};
 
-// A put of `size` 8 that is stopped before its commit: another session is about to insert its index row. With a
-// condition, even an empty one, the entity has the stamp `future` + "5" before.
+// A put of `size` 8 that is stopped before its commit: another session has locked its index row, or is about to insert
+// it. With a condition, even an empty one, the entity has the stamp `future` + "5" before.
 class StoppedPut {
  public:
-  explicit StoppedPut(StoreFixture& fixture, const std::optional<WriteCondition>& condition = {})
+  explicit StoppedPut(StoreFixture& fixture, const std::optional<WriteCondition>& condition = {}, bool unique = false,
+                      int size_before = 6)
       : fixture_(fixture), holder_(fixture, 0, "SELECT 1") {
     fixture.create_index(
-        R"({"table": "index_size", "properties": [{"name": "size", "type": "int"}], "shard_on": "size"})");
-    REQUIRE(put_one(fixture.datastore, entity(even, R"("size":6)")) == WriteStatus::stored);
+        fmt::format(R"({{"table": "index_size", "properties": [{{"name": "size", "type": "int"}}], "shard_on": "size",
+                        "unique": {}}})",
+                    unique));
+    REQUIRE(put_one(fixture.datastore, entity(even, fmt::format(R"("size":{})", size_before))) == WriteStatus::stored);
     if (condition) {
       fixture.cluster.sql(0, "UPDATE entities SET updated = '" + future + "5'");
     }
-    holder_.execute("INSERT INTO index_size VALUES (8, x'" + even + "')");
+    holder_.execute("INSERT INTO index_size VALUES (8, x'" + even + "') ON DUPLICATE KEY UPDATE entity_id = entity_id");
     put_ = std::jthread([this, when = condition.value_or(WriteCondition())] {
       status_ = fixture_.datastore.put({text()}, when).front().status;
     });
@@ -488,6 +491,23 @@ TEST_CASE("a commit in doubt that another write overtook is acknowledged only if
               WriteStatus::stored);
       CHECK(put.let_go() == (has_condition || other_has_condition ? WriteStatus::unknown : WriteStatus::stored));
       CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == entity(even, R"("size":2)"));
+      CHECK(fixture.findings().empty());
+    }
+  }
+}
+
+// Between the two, another entity may have had the value.
+TEST_CASE("a commit in doubt that another write overtook is not acknowledged if it took a unique value") {
+  for (const bool unique : {false, true}) {
+    for (const bool takes : {false, true}) {
+      CAPTURE(unique);
+      CAPTURE(takes);
+      StoreFixture fixture;
+      StoppedPut put(fixture, {}, unique, takes ? 6 : 8);
+      put.kill_its_session();
+      fixture.cluster.sql(0, fmt::format("UPDATE entities SET updated = '{}6', writer = 6, body = x'{}'", future,
+                                         base::to_hex(codec::encode_body(entity(even, R"("size":8,"n":1)")))));
+      CHECK(put.let_go() == (unique && takes ? WriteStatus::unknown : WriteStatus::stored));
       CHECK(fixture.findings().empty());
     }
   }
