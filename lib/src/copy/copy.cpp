@@ -181,6 +181,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
     follow(original, *target, options, job, report);
   } else {
     catch_up(original, *target, options, job, report);
+    fill_indexes(*target, control);
   }
   return report;
 }

@@ -2,6 +2,7 @@
 #include "copy/indexes.hpp"
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,6 +61,15 @@ Error indexes_changed(const std::string& table) {
           "run the command again: it begins with the indexes"};
 }
 
+// The sessions that jobs hold are few, and the copy holds one.
+std::unique_ptr<shard::Shards> sessions_of_its_own(Target& target) {
+  Options options = target.shards().options();
+  options.on_warning = nullptr;
+  auto other = std::make_unique<shard::Shards>(target.shards().cluster(), options);
+  other->use_access_token(target.shards().access_token());
+  return other;
+}
+
 bool same(const IndexDefinition& a, const IndexDefinition& b) {
   return a.canonical_json() == b.canonical_json();
 }
@@ -67,12 +77,9 @@ bool same(const IndexDefinition& a, const IndexDefinition& b) {
 }  // namespace
 
 // An index that a copier left incomplete when it died is dropped and created anew.
-// Uses sessions of its own, because the sessions that jobs hold are few, and the copy holds one.
 void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
-  Options options = target.shards().options();
-  options.on_warning = nullptr;
-  shard::Shards other(target.shards().cluster(), options);
-  other.use_access_token(target.shards().access_token());
+  const auto sessions = sessions_of_its_own(target);
+  shard::Shards& other = *sessions;
   const Indexes wanted = read_complete_indexes(original, "the original");
   Indexes there = read_indexes(other);
   for (const auto& [table, definition] : there.definitions) {
@@ -103,6 +110,13 @@ void copy_indexes(shard::Shards& original, Target& target, JobControl& control, 
   }
   if (there.building) {
     backfill::backfill(other, {}, control);
+  }
+}
+
+void fill_indexes(Target& target, JobControl& control) {
+  const auto other = sessions_of_its_own(target);
+  if (read_indexes(*other).building) {
+    backfill::backfill(*other, {}, control);
   }
 }
 
