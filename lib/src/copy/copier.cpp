@@ -10,6 +10,9 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/placement.hpp"
+#include "write/encode.hpp"
+#include "write/old_bodies.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::copy {
 namespace {
@@ -173,15 +176,17 @@ void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
   }
 }
 
-// The entity there has another immutable value, because it was deleted and put again in between, or another entity there
-// has a unique value that was given to this one in between: the feed delivers only the latest versions. So the entity is
-// deleted here, too, and what the original has now is put. Meanwhile a later version may come from the feed: this is
-// repeated until the original has not changed since it was read. Then what was put is its last version, or a later one
-// comes from the feed. If it has not changed and another entity is in its way here, that one has given the value up in
-// the original, and its later version has yet to come from the feed, even if this run dies. So it is deleted and put in
-// the same way. Entities that have swapped values are all absent for a moment. Returns false if the run ends before.
+// The entity there has another immutable value, because it was deleted and put again in between, or another entity
+// there has a unique value that was given to this one in between: the feed delivers only the latest versions. So the
+// entity is deleted here, too, and what the original has now is put. Meanwhile a later version may come from the feed:
+// this is repeated until the original has not changed since it was read. Then what was put is its last version, or a
+// later one comes from the feed. If it has not changed and another entity is in its way here, that one has given the
+// value up in the original, and its later version has yet to come from the feed, even if this run dies. So it is
+// deleted and put in the same way. Entities that have swapped values are all absent for a moment. Returns false if the
+// run ends before.
 bool Copier::replace(const Uuid& refused) {
   std::set<Uuid> together = {refused};
+  std::map<Uuid, Error> unreadable;
   for (bool settled = false; !settled;) {
     if (ended()) {
       return false;
@@ -192,19 +197,51 @@ bool Copier::replace(const Uuid& refused) {
       static_cast<void>(write(id, std::nullopt));
     }
     settled = true;
+    unreadable.clear();
     for (const auto& [id, row] : rows) {
       const WriteResult result = row && row->body ? write(id, row->body) : WriteResult();
+      const auto holder = result.holder ? read_original(*result.holder) : std::nullopt;
       const std::optional<shard::EntityRow> now = read_original(id);
       const bool unchanged = now.has_value() == row.has_value() && (!now || now->updated == row->updated);
       if (result.holder && unchanged) {
+        require_other_values(result, *row, holder);
         together.insert(*result.holder);
       }
-      settled = settled && !result.error && unchanged;
+      const bool is_readable = !result.error || result.error->code() == ErrorCode::refused;
+      if (!is_readable) {
+        unreadable.emplace(id, *result.error);
+      }
+      settled = settled && unchanged && (!result.error || !is_readable);
     }
+  }
+  for (const auto& [id, error] : unreadable) {
+    leave_out(id, error);
   }
   const std::lock_guard lock(mutex_);
   ++report_.written;
   return true;
+}
+
+// Throws if the original has the same unique values in both entities, which no copy can have: an index that is building
+// may lack the row of one of them, and servers may have lost commits. Nothing is lost here by then, because the later
+// version of every entity that was deleted has yet to come from the feed.
+void Copier::require_other_values(const WriteResult& refused, const shard::EntityRow& row,
+                                  const std::optional<shard::EntityRow>& holder) {
+  if (!holder || !holder->body) {
+    return;
+  }
+  const auto catalog = target_.shards().catalog(0, target_.shards().deadline());
+  try {
+    if (!write::share_values(*catalog, write::read_body(*row.body), write::read_body(*holder->body))) {
+      return;
+    }
+  } catch (const Error&) {  // one that cannot be read is not in the way
+    return;
+  }
+  throw Error(ErrorCode::refused, "two entities of the original have the same values in a unique index",
+              refused.error->context(),
+              "change or delete one of them in the original, then run the command again; `looseleaf backfill` or "
+              "`looseleaf verify`, run there, finds all of them");
 }
 
 // What is read is on the disk of its server, like everything that the feed delivers.
@@ -218,13 +255,20 @@ std::optional<shard::EntityRow> Copier::read_original(const Uuid& id) {
   return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
-// Returns an error only if something that is there forbids the write.
+// Returns an error only if something that is there forbids the write, or if the body cannot be read.
 WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body) {
   WriteResult result;
   result.id = id;
-  write::Write write{.id = id, .body = body, .expected = std::nullopt, .result = &result};
-  write.is_copy = true;
-  writer_.write_batch({std::move(write)}, target_.shards().deadline());
+  std::optional<write::Write> write;
+  if (body) {
+    write = write::encode_stored(target_.shards(), *body, result);
+  } else {
+    write = write::Write{id, std::nullopt, std::nullopt, &result};
+  }
+  if (!write) {
+    return result;
+  }
+  writer_.write_batch({*std::move(write)}, target_.shards().deadline());
   if (result.error && result.error->code() != ErrorCode::refused) {
     throw Error(*result.error);
   }

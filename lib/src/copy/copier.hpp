@@ -71,6 +71,8 @@ class Copier : public feed::Reader {
   void leave_out(const Uuid& id, const Error& reason);
   void settle_one(std::uint32_t shard, std::uint64_t page);
   [[nodiscard]] bool replace(const Uuid& refused);
+  void require_other_values(const WriteResult& refused, const shard::EntityRow& row,
+                            const std::optional<shard::EntityRow>& holder);
   [[nodiscard]] std::optional<shard::EntityRow> read_original(const Uuid& id);
   [[nodiscard]] WriteResult write(const Uuid& id, const std::optional<std::string>& body);
   void fail(const std::exception_ptr& failure);

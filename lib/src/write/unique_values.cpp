@@ -119,6 +119,18 @@ bool takes_values(const shard::Catalog& catalog, const Item& item) {
                      [&](const shard::PlacedRow& row) { return is_unique(catalog, row) && !is_kept(item, row); });
 }
 
+bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one, const model::ParsedEntity& other) {
+  return std::any_of(catalog.indexes.begin(), catalog.indexes.end(), [&](const shard::CatalogIndex& index) {
+    if (!index.maintained() || !index.definition.unique) {
+      return false;
+    }
+    const std::vector<model::Row> rows = one.expected_rows(index.definition);
+    const std::vector<model::Row> others = other.expected_rows(index.definition);
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const auto& row) { return std::find(others.begin(), others.end(), row) != others.end(); });
+  });
+}
+
 void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::span<const BlockedWrite> blocked,
                      const base::Deadline& deadline) {
   std::vector<shard::BlockedRow> rows;

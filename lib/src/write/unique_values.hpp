@@ -38,6 +38,10 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 // Returns true if the write has unique values that its entity did not have before.
 [[nodiscard]] bool takes_values(const shard::Catalog& catalog, const Item& item);
 
+// Returns true if both entities have the same values in a unique index.
+[[nodiscard]] bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one,
+                                const model::ParsedEntity& other);
+
 // Looks at the entities that have the values. Rejects the writes if these call for them, and otherwise makes their rows
 // right, so that the writes can be tried again. No session may be on loan. Throws an Error if the holders' shard, which
 // must be one for all, cannot be asked.

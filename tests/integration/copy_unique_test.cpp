@@ -1,0 +1,215 @@
+// Copies of unique values, which move between entities while they are copied.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/failpoint.hpp"
+#include "tests/support/expectations.hpp"
+
+namespace looseleaf::test {
+namespace {
+
+constexpr const char* unique_n =
+    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
+
+constexpr std::uint64_t entities = 12;
+
+// A store of two shards with a unique index, and a cluster of three to copy it to.
+struct Pair {
+  Pair() {
+    create_index(original, unique_n);
+    put_all(original, entity_lines(entities, R"("n":{})"));
+  }
+
+  [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> arguments = {"copy", "--to", other.file()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  }
+  [[nodiscard]] cli::ProcessResult copy() const { return original.looseleaf(copy_command()); }
+
+  void set(std::uint64_t number, int n) const { put_all(original, entity(number, fmt::format(R"("n":{})", n))); }
+  // Gives each of these entities the value that the next one has, and the last one that of the first one.
+  void rotate(const std::vector<std::uint64_t>& numbers, const std::vector<int>& values) const {
+    set(numbers.back(), 1'000);
+    for (std::size_t i = numbers.size() - 1; i > 0; --i) {
+      set(numbers[i - 1], values[i]);
+    }
+    set(numbers.back(), values[0]);
+  }
+
+  void check_same() const {
+    const cli::ProcessResult compared =
+        original.looseleaf({"verify", "--against", other.file(), "--grace", "0", "--quiet"});
+    CHECK_MESSAGE(compared.status == 0, compared.out, compared.err);
+    const cli::ProcessResult verified = other.looseleaf({"verify", "--grace", "0"});
+    CHECK_MESSAGE(verified.status == 0, verified.out, verified.err);
+  }
+
+  TestCluster original = initialised(2), other = initialised(3);
+};
+
+TEST_CASE("values that entities have taken from each other since the last run are copied, whoever comes first") {
+  const Pair pair;
+  check_status(pair.copy(), 0, {"wrote 12 versions"});
+  SUBCASE("a chain") {
+    pair.set(5, 100);
+    for (const std::uint64_t number : {4U, 3U, 2U, 1U, 0U}) {
+      pair.set(number, static_cast<int>(number + 1));
+    }
+  }
+  SUBCASE("a chain in the other direction") {
+    pair.set(0, 100);
+    for (const std::uint64_t number : {1U, 2U, 3U, 4U, 5U}) {
+      pair.set(number, static_cast<int>(number - 1));
+    }
+  }
+  SUBCASE("a swap on one shard") {
+    pair.rotate({0, 2}, {0, 2});
+  }
+  SUBCASE("a swap on two shards, and a cycle of five") {
+    pair.rotate({0, 1}, {0, 1});
+    pair.rotate({3, 8, 5, 2, 7}, {3, 8, 5, 2, 7});
+  }
+  SUBCASE("an entity that is deleted") {
+    check_status(pair.original.looseleaf({"delete", id_of(11)}), 0);
+    pair.set(0, 11);
+    pair.set(20, 0);
+  }
+  check_status(pair.copy(), 0, {"wrote "});
+  pair.check_same();
+}
+
+TEST_CASE("values that move all the time end where they are in the original, also if copiers die meanwhile" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const Pair pair;
+  std::string failpoints;
+  bool dies = true;
+  SUBCASE("no copier dies") {
+    dies = false;
+  }
+  SUBCASE("copiers die after a commit") {
+    failpoints = "put.commit:after#15=kill";
+  }
+  SUBCASE("copiers die before a commit") {
+    failpoints = "put.commit:before#14=kill";
+  }
+  check_status(pair.copy(), 0, {"wrote 12 versions"});
+  std::vector<std::uint64_t> numbers = {0, 1, 2, 3, 4, 5};
+  std::vector<int> values = {0, 1, 2, 3, 4, 5};
+  std::mt19937 random(7);
+  int deaths = 0;
+  for (int run = 0; run < (dies ? 3 : 1); ++run) {
+    cli::Process follower = pair.original.start(pair.copy_command({"--follow"}), {}, failpoints);
+    for (int round = 0; round < 5; ++round) {
+      pair.rotate(numbers, values);
+      std::rotate(values.begin(), values.begin() + 1, values.end());
+      std::vector<std::size_t> order = {0, 1, 2, 3, 4, 5};
+      std::shuffle(order.begin(), order.end(), random);
+      std::vector<std::uint64_t> new_numbers;
+      std::vector<int> new_values;
+      for (const std::size_t i : order) {
+        new_numbers.push_back(numbers[i]);
+        new_values.push_back(values[i]);
+      }
+      numbers = new_numbers;
+      values = new_values;
+    }
+    follower.signal(SIGTERM);
+    const int status = follower.wait().status;
+    CHECK((status == 143 || (dies && status == 137)));
+    deaths += status == 137 ? 1 : 0;
+  }
+  CHECK((deaths > 0) == dies);
+  check_status(pair.copy(), 0, {"wrote "});
+  pair.check_same();
+}
+
+TEST_CASE("an entity whose value was too long before the index was created is copied") {
+  const Pair pair;
+  put_all(pair.original, entity(30, R"("s":"abcd")"));
+  const std::string file = pair.original.directory().write(
+      "by_s.json", R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}],
+                       "shard_on": "s", "unique": true})");
+  CHECK(pair.original.looseleaf({"create-index", "--backfill", file}).status == 0);
+  check_status(pair.copy(), 0, {"wrote 13 versions"});
+  pair.check_same();
+}
+
+TEST_CASE("an entity that cannot be read any more is not in the way of the one that has taken its value") {
+  const Pair pair;
+  check_status(pair.copy(), 0, {"wrote 12 versions"});
+  pair.set(0, 100);
+  pair.set(1, 0);
+  pair.original.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(0)));
+  check_status(pair.copy(), 1, {"an entity was not copied, because it cannot be read\n", "  id: " + id_of(0) + "\n"});
+  check_run(pair.other.looseleaf({"get", id_of(1)}), 0, entity(1, R"("n":0)") + "\n");
+  pair.set(0, 101);
+  check_status(pair.copy(), 0, {"wrote "});
+  pair.check_same();
+}
+
+TEST_CASE("two entities of the original with the same values are named, and the copy goes on when one is changed") {
+  const Pair pair;
+  std::uint64_t first = 20, second = 21;
+  SUBCASE("in an index that is building") {
+    put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
+    const std::string file = pair.original.directory().write(
+        "by_m.json",
+        R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m", "unique": true})");
+    CHECK(pair.original.looseleaf({"create-index", "--backfill", file}).status == 1);
+  }
+  SUBCASE("in an index that has lost a row, from the start") {
+    pair.original.sql(0, "DELETE FROM by_n WHERE n = 0");
+    pair.set(20, 0);
+    first = 0;
+    second = 20;
+  }
+  SUBCASE("in an index that has lost a row, when the copy has one of the entities") {
+    check_status(pair.copy(), 0, {"wrote 12 versions"});
+    pair.original.sql(0, "DELETE FROM by_n WHERE n = 0");
+    pair.set(20, 0);
+    first = 0;
+    second = 20;
+  }
+  for (int run = 0; run < 2; ++run) {
+    const cli::ProcessResult refused = pair.copy();
+    check_status(refused, 1,
+                 {"error: two entities of the original have the same values in a unique index\n", "  index: by_",
+                  "hint: change or delete one of them in the original, then run the command again; "});
+    CHECK(contains(refused.err, id_of(first)));
+    CHECK(contains(refused.err, id_of(second)));
+  }
+  pair.set(second, 200);
+  check_status(pair.copy(), 0, {"wrote "});
+  CHECK(pair.original.looseleaf({"verify", "--repair", "--grace", "0"}).status == 0);
+  CHECK(pair.original.looseleaf({"backfill"}).status == 0);
+  pair.check_same();
+}
+
+TEST_CASE("a copy that has duplicates from before the index gets it when the original has none any more") {
+  const Pair pair;
+  put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
+  check_status(pair.copy(), 0, {"wrote 14 versions"});
+  const std::string file = pair.original.directory().write(
+      "by_m.json",
+      R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m", "unique": true})");
+  CHECK(pair.original.looseleaf({"create-index", "--backfill", file}).status == 1);
+  put_all(pair.original, entity(20, R"("m":1,"x":1)") + "\n" + entity(21, R"("m":1,"x":1)"));
+  check_status(pair.copy(), 0, {"wrote 2 versions"});
+  check_status(pair.original.looseleaf({"delete", id_of(21)}), 0);
+  check_status(pair.original.looseleaf({"backfill"}), 0, {"by_m: ready"});
+  check_status(pair.copy(), 0, {"wrote 1 version"});
+  pair.check_same();
+  check_run(pair.other.looseleaf({"query", "by_m", "m=1", "--ids"}), 0, id_of(20) + "\n");
+}
+
+}  // namespace
+}  // namespace looseleaf::test
