@@ -181,25 +181,32 @@ TEST_CASE_FIXTURE(Unique,
   CHECK(findings().empty());
 }
 
-// Its row is committed, and the entity is not.
-TEST_CASE_FIXTURE(Unique, "a put waits for the commit of another one that has reserved the value" *
+// The row that the other put has inserted is committed, or the one that it will delete is still there.
+TEST_CASE_FIXTURE(Unique, "a put waits for the commit of another one that takes the value or gives it up" *
                               doctest::skip(!base::failpoints_enabled)) {
-  bool stored = true;
-  SUBCASE("and is rejected if that one is stored") {}
-  SUBCASE("and is stored if that one dies") {
-    stored = false;
+  std::string text = entity(1, R"("n":5)"), expected = "stored";
+  bool dies = false;
+  SUBCASE("one that takes it") {
+    expected = "taken by 1";
   }
-  cli::Process first = cluster.stop_at("put.commit:before", {"put"}, entity(1, R"("n":5)"));
+  SUBCASE("one that takes it and dies") {
+    dies = true;
+  }
+  SUBCASE("one that gives it up") {
+    CHECK(write_one(1, R"("n":5)") == "stored");
+    text = entity(1, R"("n":6)");
+  }
+  cli::Process first = cluster.stop_at("put.commit:before", {"put"}, text);
   std::string outcome;
   std::jthread second([&] { outcome = write_one(2, R"("n":5)"); });
   CHECK(cluster.await_lock_wait(1));
-  if (!stored) {
+  if (dies) {
     first.signal(SIGKILL);
   }
   first.signal(SIGCONT);
-  CHECK((first.wait().status == 0) == stored);
+  CHECK((first.wait().status == 0) == !dies);
   second.join();
-  CHECK(outcome == (stored ? "taken by 1" : "stored"));
+  CHECK(outcome == expected);
   CHECK(findings().empty());
 }
 
