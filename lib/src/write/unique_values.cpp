@@ -114,9 +114,9 @@ std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const It
   return result;
 }
 
-bool takes_values(const shard::Catalog& catalog, const Item& item) {
+bool has_unique_values(const shard::Catalog& catalog, const Item& item) {
   return std::any_of(item.rows.begin(), item.rows.end(),
-                     [&](const shard::PlacedRow& row) { return is_unique(catalog, row) && !is_kept(item, row); });
+                     [&](const shard::PlacedRow& row) { return is_unique(catalog, row); });
 }
 
 bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one, const model::ParsedEntity& other) {

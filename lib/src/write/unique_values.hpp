@@ -35,8 +35,8 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 [[nodiscard]] std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const Items& written,
                                                        const std::vector<shard::BlockedRow>& blocked);
 
-// Returns true if the write has unique values that its entity did not have before.
-[[nodiscard]] bool takes_values(const shard::Catalog& catalog, const Item& item);
+// Returns true if the write calls for a row in a unique index.
+[[nodiscard]] bool has_unique_values(const shard::Catalog& catalog, const Item& item);
 
 // Returns true if both entities have the same values in a unique index.
 [[nodiscard]] bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one,
