@@ -409,7 +409,7 @@ IndexDefinition random_definition(Random& random, const Taste& taste, const std:
   if (random.one_in(3)) {
     json.members.emplace_back("where", random_where(random));
   }
-  if (json.member("shard_on") != nullptr && random.one_in(names.size() > 1 ? 3 : 8)) {
+  if (json.member("shard_on") != nullptr && random.one_in(names.size() > 1 ? 2 : 5)) {
     json.members.emplace_back("unique", Json::boolean(true));
     be_long(json);
   }
