@@ -29,7 +29,7 @@ struct Difference {
   std::uint64_t generation = 0;
   std::uint32_t shard = 0;  // the shard where the row is or should be
   shard::IndexEntry entry;
-  base::Stamp updated = {};  // the entity's stamp at that time; not compared; zero for orphans
+  base::Stamp updated = {};         // the entity's stamp at that time; not compared; zero for orphans
   std::optional<Uuid> holder = {};  // with conflict: the entity whose row is there instead; not compared
 
   [[nodiscard]] auto row() const { return std::tie(kind, table, generation, shard, entry); }

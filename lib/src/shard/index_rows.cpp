@@ -151,10 +151,9 @@ std::vector<IndexEntry> read_entries_with_values(const sql::Database& database, 
       append_values(rows, entry);
       rows += ')';
     }
-    auto some = to_entries(
-        definition, database->query(fmt::format("{}FORCE INDEX (PRIMARY) WHERE ({}) IN ({})",
-                                                select_columns(database, definition),
-                                                fmt::join(column_names(definition), ", "), rows)));
+    auto some = to_entries(definition, database->query(fmt::format("{}FORCE INDEX (PRIMARY) WHERE ({}) IN ({})",
+                                                                   select_columns(database, definition),
+                                                                   fmt::join(column_names(definition), ", "), rows)));
     std::move(some.begin(), some.end(), std::back_inserter(found));
   }
   return found;

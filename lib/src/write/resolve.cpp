@@ -45,8 +45,8 @@ void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::En
                  "read the entity before you repeat the write: another writer has changed it since"));
     return;
   }
-  // Another entity may have had its unique values in between. That the old body had them, too, does not help: its server
-  // may have died and forgotten it.
+  // Another entity may have had its unique values in between. That the old body had them, too, does not help: its
+  // server may have died and forgotten it.
   if (has_unique_values(catalog, item)) {
     decide(item, WriteStatus::unknown,
            Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown", {{"id", to_string(item.write->id)}},
