@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -43,6 +45,9 @@ std::string hint_for(NoRow::Why why, bool planned) {
 // Returns the most frequent reason; if there are rows, of those that the warning is about.
 const std::pair<const NoRow, IndexingCounts::Without>& reason_to_name(const IndexingCounts& counts) {
   const auto weight = [&](const auto& one) {
+    if (one.first.why == NoRow::Why::too_long) {
+      return std::numeric_limits<std::uint64_t>::max();
+    }
     return counts.rows == 0 || is_of_other_type(one.first.why) ? one.second.entities : 0;
   };
   return *std::max_element(counts.without.begin(), counts.without.end(),
@@ -51,8 +56,11 @@ const std::pair<const NoRow, IndexingCounts::Without>& reason_to_name(const Inde
 
 void warn(const std::string& index, const IndexingCounts& counts, bool planned) {
   const auto& [reason, some] = reason_to_name(counts);
-  print_warning(counts.rows == 0 ? "an index has no rows: no query finds anything by it"
-                                 : "more entities have a value that the index cannot take than have rows",
+  print_warning(counts.rows == 0                     ? "an index has no rows: no query finds anything by it"
+                : reason.why == NoRow::Why::too_long ? "a unique index leaves out values that are too long; several "
+                                                       "entities may have the same"
+                                                     : "more entities have a value that the index cannot take than "
+                                                       "have rows",
                 {{"index", index},
                  {"with rows",
                   fmt::format("{} of {}", grouped(counts.with_rows), counted(counts.entities(), "entity", "entities"))},

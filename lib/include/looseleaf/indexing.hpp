@@ -61,7 +61,8 @@ struct IndexingCounts {
   LOOSELEAF_EXPORT void add(const IndexingCounts& other);
   [[nodiscard]] LOOSELEAF_EXPORT std::uint64_t entities() const;
   // Returns true if the definition is likely to be a mistake: there are entities but no rows, or more entities have a
-  // value of another type than have rows. Incomplete counts give no reason to suspect one.
+  // value of another type than have rows. Incomplete counts give no reason to suspect one. True also if a unique index
+  // has no row of an entity because a string is too long: others may have the same one.
   [[nodiscard]] LOOSELEAF_EXPORT bool is_suspicious() const;
 };
 

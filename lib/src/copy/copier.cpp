@@ -2,8 +2,6 @@
 #include "copy/copier.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "copy/source_marks.hpp"
@@ -134,11 +132,16 @@ void Copier::tell(std::uint32_t shard, const Error* failure) {
 // Runs in the pipeline's own thread, which must not throw.
 void Copier::on_result(const WriteResult& result) {
   try {
+    if (gave_up_) {
+      return;
+    }
     const bool rejected = result.status == WriteStatus::rejected;
     if (rejected && result.error->code() == ErrorCode::refused) {
+      gave_up_ = true;
       if (!replace(*result.id)) {
         return;  // the page does not count, so the next run reads it again
       }
+      gave_up_ = false;
     } else if (rejected && result.error->code() == ErrorCode::corrupt) {
       leave_out(*result.id, *result.error);
     } else if (result.error && result.error->code() == ErrorCode::frozen) {
@@ -181,41 +184,32 @@ void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
 // entity is deleted here, too, and what the original has now is put. Meanwhile a later version may come from the feed:
 // this is repeated until the original has not changed since it was read. Then what was put is its last version, or a
 // later one comes from the feed. If it has not changed and another entity is in its way here, that one has given the
-// value up in the original, and its later version has yet to come from the feed, even if this run dies. So it is
-// deleted and put in the same way. Entities that have swapped values are all absent for a moment. Returns false if the
-// run ends before.
+// value up in the original, and its later version does not count as delivered yet. So it is deleted and put in the same
+// way first. Entities that have swapped values are all absent for a moment. Returns false if the run ends before.
 bool Copier::replace(const Uuid& refused) {
-  std::set<Uuid> together = {refused};
-  std::map<Uuid, Error> unreadable;
-  for (bool settled = false; !settled;) {
+  std::vector<Uuid> waiting = {refused};  // each waits for the next one
+  while (!waiting.empty()) {
     if (ended()) {
       return false;
     }
-    std::map<Uuid, std::optional<shard::EntityRow>> rows;
-    for (const Uuid& id : together) {
-      rows.emplace(id, read_original(id));
-      static_cast<void>(write(id, std::nullopt));
+    const Uuid id = waiting.back();
+    const std::optional<shard::EntityRow> row = read_original(id);
+    static_cast<void>(write(id, std::nullopt));
+    const WriteResult result = row && row->body ? write(id, row->body) : WriteResult();
+    const auto holder = result.holder ? read_original(*result.holder) : std::nullopt;
+    const std::optional<shard::EntityRow> now = read_original(id);
+    if (now.has_value() != row.has_value() || (now && now->updated != row->updated)) {
+      continue;
     }
-    settled = true;
-    unreadable.clear();
-    for (const auto& [id, row] : rows) {
-      const WriteResult result = row && row->body ? write(id, row->body) : WriteResult();
-      const auto holder = result.holder ? read_original(*result.holder) : std::nullopt;
-      const std::optional<shard::EntityRow> now = read_original(id);
-      const bool unchanged = now.has_value() == row.has_value() && (!now || now->updated == row->updated);
-      if (result.holder && unchanged) {
-        require_other_values(result, *row, holder);
-        together.insert(*result.holder);
-      }
-      const bool is_readable = !result.error || result.error->code() == ErrorCode::refused;
-      if (!is_readable) {
-        unreadable.emplace(id, *result.error);
-      }
-      settled = settled && unchanged && (!result.error || !is_readable);
+    if (!result.error) {
+      waiting.pop_back();
+    } else if (result.error->code() != ErrorCode::refused) {
+      leave_out(id, *result.error);
+      waiting.pop_back();
+    } else if (result.holder) {
+      require_other_values(result, *row, holder);
+      waiting.push_back(*result.holder);
     }
-  }
-  for (const auto& [id, error] : unreadable) {
-    leave_out(id, error);
   }
   const std::lock_guard lock(mutex_);
   ++report_.written;

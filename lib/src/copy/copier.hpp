@@ -88,6 +88,9 @@ class Copier : public feed::Reader {
   const CopierEvents events_;
   job::Job& job_;
   std::atomic<bool> ended_ = false;
+  // replace() did not complete, so nothing counts as delivered any more: it may have deleted entities whose later
+  // versions other threads have stored before that. Used by the pipeline's thread alone.
+  bool gave_up_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions
   CopyReport& report_;
   std::vector<Progress> progress_;  // by shard of the original

@@ -1,6 +1,8 @@
 // Stores buffered writes once the shards that they need answer.
 #include "flush/flush.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -39,6 +41,17 @@ constexpr std::size_t batch_writes = shard::max_ids;  // of all servers together
 constexpr std::uint64_t batch_bytes = 1 << 20;        // of bodies, unless a single one is larger
 constexpr std::size_t receipts_at_once = shard::max_ids;
 constexpr std::size_t longest_reason = 1000;  // characters, the width of the column
+
+// Says what the error says, and in which index it is so; the id and the place in the input are known otherwise.
+std::string reason_of(const Error& error) {
+  std::string reason = error.what();
+  for (const auto& [key, value] : error.context()) {
+    if (key != "id") {
+      reason += fmt::format(", {} {}", key, value);
+    }
+  }
+  return reason;
+}
 
 // Returns true if the entities of that shard are to wait for the next flush, because all would fail.
 bool concerns_the_shard(const Error& error) {
@@ -255,7 +268,7 @@ class Flush {
       }
       std::optional<std::string> reason;
       if (result.status == WriteStatus::rejected) {
-        reason = base::utf8_prefix(result.error->what(), longest_reason);
+        reason = base::utf8_prefix(reason_of(*result.error), longest_reason);
       } else {
         const auto rows = shard::read_entities(*lease, {&write.id, 1}, shard::Lock::shared);
         if (rows.empty() || !rows.front().body) {

@@ -92,10 +92,12 @@ std::uint64_t IndexingCounts::entities() const {
 
 bool IndexingCounts::is_suspicious() const {
   std::uint64_t of_other_type = 0;
+  bool too_long = false;
   for (const auto& [reason, some] : without) {
     of_other_type += is_of_other_type(reason.why) ? some.entities : 0;
+    too_long = too_long || reason.why == Why::too_long;
   }
-  return complete && ((rows == 0 && entities() > 0) || of_other_type > with_rows);
+  return too_long || (complete && ((rows == 0 && entities() > 0) || of_other_type > with_rows));
 }
 
 namespace model {

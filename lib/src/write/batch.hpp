@@ -47,13 +47,14 @@ struct Write {
 // One write on its way.
 struct Item {
   const Write* write = nullptr;
-  std::uint32_t shard = 0;             // the entity's
-  bool decided = false;                // the outcome is final
-  bool held = false;                   // the last attempt left it out, because its shard's fence was not free
-  bool deferred = false;               // waits for an index shard that is down, while the other items proceed
-  bool reconcile = false;              // the index tables may have superfluous rows of this entity
-  bool tried = false;                  // an attempt that was rolled back may have inserted `rows`
-  const Item* waits_for = nullptr;     // a write of this batch, which may give up a unique value that this one takes
+  std::uint32_t shard = 0;          // the entity's
+  bool decided = false;             // the outcome is final
+  bool held = false;                // the last attempt left it out, because its shard's fence was not free
+  bool deferred = false;            // waits for an index shard that is down, while the other items proceed
+  bool reconcile = false;           // the index tables may have superfluous rows of this entity
+  bool tried = false;               // an attempt that was rolled back may have inserted `rows`
+  bool left_out = false;            // an attempt has left it out, because an earlier write has the same unique values
+  const Item* waits_for = nullptr;  // a write of this batch, which may give up a unique value that this one takes
   std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
   std::optional<Error> too_long;       // see ExpectedRows
   // The rows that only the old body calls for. They are superfluous once this write is stored.

@@ -261,8 +261,9 @@ class BatchWriter {
     }
     for (const BlockedWrite& write : blocked) {
       if (!write.item->decided) {
-        note({write.item}, failure);
-        put_off(*write.item, failure);
+        const Error with_place = with_holder(failure, catalog, write);
+        note({write.item}, with_place);
+        put_off(*write.item, with_place);
       }
     }
   }

@@ -76,10 +76,10 @@ Items without_equal_values(const shard::Catalog& catalog, const Items& items) {
   std::set<std::pair<std::size_t, model::Row>> seen;
   Items first;
   for (Item* item : items) {
-    const bool is_first = std::none_of(item->rows.begin(), item->rows.end(), [&](const shard::PlacedRow& row) {
+    const bool has_equal = std::any_of(item->rows.begin(), item->rows.end(), [&](const shard::PlacedRow& row) {
       return is_unique(catalog, row) && seen.contains({row.catalog_position, row.entry.values});
     });
-    if (is_first) {
+    if (!has_equal || std::exchange(item->left_out, true)) {
       first.push_back(item);
       for (const shard::PlacedRow& row : item->rows) {
         if (is_unique(catalog, row)) {
@@ -114,6 +114,13 @@ std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const It
   return result;
 }
 
+Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked) {
+  for (const auto& [key, value] : where(catalog, blocked)) {
+    error.with(key, value);
+  }
+  return error;
+}
+
 bool has_unique_values(const shard::Catalog& catalog, const Item& item) {
   return std::any_of(item.rows.begin(), item.rows.end(),
                      [&](const shard::PlacedRow& row) { return is_unique(catalog, row); });
@@ -140,10 +147,11 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
   const reconcile::HeldRows held = reconcile::look_at_holders(shards, catalog, rows, deadline);
   decide_all(blocked, held.called_for, [&](const BlockedWrite& write) {
     write.item->write->result->holder = write.row.holder;
-    decide(
-        *write.item, WriteStatus::rejected,
-        Error(ErrorCode::refused, "another entity has the same values in a unique index", where(catalog, write),
-              "give this entity other values, or change or delete the one that has them (`looseleaf get` prints it)"));
+    decide(*write.item, WriteStatus::rejected,
+           Error(ErrorCode::refused, "another entity has the same values in a unique index", where(catalog, write),
+                 "give this entity other values, or change or delete the one that has them; if the same input changes "
+                 "that one, "
+                 "put this one again afterwards"));
   });
   decide_all(blocked, held.unreadable, [&](const BlockedWrite& write) {
     decide(*write.item, WriteStatus::failed,

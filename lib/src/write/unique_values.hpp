@@ -24,7 +24,8 @@ struct BlockedWrite {
 // Returns why an entity cannot be stored: a string is longer than a unique index accepts.
 [[nodiscard]] std::optional<Error> too_long(const shard::Catalog& catalog, const model::ParsedEntity& entity);
 
-// Returns the items without those that have a unique value of an earlier one. These have to wait for its outcome.
+// Returns the items without those that have a unique value of an earlier one, and have not been left out before. Most
+// often the earlier one is stored, and the others are all rejected by the next attempt.
 [[nodiscard]] Items without_equal_values(const shard::Catalog& catalog, const Items& items);
 
 // Notes the unique values that the old body has as well. `old_rows` are those that it calls for, sorted.
@@ -34,6 +35,9 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 // while the index is building: it changes nothing, and the proof of the backfill will find the row missing.
 [[nodiscard]] std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const Items& written,
                                                        const std::vector<shard::BlockedRow>& blocked);
+
+// Adds to an error which values of the write are taken, and by whom.
+[[nodiscard]] Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked);
 
 // Returns true if the write calls for a row in a unique index.
 [[nodiscard]] bool has_unique_values(const shard::Catalog& catalog, const Item& item);
