@@ -182,7 +182,8 @@ TEST_CASE("a sweep that fails beside passes that succeed is reported once, and w
   CHECK(times("error: ", cleaner.err()) == 1);
   CHECK(times("works again", cleaner.err()) == 0);
   cluster.sql(0, "RENAME TABLE away TO looseleaf_index");
-  wait_until("it sweeps", [&] { return contains(cleaner.err(), "the full sweep works again\n"); }, 30s);
+  wait_until(
+      "it sweeps", [&] { return contains(cleaner.err(), "the full sweep works again\n"); }, 30s);
   cleaner.signal(SIGTERM);
   check_status(cleaner.wait(), 143,
                {"error: ", "the full sweep works again\n", "interrupted; run the same command to resume"});
