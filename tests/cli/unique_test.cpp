@@ -108,7 +108,8 @@ TEST_CASE("a buffered entity whose value is taken when it is flushed is refused,
   check_run(cluster.looseleaf({"get", id_of(5)}), 1, "", {"no such entity"});
   const cli::ProcessResult refused = cluster.looseleaf({"refused", "list"});
   CHECK(holds_in_order(refused.out, {id_of(5)}));
-  CHECK(contains(refused.out + refused.err, "another entity has the same values in a unique index"));
+  CHECK(contains(refused.out + refused.err,
+                 "another entity has the same values in a unique index, index by_n, values [1], holder " + id_of(1)));
   check_status(cluster.looseleaf({"delete", id_of(1)}), 0);
   check_status(cluster.looseleaf({"refused", "retry", id_of(5)}), 0, {"stored 1 buffered write\n"});
   check_run(cluster.looseleaf({"query", "by_n", "n=1", "--ids"}), 0, id_of(5) + "\n");

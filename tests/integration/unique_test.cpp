@@ -231,6 +231,8 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   CHECK(outcome_of(results[0]) == "failed");
   CHECK(results[0].error->code() == ErrorCode::unavailable);
   CHECK(context_of(*results[0].error, "shard") == "2");
+  CHECK(context_of(*results[0].error, "values") == "[1]");
+  CHECK(context_of(*results[0].error, "holder") == id_of(2));
   CHECK(outcome_of(results[1]) == "stored");
   CHECK(outcome_of(results[2]) == "stored");
   store.cluster.sandbox().start_server(2);
