@@ -154,6 +154,31 @@ TEST_CASE_FIXTURE(Unique, "a value that a write of the batch gives up is taken b
   CHECK(findings().empty());
 }
 
+TEST_CASE_FIXTURE(Unique,
+                  "a value that an earlier write of the stream gives up is taken by a later one on another server") {
+  std::vector<std::string> entities;
+  for (std::uint64_t number = 0; number < numbers; ++number) {
+    entities.push_back(entity(number, fmt::format(R"("n":{})", number)));
+  }
+  datastore.put(entities);
+  std::map<std::uint64_t, std::string> outcomes;  // by sequence number
+  {
+    WriteStream stream(datastore, [&](const WriteResult& result) { outcomes[result.sequence] = outcome_of(result); });
+    for (std::uint64_t number = numbers; number-- > 0;) {
+      stream.put(entity(number, fmt::format(R"("n":{})", number + 1)));
+    }
+    stream.put(entity(3, R"("n":0)"));  // overtakes nothing
+    stream.finish();
+  }
+  for (std::uint64_t sequence = 0; sequence <= numbers; ++sequence) {
+    CAPTURE(sequence);
+    CHECK(outcomes.at(sequence) == "stored");
+  }
+  CHECK(values() ==
+        "3:0, 0:1, 1:2, 2:3, 4:5, 5:6, 6:7, 7:8, 8:9, 9:10, 10:11, 11:12, 12:13, 13:14, 14:15, 15:16, 16:17, "
+        "17:18, 18:19, 19:20");
+}
+
 TEST_CASE_FIXTURE(Unique, "writes of a batch that take each other's values are all rejected, and nothing changes") {
   CHECK(write({{0, R"("n":1)"}, {2, R"("n":2)"}, {4, R"("n":3)"}}) == "stored, stored, stored");
   CHECK(write({{0, R"("n":2)"}, {2, R"("n":1)"}, {6, R"("n":6)"}}) == "taken by 2, taken by 0, stored");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "shard/placement.hpp"
 #include "write/encode.hpp"
+#include "write/unique_values.hpp"
 
 namespace looseleaf::write {
 namespace {
@@ -26,7 +28,7 @@ constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, un
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
 // A server's writer waits this long, or until more writes come, if it could store none of a batch.
-constexpr auto held_pause = std::chrono::milliseconds(10);
+constexpr auto pause = std::chrono::milliseconds(10);
 constexpr std::size_t most_held = 100;  // ids in a batch whose shard was held before, so that they crowd out no others
 constexpr std::size_t encode_at_once = 64;  // texts that an encoder takes at a time
 // The text that an encoder takes at a time. The last text may exceed the limit.
@@ -53,6 +55,7 @@ struct Pipeline::Slot {
   std::optional<base::Deadline> deadline;  // since the first attempt to store it
   bool taken = false;                      // it is in the batch that is being stored
   bool held = false;                       // its shard's fence was not free when it was tried last
+  std::optional<std::uint64_t> waits_for;  // the sequence number of an earlier write; see waits()
   Write write;
 };
 
@@ -250,25 +253,36 @@ void Pipeline::write(std::deque<Slot*>& queue) {
       return;
     }
     const std::vector<Slot*> batch = take_batch(queue);
+    if (batch.empty()) {  // all wait for others
+      to_write_.wait_for(lock, pause);
+      continue;
+    }
+    Undecided before = undecided_beside(batch);
+    const bool others = !before.empty();
     lock.unlock();
-    const std::vector<Slot*> held = store_batch(batch);
+    const std::vector<Slot*> later = store_batch(batch, std::move(before));
     lock.lock();
     for (Slot* slot : batch) {
       slot->done = true;
     }
-    for (Slot* slot : held) {
+    bool any_held = false;
+    for (Slot* slot : later) {
       slot->done = false;
       slot->taken = false;
-      slot->held = true;
+      slot->held = !slot->waits_for;
+      any_held = any_held || slot->held;
     }
-    if (held.empty()) {
+    if (!any_held) {
       std::for_each(queue.begin(), queue.end(), [](Slot* slot) { slot->held = false; });
     }
     // In front, because a later write of the same id must not overtake it.
-    queue.insert(queue.begin(), held.begin(), held.end());
+    queue.insert(queue.begin(), later.begin(), later.end());
     to_deliver_.notify_one();
-    if (held.size() == batch.size()) {
-      to_write_.wait_for(lock, held_pause);
+    if (others) {
+      to_write_.notify_all();  // for those that wait for one of this batch
+    }
+    if (later.size() == batch.size()) {
+      to_write_.wait_for(lock, pause);
     }
   }
 }
@@ -277,18 +291,38 @@ bool Pipeline::crowded() const {
   return bytes_ > crowded_bytes && next_encode_ > first_;
 }
 
-std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
+bool Pipeline::waits(const Slot& slot) const {
+  return slot.waits_for && *slot.waits_for >= first_ && !window_[*slot.waits_for - first_]->done;
+}
+
+Pipeline::Undecided Pipeline::undecided_beside(const std::vector<Slot*>& batch) const {
+  Undecided writes;
+  if (!may_have_unique_values(shards_, batch.front()->write.id)) {
+    return writes;
+  }
+  const auto by_id = [](const Slot* a, const Slot* b) { return *a->result.id < *b->result.id; };
+  for (std::uint64_t sequence = first_; sequence < next_dispatch_; ++sequence) {
+    const Slot* slot = window_[sequence - first_].get();
+    if (!slot->done && !std::binary_search(batch.begin(), batch.end(), slot, by_id)) {
+      writes.emplace_back(*slot->result.id, sequence);
+    }
+  }
+  return writes;
+}
+
+std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) const {
   std::vector<Slot*> batch;
-  std::set<Uuid> held;  // they come first; later writes of the same ids wait for them
-  std::size_t bytes = 0, rows = 0;
+  std::set<Uuid> behind;  // ids of which a write waits or was held; later writes of these ids come after it
+  std::size_t bytes = 0, rows = 0, held = 0;
   for (Slot* slot : queue) {
-    if (slot->held) {
-      held.insert(slot->write.id);
-      if (held.size() > most_held) {
+    if (behind.contains(slot->write.id)) {
+      continue;
+    }
+    if (slot->held || waits(*slot)) {
+      behind.insert(slot->write.id);
+      if (!slot->held || ++held > most_held) {
         continue;
       }
-    } else if (held.contains(slot->write.id)) {
-      continue;
     }
     bytes += slot->write.body ? slot->write.body->size() : 0;
     rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
@@ -298,7 +332,7 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
     batch.push_back(slot);
   }
   std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
-    return std::tie(a->write.id, a->result.sequence) < std::tie(b->write.id, b->result.sequence);
+    return std::tie(*a->result.id, a->result.sequence) < std::tie(*b->result.id, b->result.sequence);
   });
   // The sequence number of a repeated id, which starts the next batch.
   std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();
@@ -315,10 +349,11 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) {
   return batch;
 }
 
-std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& batch) {
+std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& batch, Undecided before) {
   const base::Deadline deadline = shards_.deadline();
   for (Slot* slot : batch) {
     slot->deadline = slot->deadline ? slot->deadline : deadline;
+    slot->waits_for.reset();
   }
   std::vector<Slot*> held = store(batch, deadline, HeldShards::hand_back);
   const auto late =
@@ -327,9 +362,35 @@ std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& bat
     store({late, held.end()}, *(*late)->deadline, HeldShards::give_up);
     held.erase(late, held.end());
   }
-  std::sort(held.begin(), held.end(),
-            [](const Slot* a, const Slot* b) { return a->result.sequence < b->result.sequence; });
-  return held;
+  for (const Slot* slot : held) {
+    before.emplace_back(slot->write.id, slot->result.sequence);
+  }
+  std::sort(before.begin(), before.end());
+  const auto by_sequence = [](const Slot* a, const Slot* b) { return a->result.sequence < b->result.sequence; };
+  std::vector<Slot*> rejected;
+  std::copy_if(batch.begin(), batch.end(), std::back_inserter(rejected),
+               [](const Slot* slot) { return slot->result.holder.has_value(); });
+  std::sort(rejected.begin(), rejected.end(), by_sequence);
+  std::vector<Slot*> later = std::move(held);
+  std::copy_if(rejected.begin(), rejected.end(), std::back_inserter(later),
+               [&](Slot* slot) { return wait_for_holder(*slot, before); });
+  std::sort(later.begin(), later.end(), by_sequence);
+  return later;
+}
+
+bool Pipeline::wait_for_holder(Slot& slot, Undecided& before) {
+  const auto next =
+      std::lower_bound(before.begin(), before.end(), std::pair(*slot.result.holder, slot.result.sequence));
+  if (next == before.begin() || std::prev(next)->first != *slot.result.holder) {
+    return false;
+  }
+  slot.waits_for = std::prev(next)->second;
+  const std::pair self(slot.write.id, slot.result.sequence);
+  before.insert(std::lower_bound(before.begin(), before.end(), self), self);  // others may wait for this one
+  slot.deadline.reset();                                                      // it begins anew
+  slot.result.holder.reset();
+  slot.result.error.reset();
+  return true;
 }
 
 std::vector<Pipeline::Slot*> Pipeline::store(const std::vector<Slot*>& slots, const base::Deadline& deadline,
@@ -341,8 +402,13 @@ std::vector<Pipeline::Slot*> Pipeline::store(const std::vector<Slot*>& slots, co
   }
   std::vector<Slot*> handed_back;
   for (const std::size_t i : writer_.write_batch(writes, deadline, held)) {
-    slots[i]->write = std::move(writes[i]);
     handed_back.push_back(slots[i]);
+    slots[i]->write = std::move(writes[i]);
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i]->result.holder) {  // it may be tried again
+      slots[i]->write = std::move(writes[i]);
+    }
   }
   return handed_back;
 }

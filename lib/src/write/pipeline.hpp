@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "shard/shards.hpp"
@@ -37,6 +38,7 @@ class Pipeline {
 
  private:
   struct Slot;
+  using Undecided = std::vector<std::pair<Uuid, std::uint64_t>>;  // ids and sequence numbers
 
   void start_threads();
   // Starts a thread for one stage. If the stage fails, the whole stream fails.
@@ -55,11 +57,20 @@ class Pipeline {
   void deliver();
 
   // Takes as many writes as one transaction should have. A repeated id starts the next batch.
-  static std::vector<Slot*> take_batch(std::deque<Slot*>& queue);
+  [[nodiscard]] std::vector<Slot*> take_batch(std::deque<Slot*>& queue) const;
+  // Returns true if an earlier write, which may give up a unique value that this one takes, is not decided yet.
+  [[nodiscard]] bool waits(const Slot& slot) const;
+  // Returns the dispatched writes that are not decided and not in the batch, in any order; none if the batch can have
+  // no unique values. Call this with the lock held.
+  [[nodiscard]] Undecided undecided_beside(const std::vector<Slot*>& batch) const;
   // Returns true if the queue has enough for a batch, or no more will come soon.
   [[nodiscard]] bool worth_writing(const std::deque<Slot*>& queue) const;
-  // Returns the writes that belong into the next batch, because their shards' fences are not free, in order.
-  std::vector<Slot*> store_batch(const std::vector<Slot*>& batch);
+  // Returns the writes that belong into a later batch, in order: their shards' fences are not free, or they wait for
+  // writes that were undecided `before`.
+  std::vector<Slot*> store_batch(const std::vector<Slot*>& batch, Undecided before);
+  // Lets a write that was rejected wait if an earlier one may give up the unique value: if the entity that had the
+  // value has an earlier write in `before`, which is sorted, and where it is added. Returns false if not.
+  static bool wait_for_holder(Slot& slot, Undecided& before);
   // Returns the writes that were handed back.
   std::vector<Slot*> store(const std::vector<Slot*>& slots, const base::Deadline& deadline, HeldShards held);
 

@@ -126,6 +126,11 @@ bool has_unique_values(const shard::Catalog& catalog, const Item& item) {
                      [&](const shard::PlacedRow& row) { return is_unique(catalog, row); });
 }
 
+bool may_have_unique_values(shard::Shards& shards, const Uuid& id) {
+  const auto catalog = shards.catalogs().cached(shard::shard_of(id, shards.count()));
+  return !catalog || has_unique_index(*catalog);
+}
+
 bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one, const model::ParsedEntity& other) {
   return std::any_of(catalog.indexes.begin(), catalog.indexes.end(), [&](const shard::CatalogIndex& index) {
     if (!index.maintained() || !index.definition.unique) {
@@ -150,8 +155,7 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
     decide(*write.item, WriteStatus::rejected,
            Error(ErrorCode::refused, "another entity has the same values in a unique index", where(catalog, write),
                  "give this entity other values, or change or delete the one that has them; if the same input changes "
-                 "that one, "
-                 "put this one again afterwards"));
+                 "that one later, put this one again afterwards"));
   });
   decide_all(blocked, held.unreadable, [&](const BlockedWrite& write) {
     decide(*write.item, WriteStatus::failed,

@@ -42,6 +42,9 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 // Returns true if the write calls for a row in a unique index.
 [[nodiscard]] bool has_unique_values(const shard::Catalog& catalog, const Item& item);
 
+// Returns false if no unique index is known on the entity's shard.
+[[nodiscard]] bool may_have_unique_values(shard::Shards& shards, const Uuid& id);
+
 // Returns true if both entities have the same values in a unique index.
 [[nodiscard]] bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one,
                                 const model::ParsedEntity& other);
