@@ -114,8 +114,8 @@ class Search {
       return true;
     }
     bool stuck = true;
-    for (const ReferencePut* const put : next()) {
-      if (put->told.status != WriteStatus::stored || !judge_now(*put).allows(put->told) || ++tries_ > most_tries) {
+    for (const ReferencePut* const put : candidates()) {
+      if (++tries_ > most_tries) {
         continue;
       }
       stuck = false;
@@ -149,6 +149,35 @@ class Search {
     std::copy_if(left_.begin(), left_.end(), std::back_inserter(next),
                  [&](const ReferencePut* put) { return seen.insert(put->id).second; });
     return next;
+  }
+
+  // The puts that may come next: one that concerns no other put, if there is one, or else all.
+  [[nodiscard]] std::vector<const ReferencePut*> candidates() const {
+    std::vector<const ReferencePut*> candidates = next();
+    std::erase_if(candidates, [&](const ReferencePut* put) {
+      return put->told.status != WriteStatus::stored || !judge_now(*put).allows(put->told);
+    });
+    const auto alone = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const ReferencePut* put) { return concerns_no_other(*put); });
+    return alone == candidates.end() ? candidates : std::vector{*alone};
+  }
+
+  // Returns true if whatever other put is left, it is judged alike before this one and after it, unless it can only
+  // come after it: it takes no value that this one takes, and was not told of this entity.
+  [[nodiscard]] bool concerns_no_other(const ReferencePut& put) const {
+    return std::none_of(left_.begin(), left_.end(), [&](const ReferencePut* other) {
+      return other->id != put.id && (other->told.holder == put.id || share_unique_rows(*other, put));
+    });
+  }
+
+  [[nodiscard]] bool share_unique_rows(const ReferencePut& one, const ReferencePut& other) const {
+    return std::any_of(reference_.indexes().begin(), reference_.indexes().end(), [&](const auto& named) {
+      const IndexDefinition& definition = named.second.definition;
+      const auto rows = rows_of(definition, one.entity.json);
+      const auto others = rows_of(definition, other.entity.json);
+      return definition.unique &&
+             std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return others.contains(row); });
+    });
   }
 
   [[nodiscard]] Verdict judge_now(const ReferencePut& put) const { return judge(reference_, put.id, put.entity.json); }
