@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/text.hpp"
@@ -110,43 +111,66 @@ std::string without_width(const std::string& type) {
   return type;
 }
 
-std::string in_this_table(const sql::Database& database, const Shape& shape) {
-  return "table_schema = " + sql::text_literal(database.name()) + " AND table_name = " + sql::text_literal(shape.name);
+// A table as the server describes it.
+struct Found {
+  std::string engine;
+  std::vector<Column> columns;
+  std::map<std::string, Key> keys;  // by name, with the primary one
+};
+
+// By name. The number of queries does not depend on the number of tables, because each takes long.
+std::map<std::string, Found> found_tables(const sql::Database& database, const std::vector<Shape>& shapes) {
+  std::vector<std::string> names;
+  std::transform(shapes.begin(), shapes.end(), std::back_inserter(names),
+                 [](const Shape& shape) { return sql::text_literal(shape.name); });
+  const std::string in_these_tables = fmt::format("table_schema = {} AND table_name IN ({})",
+                                                  sql::text_literal(database.name()), fmt::join(names, ", "));
+  std::map<std::string, Found> found;
+  const sql::Result tables =
+      database->query("SELECT table_name, engine FROM information_schema.tables WHERE " + in_these_tables);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    found[tables.text(i, 0)].engine = tables.cell(i, 1).value_or("unknown");
+  }
+  const sql::Result columns = database->query(
+      "SELECT table_name, column_name, column_type, collation_name, is_nullable FROM information_schema.columns "
+      "WHERE " +
+      in_these_tables + " ORDER BY table_name, ordinal_position");
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    found[columns.text(i, 0)].columns.push_back({columns.text(i, 1), without_width(columns.text(i, 2)),
+                                                 columns.cell(i, 3).value_or(""), columns.text(i, 4) != "NO"});
+  }
+  const sql::Result keys = database->query(
+      "SELECT table_name, index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
+      in_these_tables + " ORDER BY table_name, index_name, seq_in_index");
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Key& key = found[keys.text(i, 0)].keys[keys.text(i, 1)];
+    key.unique = keys.text(i, 2) == "0";
+    key.columns.push_back(keys.cell(i, 3).value_or(""));  // nothing if it is an expression
+  }
+  return found;
 }
 
-void compare_columns(const sql::Database& database, const Shape& shape, std::vector<std::string>& differences) {
-  const sql::Result rows = database->query(
-      "SELECT column_name, column_type, collation_name, is_nullable FROM information_schema.columns WHERE " +
-      in_this_table(database, shape) + " ORDER BY ordinal_position");
-  if (rows.size() != shape.columns.size()) {
-    differences.push_back(fmt::format("it has {} columns instead of {}", rows.size(), shape.columns.size()));
+void compare_columns(const std::vector<Column>& columns, const Shape& shape, std::vector<std::string>& differences) {
+  if (columns.size() != shape.columns.size()) {
+    differences.push_back(fmt::format("it has {} columns instead of {}", columns.size(), shape.columns.size()));
     return;
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
     const Column& declared = shape.columns[i];
-    const std::string type = without_width(rows.text(i, 1));
-    if (rows.text(i, 0) != declared.name || type != declared.type) {
-      differences.push_back(fmt::format("column {} is {} {} instead of {} {}", i + 1, rows.text(i, 0), type,
+    const Column& found = columns[i];
+    if (found.name != declared.name || found.type != declared.type) {
+      differences.push_back(fmt::format("column {} is {} {} instead of {} {}", i + 1, found.name, found.type,
                                         declared.name, declared.type));
-    } else if (rows.cell(i, 2).value_or("") != declared.collation) {
+    } else if (found.collation != declared.collation) {
       differences.push_back(fmt::format("column {} has collation {} instead of {}", declared.name,
-                                        rows.cell(i, 2).value_or("none"), declared.collation));
-    } else if ((rows.text(i, 3) != "NO") != declared.nullable) {
+                                        found.collation.empty() ? "none" : found.collation, declared.collation));
+    } else if (found.nullable != declared.nullable) {
       differences.push_back(fmt::format("column {} {} be NULL", declared.name, declared.nullable ? "may not" : "may"));
     }
   }
 }
 
-void compare_keys(const sql::Database& database, const Shape& shape, std::vector<std::string>& differences) {
-  const sql::Result rows =
-      database->query("SELECT index_name, non_unique, column_name FROM information_schema.statistics WHERE " +
-                      in_this_table(database, shape) + " ORDER BY index_name, seq_in_index");
-  std::map<std::string, Key> keys;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Key& key = keys[rows.text(i, 0)];
-    key.unique = rows.text(i, 1) == "0";
-    key.columns.push_back(rows.cell(i, 2).value_or(""));  // nothing if it is an expression
-  }
+void compare_keys(std::map<std::string, Key> keys, const Shape& shape, std::vector<std::string>& differences) {
   if (keys["PRIMARY"].columns != shape.primary) {
     differences.push_back(fmt::format("its primary key is not ({})", fmt::join(shape.primary, ", ")));
   }
@@ -164,21 +188,37 @@ void compare_keys(const sql::Database& database, const Shape& shape, std::vector
   }
 }
 
-}  // namespace
-
-std::vector<std::string> table_differences(const sql::Database& database, std::string_view create_statement) {
-  const Shape shape = shape_of(create_statement);
-  std::vector<std::string> differences;
-  const sql::Result table =
-      database->query("SELECT engine FROM information_schema.tables WHERE " + in_this_table(database, shape));
-  if (table.empty()) {
+std::vector<std::string> differences_of(const std::map<std::string, Found>& tables, const Shape& shape) {
+  auto found = tables.find(shape.name);
+  if (found == tables.end()) {
+    found = tables.find(base::ascii_lower(shape.name));  // with lower_case_table_names
+  }
+  if (found == tables.end()) {
     return {no_table};
   }
-  if (base::ascii_lower(table.cell(0, 0).value_or("")) != "innodb") {
-    differences.push_back(fmt::format("its engine is {} instead of InnoDB", table.cell(0, 0).value_or("unknown")));
+  std::vector<std::string> differences;
+  const Found& table = found->second;
+  if (base::ascii_lower(table.engine) != "innodb") {
+    differences.push_back(fmt::format("its engine is {} instead of InnoDB", table.engine));
   }
-  compare_columns(database, shape, differences);
-  compare_keys(database, shape, differences);
+  compare_columns(table.columns, shape, differences);
+  compare_keys(table.keys, shape, differences);
+  return differences;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> table_differences(const sql::Database& database,
+                                                        std::span<const std::string> create_statements) {
+  if (create_statements.empty()) {
+    return {};
+  }
+  std::vector<Shape> shapes;
+  std::transform(create_statements.begin(), create_statements.end(), std::back_inserter(shapes), shape_of);
+  const std::map<std::string, Found> tables = found_tables(database, shapes);
+  std::vector<std::vector<std::string>> differences;
+  std::transform(shapes.begin(), shapes.end(), std::back_inserter(differences),
+                 [&](const Shape& shape) { return differences_of(tables, shape); });
   return differences;
 }
 

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "shard/declared_index.hpp"
 #include "shard/index_everywhere.hpp"
@@ -17,13 +20,37 @@
 namespace looseleaf::verify {
 namespace {
 
+// Compares tables of all shards with the statements that create them. Returns the differences by table and shard.
+std::vector<Finding> table_differences(shard::Shards& shards, job::Job& job,
+                                       const std::function<std::vector<std::string>(sql::Flavour)>& create_statements) {
+  std::mutex mutex;
+  std::vector<Finding> found;
+  job.for_each_shard([&](std::uint32_t shard) {
+    std::vector<std::string> creates;
+    const auto differences = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      creates = create_statements(database->flavour());
+      return shard::table_differences(database, creates);
+    });
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < creates.size(); ++i) {
+      for (const std::string& difference : differences[i]) {
+        found.push_back({FindingKind::table_differs, shard::table_of(creates[i]), shard, {}, difference});
+      }
+    }
+  });
+  std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) {
+    return std::tie(a.index, a.shard) < std::tie(b.index, b.shard);
+  });
+  return found;
+}
+
 class Choice {
  public:
   Choice(shard::Shards& shards, const VerifyOptions& options, job::Job& job, const AsPart& as_part, Findings& findings)
       : shards_(shards), options_(options), job_(job), as_part_(as_part), findings_(findings) {}
 
   std::vector<shard::CatalogIndex> choose() {
-    std::vector<shard::CatalogIndex> chosen;
+    std::vector<shard::CatalogIndex> comparable;
     std::vector<std::string> tables =
         options_.tables.empty() ? shard::all_indexes(shards_, shards_.deadline()) : options_.tables;
     for (const std::string& table : distinct(tables)) {
@@ -35,15 +62,15 @@ class Choice {
         throw shard::no_such_index(shards_, table);
       }
       check_declaration(table, everywhere);
-      if (!is_left_out(table, everywhere) && check_catalogs(table, everywhere) &&
-          check_tables(*everywhere.on_shard.front())) {
-        chosen.push_back(*everywhere.on_shard.front());
+      if (!is_left_out(table, everywhere) && check_catalogs(table, everywhere)) {
+        comparable.push_back(*everywhere.on_shard.front());
       } else {
         findings_.leave_out(table);
       }
     }
     check_all_declared_exist();
-    return chosen;
+    leave_out_differing(comparable);
+    return comparable;
   }
 
  private:
@@ -180,19 +207,35 @@ class Choice {
     return comparable;
   }
 
-  bool check_tables(const shard::CatalogIndex& index) {
-    bool in_order = true;
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto differences =
-          shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-            return shard::table_differences(database, shard::create_index_table(index.definition, database->flavour()));
-          });
-      for (const std::string& difference : differences) {
-        findings_.add({FindingKind::table_differs, index.definition.table, shard, {}, difference});
-        in_order = false;
+  // Reports tables that are not as their definitions say, and leaves their indexes out.
+  void leave_out_differing(std::vector<shard::CatalogIndex>& indexes) {
+    const auto found = table_differences(shards_, job_, [&](sql::Flavour flavour) {
+      std::vector<std::string> creates;
+      std::transform(indexes.begin(), indexes.end(), std::back_inserter(creates),
+                     [&](const auto& index) { return shard::create_index_table(index.definition, flavour); });
+      return creates;
+    });
+    std::erase_if(indexes, [&](const shard::CatalogIndex& index) {
+      const auto differs = [&](const Finding& finding) { return finding.index == index.definition.table; };
+      if (std::none_of(found.begin(), found.end(), differs)) {
+        return false;
       }
-    }
-    return in_order;
+      if (is_still_there(index)) {
+        findings_.leave_out(index.definition.table);
+        std::for_each(found.begin(), found.end(), [&](const Finding& finding) {
+          if (differs(finding)) {
+            findings_.add(finding);
+          }
+        });
+      }
+      return true;
+    });
+  }
+
+  // Returns false if the index was dropped, or created anew, since it was looked up.
+  bool is_still_there(const shard::CatalogIndex& index) {
+    const auto now = look_up_stable(index.definition.table);
+    return !now.is_being_dropped() && now.on_shard.front() && now.on_shard.front()->generation == index.generation;
   }
 
   shard::Shards& shards_;
@@ -206,24 +249,13 @@ class Choice {
 }  // namespace
 
 bool tool_tables_are_in_order(shard::Shards& shards, job::Job& job, Findings& findings) {
-  std::mutex mutex;
   bool in_order = true;
-  job.for_each_shard([&](std::uint32_t shard) {
-    for (const std::string& create : shard::tool_tables()) {
-      const auto differences = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-        return shard::table_differences(database, create);
-      });
-      const std::lock_guard lock(mutex);
-      const std::string table = shard::table_of(create);
-      if (table == "entities" && differences == std::vector<std::string>{shard::no_table}) {
-        continue;  // then the verification fails and says so
-      }
-      for (const std::string& difference : differences) {
-        findings.add({FindingKind::table_differs, table, shard, {}, difference});
-        in_order = false;
-      }
+  for (const Finding& finding : table_differences(shards, job, [](sql::Flavour) { return shard::tool_tables(); })) {
+    if (finding.index != "entities" || finding.values != shard::no_table) {  // else the verification fails and says so
+      findings.add(finding);
+      in_order = false;
     }
-  });
+  }
   return in_order;
 }
 
