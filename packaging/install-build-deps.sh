@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libcli11-dev libdeflate-dev libfmt-dev libisal-dev libmysqlcppconn-dev
           libsimdjson-dev nlohmann-json3-dev uuid-dev zlib1g-dev)
 tests=(clang debootstrap doctest-dev dpkg-dev fish gnuplot-nox libclang-rt-dev libmariadb-dev lintian mandoc
-       mariadb-client openssl python3-jsonschema python3-yaml scdoc spin sqlite3 tmux zsh)
+       mariadb-client openssl python3-jsonschema python3-yaml scdoc spin sqlite3 tcc tmux zsh)
 servers=(mariadb-server-core mariadb-client-core)
 list=no
 for option in "$@"; do

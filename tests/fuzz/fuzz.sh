@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the fuzz targets, or runs one: its seeds first, then for 20 s, or, if LOOSELEAF_FULL is 1, for an hour of the
+# Builds the fuzz targets, or runs one: its seeds first, then for 10 s, or, if LOOSELEAF_FULL is 1, for an hour of the
 # processor's time, which goes on from where it was interrupted and renews the target's line in build/proof/fuzz.md. Exit
 # status 77: skipped, because clang++ or its fuzzer runtime is missing.
 # usage: fuzz.sh build | fuzz.sh run TARGET
@@ -94,7 +94,7 @@ run_target() {
   if [ $status = 0 ] && [ "${LOOSELEAF_FULL:-}" = 1 ]; then
     fuzz_for_an_hour
   elif [ $status = 0 ]; then
-    fuzz_for 20 || status=$?
+    fuzz_for 10 || status=$?
   fi
   if [ $status != 0 ]; then
     tail -n 60 "$scratch/log"
