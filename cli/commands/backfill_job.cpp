@@ -35,12 +35,14 @@ void print_conflicts(const BackfillReport& report) {
       context.emplace_back("values", fmt::format("{} in {} and {}", conflict.values, to_string(conflict.entity_id),
                                                  to_string(*conflict.holder)));
     }
+    std::string all;
     if (conflicts.rows > conflicts.examples.size()) {
       context.emplace_back("values", fmt::format("... {} more", grouped(conflicts.rows - conflicts.examples.size())));
+      all = fmt::format("; `looseleaf backfill {} --all` lists all of them", index);
     }
-    print_error(Error(ErrorCode::refused, "a unique index stays building: several entities have the same values",
-                      std::move(context),
-                      fmt::format("change or delete all but one of each, then run `looseleaf backfill {}`", index)));
+    print_error(Error(
+        ErrorCode::refused, "a unique index stays building: several entities have the same values", std::move(context),
+        fmt::format("change or delete all but one of each, then run `looseleaf backfill {}`{}", index, all)));
   }
 }
 

@@ -155,6 +155,24 @@ TEST_CASE("backfill lists entities with the same values, and the unique index st
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
 }
 
+TEST_CASE("backfill --all lists all entities with the same values, and without it 20 and how many more there are") {
+  const TestCluster cluster = initialised();
+  std::string twice;
+  for (std::uint64_t number = 0; number < 50; ++number) {
+    twice += entity(number, fmt::format(R"("n":{})", number / 2)) + "\n";
+  }
+  put_all(cluster, twice);
+  check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_n.json", unique_n)}), 0,
+               {"created by_n"});
+  const cli::ProcessResult some = cluster.looseleaf({"backfill"});
+  check_status(some, 1,
+               {"  rows: 25\n", "  values: ... 5 more\n", "; `looseleaf backfill by_n --all` lists all of them\n"});
+  CHECK(times("] in ", some.err) == 20);
+  const cli::ProcessResult all = cluster.looseleaf({"backfill", "--all"});
+  check_status(all, 1, {"  rows: 25\n", "then run `looseleaf backfill by_n`\n"});
+  CHECK(times("] in ", all.err) == 25);
+}
+
 TEST_CASE("while a unique index is building, a put may keep a value that it shares, but not take one") {
   const TestCluster cluster = with_duplicates();
   check_status(cluster.looseleaf({"backfill"}), 1, {"a unique index stays building"});

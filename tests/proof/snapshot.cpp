@@ -47,14 +47,18 @@ void Snapshot::restore_shard(std::uint32_t shard) {
   const std::string kept = kept_database(cluster_.database(shard));
   const auto wanted = tables(connection, kept);
   auto there = tables(connection, cluster_.database(shard));
-  for (const auto& [table, comment] : there) {
-    const auto as_it_was = wanted.find(table);
-    if (as_it_was == wanted.end() || as_it_was->second != comment) {
-      connection.execute(fmt::format("DROP TABLE `{}`", table));
+  std::erase_if(there, [&](const auto& table_and_comment) {
+    const auto as_it_was = wanted.find(table_and_comment.first);
+    const bool differs = as_it_was == wanted.end() || as_it_was->second != table_and_comment.second;
+    if (differs) {
+      connection.execute(fmt::format("DROP TABLE `{}`", table_and_comment.first));
     }
-  }
+    return differs;
+  });
   for (const auto& [table, comment] : wanted) {
-    connection.execute(fmt::format("CREATE TABLE IF NOT EXISTS `{}` LIKE {}.`{}`", table, kept, table));
+    if (!there.contains(table)) {
+      connection.execute(fmt::format("CREATE TABLE `{}` LIKE {}.`{}`", table, kept, table));
+    }
   }
   connection.execute("START TRANSACTION");
   for (const auto& [table, comment] : wanted) {

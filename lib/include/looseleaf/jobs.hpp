@@ -115,6 +115,8 @@ struct BackfillOptions {
   std::vector<std::string> tables;  // empty: all indexes in state `building`
   bool restart = false;             // discard stored cursors and start over
   Throttle throttle = {};
+  // The most entities and rows to name in the report, of each kind, index and shard. All are counted.
+  std::uint64_t samples = 20;
 };
 
 struct BackfillReport {
@@ -124,9 +126,9 @@ struct BackfillReport {
   std::uint64_t rows = 0;            // index rows written
   std::uint64_t reconciled = 0;      // entities that changed meanwhile and were checked again
   std::uint64_t unreadable = 0;      // entities whose bodies cannot be read; they are in none of the indexes
-  std::vector<Uuid> unreadable_ids;  // at most 20 of them
+  std::vector<Uuid> unreadable_ids;  // at most BackfillOptions::samples
   // The unique indexes that stay `building`, because several entities have the same values: the number of rows that
-  // cannot be inserted, and at most 20 of them.
+  // cannot be inserted, and at most BackfillOptions::samples of them.
   struct Conflicts {
     std::uint64_t rows = 0;
     std::vector<Finding> examples;

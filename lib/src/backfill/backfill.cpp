@@ -37,7 +37,6 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr int most_verify_passes = 3;
-constexpr std::size_t most_examples = 20;
 constexpr auto between_touches = std::chrono::milliseconds(20);
 
 class Backfill {
@@ -286,6 +285,7 @@ class Backfill {
   void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
+    options.samples = options_.samples;
     verify::AsPart as_part = {
         .building_too = true, .wait_for_shards = true, .scanned = record_ ? &record_->grid() : nullptr};
     for (const FillTarget& target : targets_) {
@@ -327,7 +327,7 @@ class Backfill {
       report_.unreadable += found != count.findings.end() ? found->second : 0;
     }
     for (const Finding& finding : proof.findings) {
-      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < most_examples) {
+      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < options_.samples) {
         report_.unreadable_ids.push_back(finding.entity_id);
       }
     }
@@ -345,7 +345,7 @@ class Backfill {
     for (const Finding& finding : proof.findings) {
       if (finding.kind == FindingKind::conflict) {
         auto& examples = report_.conflicts[finding.index].examples;
-        if (examples.size() < most_examples) {
+        if (examples.size() < options_.samples) {
           examples.push_back(finding);
         }
       }
