@@ -362,15 +362,16 @@ std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& bat
     store({late, held.end()}, *(*late)->deadline, HeldShards::give_up);
     held.erase(late, held.end());
   }
-  for (const Slot* slot : held) {
-    before.emplace_back(slot->write.id, slot->result.sequence);
-  }
-  std::sort(before.begin(), before.end());
   const auto by_sequence = [](const Slot* a, const Slot* b) { return a->result.sequence < b->result.sequence; };
   std::vector<Slot*> rejected;
   std::copy_if(batch.begin(), batch.end(), std::back_inserter(rejected),
                [](const Slot* slot) { return slot->result.holder.has_value(); });
-  std::sort(rejected.begin(), rejected.end(), by_sequence);
+  if (!rejected.empty()) {
+    std::transform(held.begin(), held.end(), std::back_inserter(before),
+                   [](const Slot* slot) { return std::pair(slot->write.id, slot->result.sequence); });
+    std::sort(before.begin(), before.end());
+    std::sort(rejected.begin(), rejected.end(), by_sequence);
+  }
   std::vector<Slot*> later = std::move(held);
   std::copy_if(rejected.begin(), rejected.end(), std::back_inserter(later),
                [&](Slot* slot) { return wait_for_holder(*slot, before); });
@@ -386,8 +387,9 @@ bool Pipeline::wait_for_holder(Slot& slot, Undecided& before) {
   }
   slot.waits_for = std::prev(next)->second;
   const std::pair self(slot.write.id, slot.result.sequence);
-  before.insert(std::lower_bound(before.begin(), before.end(), self), self);  // others may wait for this one
-  slot.deadline.reset();                                                      // it begins anew
+  // Others may wait for this one.
+  before.insert(std::lower_bound(before.begin(), before.end(), self), self);
+  slot.deadline.reset();  // it begins anew
   slot.result.holder.reset();
   slot.result.error.reset();
   return true;
