@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Unique,
     for (std::uint64_t number = numbers; number-- > 0;) {
       stream.put(entity(number, fmt::format(R"("n":{})", number + 1)));
     }
-    stream.put(entity(3, R"("n":0)"));  // overtakes nothing
+    stream.put(entity(4, R"("n":500)"));  // a free value, but the earlier write of this entity waits
     stream.finish();
   }
   for (std::uint64_t sequence = 0; sequence <= numbers; ++sequence) {
@@ -175,8 +175,8 @@ TEST_CASE_FIXTURE(Unique,
     CHECK(outcomes.at(sequence) == "stored");
   }
   CHECK(values() ==
-        "3:0, 0:1, 1:2, 2:3, 4:5, 5:6, 6:7, 7:8, 8:9, 9:10, 10:11, 11:12, 12:13, 13:14, 14:15, 15:16, 16:17, "
-        "17:18, 18:19, 19:20");
+        "0:1, 1:2, 2:3, 3:4, 5:6, 6:7, 7:8, 8:9, 9:10, 10:11, 11:12, 12:13, 13:14, 14:15, 15:16, 16:17, 17:18, "
+        "18:19, 19:20, 4:500");
 }
 
 TEST_CASE_FIXTURE(Unique, "writes of a batch that take each other's values are all rejected, and nothing changes") {

@@ -232,7 +232,7 @@ class Choice {
     });
   }
 
-  // Returns false if the index was dropped, or created anew, since it was looked up.
+  // Returns false if the index was dropped, or created again, since it was looked up.
   bool is_still_there(const shard::CatalogIndex& index) {
     const auto now = look_up_stable(index.definition.table);
     return !now.is_being_dropped() && now.on_shard.front() && now.on_shard.front()->generation == index.generation;

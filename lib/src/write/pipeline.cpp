@@ -389,7 +389,7 @@ bool Pipeline::wait_for_holder(Slot& slot, Undecided& before) {
   const std::pair self(slot.write.id, slot.result.sequence);
   // Others may wait for this one.
   before.insert(std::lower_bound(before.begin(), before.end(), self), self);
-  slot.deadline.reset();  // it begins anew
+  slot.deadline.reset();  // it starts again
   slot.result.holder.reset();
   slot.result.error.reset();
   return true;
