@@ -5,12 +5,12 @@
 // When it is told that the store has moved, it goes on in the next cluster.
 //
 // It follows the lines of its standard input, whose parts are separated by tabs:
-//   put ID TEXT, remove ID, get ID, query INDEX PROPERTY FROM TO    does that
+//   put ID TEXT, put_if_absent ID TEXT, remove ID, get ID, query INDEX PROPERTY FROM TO
+//                                         does that
 //   meet MINE OTHER                       waits until the worker that does `meet OTHER MINE` has come as often; the
 //                                         names are of files
 //   random SEED OPERATIONS ORIGIN         random ones, from several threads, at least so many, and until the worker is
-//   in
-//                                         the last cluster; ORIGIN is a time of the monotonic clock
+//                                         in the last cluster; ORIGIN is a time of the monotonic clock
 // No two workers have one NAME: it makes what they put unique.
 #include <fmt/format.h>
 
@@ -387,6 +387,8 @@ void follow(Client& client, const std::vector<std::string>& line) {
   const std::string& word = line.at(0);
   if (word == "put") {
     client.put({{line.at(1), line.at(2)}});
+  } else if (word == "put_if_absent") {
+    client.put_if_absent({{line.at(1), line.at(2)}});
   } else if (word == "remove") {
     client.remove({line.at(1)});
   } else if (word == "get") {
