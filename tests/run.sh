@@ -3,7 +3,7 @@
 # usage: tests/run.sh [--preset dev|release|asan|tsan] [--quick | --full] [--rounds N] [arguments for ctest, such as -R NAME]
 # --quick is for daily work: it neither builds nor runs the proofs, the fuzz targets, the packages and the measurements.
 # --full runs the long forms of the proofs, which take hours, and writes their logs to build/proof/. --rounds sets the
-# number of crash rounds: 20 by default, 1,000 in a full run.
+# number of crash rounds: 12 by default, 1,000 in a full run.
 # LOOSELEAF_TEST_SERVER names another MariaDB or MySQL for the tests: a program, or a folder that holds it in bin/.
 set -euo pipefail
 cd "$(dirname "$0")/.."

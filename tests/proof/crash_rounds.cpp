@@ -1,5 +1,5 @@
 // Rounds of load in each of which a program or a server is killed at random, and what must be there afterwards. The
-// number of rounds that count: LOOSELEAF_ROUNDS, else 20, or 1000 in a full run. LOOSELEAF_SEED repeats the choices,
+// number of rounds that count: LOOSELEAF_ROUNDS, else 12, or 1000 in a full run. LOOSELEAF_SEED repeats the choices,
 // but not the moments.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -106,7 +106,7 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
     return;
   }
   const auto started = Clock::now();
-  const int wanted = static_cast<int>(wanted_rounds(20, 1000)), clean_every = full_run() ? 25 : 10;
+  const int wanted = static_cast<int>(wanted_rounds(12, 1000)), clean_every = full_run() ? 25 : 6;
   CrashOptions options;
   options.seed = print_run_seed();
   CrashWorld world(options);

@@ -201,8 +201,8 @@ void random_run(const Traffic& traffic, Tally& tally) {
 TEST_CASE("what several processes are told about a few entities has an explanation, whatever is killed") {
   const std::uint64_t seed = run_seed();
   MESSAGE("seed " << seed);
-  constexpr int round = 25'000;
-  const std::size_t wanted = full_run() ? 1'000'000 : 50'000;
+  const int round = full_run() ? 25'000 : 10'000;
+  const std::size_t wanted = full_run() ? 1'000'000 : 20'000;
   const auto start = std::chrono::steady_clock::now();
   Tally tally;
   for (std::uint64_t rounds = 0; tally.operations < wanted; ++rounds) {

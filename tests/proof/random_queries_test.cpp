@@ -519,7 +519,7 @@ std::vector<std::string> kinds() {
 
 TEST_CASE("queries by pages, while writers run, give what a full scan gives") {
   const std::uint64_t seed = print_run_seed();
-  const std::size_t stores = full_run() ? 200 : 10;
+  const std::size_t stores = full_run() ? 200 : 5;
   Tally tally;
   for (std::size_t store = 0; store < stores; ++store) {
     try {
