@@ -209,6 +209,17 @@ TEST_CASE("a table that is not as declared is a finding that says how") {
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
+TEST_CASE("a table whose name differs in capital letters is not that of the index") {
+  const TestCluster cluster = with_entities();
+  const std::string definition = R"({"table": "By_M", "properties": [{"name": "m", "type": "int"}]})";
+  check_status(cluster.looseleaf({"create-index", cluster.directory().write("m.json", definition), "--backfill"}), 0,
+               {"By_M: ready"});
+  cluster.sql(1, "RENAME TABLE By_M TO by_m");
+  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
+  check_status(found, 1, {"1 finding\n"});
+  CHECK(contains(found.out, "table_differs By_M shard 1 the table does not exist\n"));
+}
+
 TEST_CASE("a JUnit report has a case for each index and shard and for the entities of each shard") {
   const TestCluster cluster = with_entities();
   const std::string file = cluster.directory().path() + "/verify.xml";

@@ -10,12 +10,13 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/failpoint.hpp"
 #include "shard/fence.hpp"
 #include "shard/placement.hpp"
-#include "sql/transaction.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -185,22 +186,8 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose database is gone fails its own enti
   CHECK(failed == entities / total_shards);
 }
 
-// Holds the fence of shard 0 exclusively, while it exists.
-class FenceHolder {
- public:
-  explicit FenceHolder(const StoreFixture& store)
-      : others_(store.shards()), lease_(others_.connect(0, others_.deadline())), transaction_(*lease_) {
-    static_cast<void>(lease_->query("SELECT * FROM " + (*lease_).table("looseleaf_shard") + " FOR UPDATE"));
-  }
-
- private:
-  shard::Shards others_;
-  shard::Lease lease_;
-  sql::Transaction transaction_;
-};
-
 TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays its own entities only") {
-  std::optional<FenceHolder> holder(*this);
+  std::optional<LockHolder> holder(std::in_place, *this, 0, lock_of_fence);
   const auto stamps = [&](std::uint32_t shard) { return cluster.sql(shard, "SELECT MAX(updated) FROM entities"); };
   const std::string before = stamps(0), before_neighbour = stamps(6);  // they are on one server
   std::vector<WriteResult> results;
@@ -226,7 +213,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
 
 TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, and nothing else does") {
   Datastore impatient = open(std::chrono::milliseconds(1000));
-  const std::optional<FenceHolder> holder(*this);
+  const LockHolder holder(*this, 0, lock_of_fence);
   const std::vector<WriteResult> results = put_all(impatient, 7);
   for (const WriteResult& result : results) {
     const bool held = shard::shard_of(*result.id, total_shards) == 0;

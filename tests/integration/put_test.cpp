@@ -17,6 +17,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "sql/transaction.hpp"
+#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "write/encode.hpp"
 
@@ -287,24 +288,6 @@ TEST_CASE("no stamp is below the clock floor, and a barrier raises it above ever
   const base::Stamp barrier = shard::take_barrier(shards, 0, shards.deadline());
   CHECK(base::to_string(barrier) == "2041-01-01 00:00:00.000001");
 }
-
-// Runs statements in a session of its own and holds its transaction open for a while.
-class LockHolder {
- public:
-  LockHolder(StoreFixture& fixture, std::uint32_t shard, const std::string& statement)
-      : shards_(fixture.shards()), lease_(shards_.connect(shard, shards_.deadline())), transaction_(*lease_) {
-    (*lease_).select();
-    static_cast<void>(lease_->query(statement));
-  }
-  void execute(const std::string& statement) { lease_->execute(statement); }
-  [[nodiscard]] std::uint64_t id() const { return lease_->id(); }
-  void release() { transaction_.roll_back(); }
-
- private:
-  shard::Shards shards_;
-  shard::Lease lease_;
-  sql::Transaction transaction_;
-};
 
 TEST_CASE("however many entities are locked together, no other one is") {
   StoreFixture fixture;
@@ -579,7 +562,7 @@ TEST_CASE("a write with a condition is stored if the entity meets it, and otherw
 TEST_CASE("one entity's put locks the fence before the entity") {
   StoreFixture fixture;
   REQUIRE(put_one(fixture.datastore, entity(even, R"("n":1)")) == WriteStatus::stored);
-  const std::string fence = "SELECT * FROM looseleaf_shard FOR UPDATE";
+  const std::string fence = lock_of_fence;
   const std::string row = "SELECT * FROM entities WHERE id = x'" + even + "' FOR UPDATE";
   const auto put_while_locked = [&](const std::string& held, const std::function<void()>& look) {
     Datastore other = fixture.open();

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "base/failpoint.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "write/encode.hpp"
 #include "write/put.hpp"
@@ -177,6 +179,58 @@ TEST_CASE_FIXTURE(Unique,
   CHECK(values() ==
         "0:1, 1:2, 2:3, 3:4, 5:6, 6:7, 7:8, 8:9, 9:10, 10:11, 11:12, 12:13, 13:14, 14:15, 15:16, 16:17, 17:18, "
         "18:19, 19:20, 4:500");
+}
+
+TEST_CASE("a value that an earlier write of the stream gives up is taken although the stream did not know the index") {
+  StoreFixture store(TestCluster::shared(4));
+  std::vector<std::string> entities;
+  for (std::uint64_t number = 0; number < numbers; ++number) {
+    entities.push_back(entity(number, fmt::format(R"("n":{})", number)));
+  }
+  store.datastore.put(entities);  // from now on it knows the catalogs
+  Datastore other = store.open();
+  other.create_indexes({IndexDefinition::parse(unique_n, "test")});
+  JobControl control;
+  other.backfill({}, control);
+  WriteStream stream(store.datastore, [](const WriteResult& result) { CHECK(outcome_of(result) == "stored"); });
+  for (std::uint64_t number = numbers; number-- > 0;) {
+    stream.put(entity(number, fmt::format(R"("n":{})", number + 1)));
+  }
+  stream.finish();
+  CHECK(store.findings().empty());
+}
+
+TEST_CASE_FIXTURE(Unique,
+                  "a put waits for the last earlier one of the entity that has its value, even if one was held" *
+                      doctest::skip(!base::failpoints_enabled)) {
+  REQUIRE(write_one(0, R"("n":1)") == "stored");
+  // An id that comes again begins another batch. In the second, the fence is free.
+  const std::vector<std::string> entities = {entity(0, R"("n":1,"x":1)"), entity(6, R"("n":100)"),
+                                             entity(6, R"("n":101)"), entity(0, R"("n":2)"), entity(2, R"("n":1)")};
+  std::optional<LockHolder> holder(std::in_place, *this, 0, lock_of_fence);
+  cli::Process put =
+      cluster.start({"put"}, fmt::format("{}\n", fmt::join(entities, "\n")), "put.fence:before@0#2=stop");
+  REQUIRE(wait_until_stopped(put));
+  holder.reset();
+  put.signal(SIGCONT);
+  check_status(put.wait(), 0, {});
+  CHECK(values() == "2:1, 0:2, 6:101");
+}
+
+TEST_CASE_FIXTURE(Unique, "a put waits for an earlier one that repairs the unreadable entity that has its value" *
+                              doctest::skip(!base::failpoints_enabled)) {
+  REQUIRE(write_one(0, R"("n":1)") == "stored");
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(0)));
+  const std::string input = entity(0, R"("n":2)") + "\n" + entity(1, R"("n":1)") + "\n";
+  check_status(cluster.start({"put"}, input, "put.fence:before@0=sleep:500").wait(), 0, {});
+  CHECK(values() == "1:1, 0:2");
+}
+
+TEST_CASE_FIXTURE(Unique, "a merge takes a value that an earlier merge of the same input gives up") {
+  REQUIRE(write({{0, R"("n":1)"}, {1, R"("n":50)"}}) == "stored, stored");
+  const std::string input = entity(0, R"("a":1)") + "\n" + entity(0, R"("n":2)") + "\n" + entity(1, R"("n":1)") + "\n";
+  check_status(cluster.looseleaf({"put", "--merge"}, input), 0, {});
+  CHECK(values() == "1:1, 0:2");
 }
 
 TEST_CASE_FIXTURE(Unique, "writes of a batch that take each other's values are all rejected, and nothing changes") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <looseleaf/datastore.hpp>
 #include <string>
 
 #include "backfill/scan_record.hpp"
@@ -55,6 +56,22 @@ TEST_CASE("a row that went away again is found" * doctest::skip(!base::failpoint
   test.cluster.sql(0, "DELETE FROM by_n WHERE n = 7");
   test.finish();
   CHECK(test.has_row(7));
+}
+
+TEST_CASE("a row that went away again is found, even if the report is to name nothing") {
+  const TestCluster cluster = with_entities();
+  bool deleted = false;
+  JobControl control;
+  control.on_progress = [&](const Progress&) {
+    if (!deleted && cluster.sql(0, "SELECT COUNT(*) FROM by_n") == "100\n") {
+      cluster.sql(0, "DELETE FROM by_n WHERE n = 7");
+      deleted = true;
+    }
+  };
+  Datastore store = Datastore::open(Cluster::load(cluster.file()));
+  CHECK(store.backfill({.tables = {}, .samples = 0}, control).ready == std::vector<std::string>{"by_n"});
+  CHECK(deleted);
+  CHECK(cluster.sql(0, "SELECT COUNT(*) FROM by_n") == "100\n");
 }
 
 TEST_CASE("what was put, changed and deleted behind the scan is right" * doctest::skip(!base::failpoints_enabled)) {

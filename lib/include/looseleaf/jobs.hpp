@@ -115,7 +115,8 @@ struct BackfillOptions {
   std::vector<std::string> tables;  // empty: all indexes in state `building`
   bool restart = false;             // discard stored cursors and start over
   Throttle throttle = {};
-  // The most entities and rows to name in the report, of each kind, index and shard. All are counted.
+  // The most unreadable entities, and rows of each index that cannot be inserted, to name in the report. All are
+  // counted.
   std::uint64_t samples = 20;
 };
 

@@ -285,7 +285,11 @@ class Backfill {
   void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
-    options.samples = options_.samples;
+    options.on_finding = [&](const Finding& finding) {
+      if (!options.repair) {
+        name(finding);
+      }
+    };
     verify::AsPart as_part = {
         .building_too = true, .wait_for_shards = true, .scanned = record_ ? &record_->grid() : nullptr};
     for (const FillTarget& target : targets_) {
@@ -293,13 +297,15 @@ class Backfill {
     }
     for (int pass = 0; pass < most_verify_passes; ++pass) {
       options.repair = false;
+      report_.unreadable_ids.clear();
+      report_.conflicts.clear();
       const VerifyReport found = verify::verify(shards_, options, job_, as_part);
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
       });
       if (missing == found.findings.end() && found.verified == options.tables) {
-        take_unreadable(found);
-        take_conflicts(found);
+        count_unreadable(found);
+        count_conflicts(found);
         return;
       }
       if (missing == found.findings.end()) {
@@ -317,37 +323,33 @@ class Backfill {
     }
   }
 
-  // Whether this run or an earlier one scanned an entity that cannot be read, there is no record that could replace the
-  // scan of the proof. So this scan has met it.
-  void take_unreadable(const VerifyReport& proof) {
-    report_.unreadable = 0;
-    report_.unreadable_ids.clear();
-    for (const auto& [place, count] : proof.counts) {
-      const auto found = count.findings.find(FindingKind::unreadable);
-      report_.unreadable += found != count.findings.end() ? found->second : 0;
-    }
-    for (const Finding& finding : proof.findings) {
-      if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < options_.samples) {
-        report_.unreadable_ids.push_back(finding.entity_id);
+  void name(const Finding& finding) {
+    if (finding.kind == FindingKind::unreadable && report_.unreadable_ids.size() < options_.samples) {
+      report_.unreadable_ids.push_back(finding.entity_id);
+    } else if (finding.kind == FindingKind::conflict) {
+      auto& examples = report_.conflicts[finding.index].examples;
+      if (examples.size() < options_.samples) {
+        examples.push_back(finding);
       }
     }
   }
 
+  // Whether this run or an earlier one scanned an entity that cannot be read, there is no record that could replace the
+  // scan of the proof. So this scan has met it.
+  void count_unreadable(const VerifyReport& proof) {
+    report_.unreadable = 0;
+    for (const auto& [place, count] : proof.counts) {
+      const auto found = count.findings.find(FindingKind::unreadable);
+      report_.unreadable += found != count.findings.end() ? found->second : 0;
+    }
+  }
+
   // The rows of the others are all there, so nothing is missing but these.
-  void take_conflicts(const VerifyReport& proof) {
-    report_.conflicts.clear();
+  void count_conflicts(const VerifyReport& proof) {
     for (const auto& [place, count] : proof.counts) {
       const auto found = count.findings.find(FindingKind::conflict);
       if (found != count.findings.end()) {
         report_.conflicts[place.first].rows += found->second;
-      }
-    }
-    for (const Finding& finding : proof.findings) {
-      if (finding.kind == FindingKind::conflict) {
-        auto& examples = report_.conflicts[finding.index].examples;
-        if (examples.size() < options_.samples) {
-          examples.push_back(finding);
-        }
       }
     }
   }

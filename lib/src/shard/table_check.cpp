@@ -118,18 +118,25 @@ struct Found {
   std::map<std::string, Key> keys;  // by name, with the primary one
 };
 
-// By name. The number of queries does not depend on the number of tables, because each takes long.
-std::map<std::string, Found> found_tables(const sql::Database& database, const std::vector<Shape>& shapes) {
+struct FoundTables {
+  std::map<std::string, Found> by_name;  // MariaDB also finds names that differ in case
+  bool in_small_letters = false;         // the server stores names so
+};
+
+// The number of queries does not depend on the number of tables, because each takes long.
+FoundTables found_tables(const sql::Database& database, const std::vector<Shape>& shapes) {
   std::vector<std::string> names;
   std::transform(shapes.begin(), shapes.end(), std::back_inserter(names),
                  [](const Shape& shape) { return sql::text_literal(shape.name); });
   const std::string in_these_tables = fmt::format("table_schema = {} AND table_name IN ({})",
                                                   sql::text_literal(database.name()), fmt::join(names, ", "));
-  std::map<std::string, Found> found;
-  const sql::Result tables =
-      database->query("SELECT table_name, engine FROM information_schema.tables WHERE " + in_these_tables);
+  FoundTables result;
+  std::map<std::string, Found>& found = result.by_name;
+  const sql::Result tables = database->query(
+      "SELECT table_name, engine, @@lower_case_table_names FROM information_schema.tables WHERE " + in_these_tables);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     found[tables.text(i, 0)].engine = tables.cell(i, 1).value_or("unknown");
+    result.in_small_letters = tables.text(i, 2) == "1";
   }
   const sql::Result columns = database->query(
       "SELECT table_name, column_name, column_type, collation_name, is_nullable FROM information_schema.columns "
@@ -147,7 +154,7 @@ std::map<std::string, Found> found_tables(const sql::Database& database, const s
     key.unique = keys.text(i, 2) == "0";
     key.columns.push_back(keys.cell(i, 3).value_or(""));  // nothing if it is an expression
   }
-  return found;
+  return result;
 }
 
 void compare_columns(const std::vector<Column>& columns, const Shape& shape, std::vector<std::string>& differences) {
@@ -188,12 +195,9 @@ void compare_keys(std::map<std::string, Key> keys, const Shape& shape, std::vect
   }
 }
 
-std::vector<std::string> differences_of(const std::map<std::string, Found>& tables, const Shape& shape) {
-  auto found = tables.find(shape.name);
-  if (found == tables.end()) {
-    found = tables.find(base::ascii_lower(shape.name));  // with lower_case_table_names
-  }
-  if (found == tables.end()) {
+std::vector<std::string> differences_of(const FoundTables& tables, const Shape& shape) {
+  const auto found = tables.by_name.find(tables.in_small_letters ? base::ascii_lower(shape.name) : shape.name);
+  if (found == tables.by_name.end()) {
     return {no_table};
   }
   std::vector<std::string> differences;
@@ -215,7 +219,7 @@ std::vector<std::vector<std::string>> table_differences(const sql::Database& dat
   }
   std::vector<Shape> shapes;
   std::transform(create_statements.begin(), create_statements.end(), std::back_inserter(shapes), shape_of);
-  const std::map<std::string, Found> tables = found_tables(database, shapes);
+  const FoundTables tables = found_tables(database, shapes);
   std::vector<std::vector<std::string>> differences;
   std::transform(shapes.begin(), shapes.end(), std::back_inserter(differences),
                  [&](const Shape& shape) { return differences_of(tables, shape); });

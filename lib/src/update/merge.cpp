@@ -40,8 +40,10 @@ class Merge {
     while (!left.empty()) {
       const auto [first, others] = distinct(left);
       changed_.clear();
+      blocked_.clear();
       merge(first);
       std::vector<std::size_t> again = still_in_time();
+      take_blocked(others, again);
       const bool none_stored = again.size() == first.size();
       std::merge(again.begin(), again.end(), others.begin(), others.end(), std::back_inserter(left = {}));
       if (none_stored) {
@@ -134,9 +136,32 @@ class Merge {
     }
     if (result.status == WriteStatus::changed) {
       changed_.push_back(place);
-    } else {
-      decide(place, result.status, std::move(result.error));
+      return;
     }
+    if (result.holder) {
+      blocked_.emplace_back(place, *result.holder);
+    }
+    decide(place, result.status, std::move(result.error));
+  }
+
+  // Adds to `again` those whose unique values an entity has that an earlier text is still to be merged with, be it one
+  // of the `others` or of `again`.
+  void take_blocked(const std::vector<std::size_t>& others, std::vector<std::size_t>& again) {
+    std::map<Uuid, std::size_t> first_left;  // places by id
+    for (const auto* const places : {&others, &std::as_const(again)}) {
+      for (const std::size_t place : *places) {
+        const auto [known, is_new] = first_left.emplace(*results_[place].id, place);
+        known->second = std::min(known->second, place);
+      }
+    }
+    for (const auto& [place, holder] : blocked_) {  // in order: others may be blocked by it
+      const auto earlier = first_left.find(holder);
+      if (earlier != first_left.end() && earlier->second < place) {
+        again.push_back(place);
+        first_left.insert_or_assign(*results_[place].id, place);
+      }
+    }
+    std::sort(again.begin(), again.end());
   }
 
   void conclude_unchanged(std::uint32_t shard, const std::vector<std::size_t>& places) {
@@ -184,7 +209,8 @@ class Merge {
   std::mutex mutex_;
   std::deque<std::size_t> under_way_;  // the places of the pipeline's puts that have no result; guarded by mutex_
   std::vector<std::size_t> changed_;
-  write::Pipeline pipeline_;  // last, because its threads use the other members
+  std::vector<std::pair<std::size_t, Uuid>> blocked_;  // which entity has the unique values of a place, in order
+  write::Pipeline pipeline_;                           // last, because its threads use the other members
 };
 
 }  // namespace

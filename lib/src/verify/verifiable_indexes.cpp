@@ -220,14 +220,19 @@ class Choice {
       if (std::none_of(found.begin(), found.end(), differs)) {
         return false;
       }
-      if (is_still_there(index)) {
-        findings_.leave_out(index.definition.table);
-        std::for_each(found.begin(), found.end(), [&](const Finding& finding) {
-          if (differs(finding)) {
-            findings_.add(finding);
-          }
-        });
+      if (!is_still_there(index)) {
+        if (!options_.tables.empty()) {
+          throw Error(ErrorCode::unavailable, "an index was dropped while it was verified",
+                      {{"index", index.definition.table}}, "run the command again");
+        }
+        return true;
       }
+      findings_.leave_out(index.definition.table);
+      std::for_each(found.begin(), found.end(), [&](const Finding& finding) {
+        if (differs(finding)) {
+          findings_.add(finding);
+        }
+      });
       return true;
     });
   }

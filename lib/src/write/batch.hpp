@@ -40,6 +40,7 @@ struct Write {
   Condition condition = {};
   const shard::BufferedWrite* buffered = nullptr;  // it was buffered, and gets a receipt
   bool is_copy = false;                            // another cluster has accepted it
+  std::optional<Uuid>* holder = nullptr;  // if given: which entity's unique values kept this one from being stored
 
   [[nodiscard]] bool has_condition() const { return condition.kind != WriteCondition::Kind::none; }
 };

@@ -55,9 +55,18 @@ struct Pipeline::Slot {
   std::optional<base::Deadline> deadline;  // since the first attempt to store it
   bool taken = false;                      // it is in the batch that is being stored
   bool held = false;                       // its shard's fence was not free when it was tried last
+  std::optional<Uuid> holder;              // of its unique values, if that kept it from being stored
   std::optional<std::uint64_t> waits_for;  // the sequence number of an earlier write; see waits()
   Write write;
 };
+
+bool Pipeline::by_sequence(const Slot* a, const Slot* b) {
+  return a->result.sequence < b->result.sequence;
+}
+
+bool Pipeline::by_id_and_sequence(const Slot* a, const Slot* b) {
+  return std::tie(*a->result.id, a->result.sequence) < std::tie(*b->result.id, b->result.sequence);
+}
 
 Pipeline::Pipeline(shard::Shards& shards, Writer& writer, std::function<void(WriteResult)> on_result, Key key)
     : shards_(shards),
@@ -228,6 +237,7 @@ void Pipeline::encode() {
         slot->final_already = !write;
         slot->write = std::move(write).value_or(Write());
         slot->write.condition = slot->condition;
+        slot->write.holder = &slot->holder;
       }
     }
     lock.lock();
@@ -257,8 +267,8 @@ void Pipeline::write(std::deque<Slot*>& queue) {
       to_write_.wait_for(lock, pause);
       continue;
     }
-    Undecided before = undecided_beside(batch);
-    const bool others = !before.empty();
+    std::optional<Undecided> before = undecided_beside(batch);
+    const bool others = before && !before->empty();
     lock.unlock();
     const std::vector<Slot*> later = store_batch(batch, std::move(before));
     lock.lock();
@@ -295,15 +305,14 @@ bool Pipeline::waits(const Slot& slot) const {
   return slot.waits_for && *slot.waits_for >= first_ && !window_[*slot.waits_for - first_]->done;
 }
 
-Pipeline::Undecided Pipeline::undecided_beside(const std::vector<Slot*>& batch) const {
-  Undecided writes;
+std::optional<Pipeline::Undecided> Pipeline::undecided_beside(const std::vector<Slot*>& batch) const {
   if (!may_have_unique_values(shards_, batch.front()->write.id)) {
-    return writes;
+    return std::nullopt;
   }
-  const auto by_id = [](const Slot* a, const Slot* b) { return *a->result.id < *b->result.id; };
+  Undecided writes;
   for (std::uint64_t sequence = first_; sequence < next_dispatch_; ++sequence) {
     const Slot* slot = window_[sequence - first_].get();
-    if (!slot->done && !std::binary_search(batch.begin(), batch.end(), slot, by_id)) {
+    if (!slot->done && !std::binary_search(batch.begin(), batch.end(), slot, by_id_and_sequence)) {
       writes.emplace_back(*slot->result.id, sequence);
     }
   }
@@ -331,9 +340,7 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) cons
     }
     batch.push_back(slot);
   }
-  std::sort(batch.begin(), batch.end(), [](const Slot* a, const Slot* b) {
-    return std::tie(*a->result.id, a->result.sequence) < std::tie(*b->result.id, b->result.sequence);
-  });
+  std::sort(batch.begin(), batch.end(), by_id_and_sequence);
   // The sequence number of a repeated id, which starts the next batch.
   std::uint64_t next_batch = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = 1; i < batch.size(); ++i) {
@@ -349,49 +356,62 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) cons
   return batch;
 }
 
-std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& batch, Undecided before) {
+std::vector<Pipeline::Slot*> Pipeline::store_batch(const std::vector<Slot*>& batch, std::optional<Undecided> before) {
   const base::Deadline deadline = shards_.deadline();
   for (Slot* slot : batch) {
     slot->deadline = slot->deadline ? slot->deadline : deadline;
     slot->waits_for.reset();
+    slot->holder.reset();
   }
   std::vector<Slot*> held = store(batch, deadline, HeldShards::hand_back);
+  if (before) {
+    std::transform(held.begin(), held.end(), std::back_inserter(*before),
+                   [](const Slot* slot) { return std::pair(slot->write.id, slot->result.sequence); });
+  }
   const auto late =
       std::stable_partition(held.begin(), held.end(), [](const Slot* slot) { return !slot->deadline->passed(); });
   if (late != held.end()) {
     store({late, held.end()}, *(*late)->deadline, HeldShards::give_up);
     held.erase(late, held.end());
   }
-  const auto by_sequence = [](const Slot* a, const Slot* b) { return a->result.sequence < b->result.sequence; };
-  std::vector<Slot*> rejected;
-  std::copy_if(batch.begin(), batch.end(), std::back_inserter(rejected),
-               [](const Slot* slot) { return slot->result.holder.has_value(); });
-  if (!rejected.empty()) {
-    std::transform(held.begin(), held.end(), std::back_inserter(before),
-                   [](const Slot* slot) { return std::pair(slot->write.id, slot->result.sequence); });
-    std::sort(before.begin(), before.end());
-    std::sort(rejected.begin(), rejected.end(), by_sequence);
-  }
   std::vector<Slot*> later = std::move(held);
-  std::copy_if(rejected.begin(), rejected.end(), std::back_inserter(later),
-               [&](Slot* slot) { return wait_for_holder(*slot, before); });
+  take_blocked(batch, std::move(before), later);
   std::sort(later.begin(), later.end(), by_sequence);
   return later;
 }
 
+void Pipeline::take_blocked(const std::vector<Slot*>& batch, std::optional<Undecided> before,
+                            std::vector<Slot*>& later) {
+  std::vector<Slot*> blocked;
+  std::copy_if(batch.begin(), batch.end(), std::back_inserter(blocked),
+               [](const Slot* slot) { return slot->holder.has_value(); });
+  if (blocked.empty()) {
+    return;
+  }
+  std::sort(blocked.begin(), blocked.end(), by_sequence);
+  if (before) {
+    std::sort(before->begin(), before->end());
+  }
+  for (Slot* slot : blocked) {
+    if (before && !wait_for_holder(*slot, *before)) {
+      continue;
+    }
+    slot->deadline.reset();  // it starts again
+    slot->result.holder.reset();
+    slot->result.error.reset();
+    later.push_back(slot);
+  }
+}
+
 bool Pipeline::wait_for_holder(Slot& slot, Undecided& before) {
-  const auto next =
-      std::lower_bound(before.begin(), before.end(), std::pair(*slot.result.holder, slot.result.sequence));
-  if (next == before.begin() || std::prev(next)->first != *slot.result.holder) {
+  const auto next = std::lower_bound(before.begin(), before.end(), std::pair(*slot.holder, slot.result.sequence));
+  if (next == before.begin() || std::prev(next)->first != *slot.holder) {
     return false;
   }
   slot.waits_for = std::prev(next)->second;
   const std::pair self(slot.write.id, slot.result.sequence);
   // Others may wait for this one.
   before.insert(std::lower_bound(before.begin(), before.end(), self), self);
-  slot.deadline.reset();  // it starts again
-  slot.result.holder.reset();
-  slot.result.error.reset();
   return true;
 }
 
@@ -408,7 +428,7 @@ std::vector<Pipeline::Slot*> Pipeline::store(const std::vector<Slot*>& slots, co
     slots[i]->write = std::move(writes[i]);
   }
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i]->result.holder) {  // it may be tried again
+    if (slots[i]->holder) {  // it may be tried again
       slots[i]->write = std::move(writes[i]);
     }
   }

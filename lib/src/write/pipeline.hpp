@@ -11,6 +11,7 @@
 #include <looseleaf/write.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,6 +39,8 @@ class Pipeline {
 
  private:
   struct Slot;
+  static bool by_sequence(const Slot* a, const Slot* b);
+  static bool by_id_and_sequence(const Slot* a, const Slot* b);
   using Undecided = std::vector<std::pair<Uuid, std::uint64_t>>;  // ids and sequence numbers
 
   void start_threads();
@@ -60,16 +63,19 @@ class Pipeline {
   [[nodiscard]] std::vector<Slot*> take_batch(std::deque<Slot*>& queue) const;
   // Returns true if an earlier write, which may give up a unique value that this one takes, is not decided yet.
   [[nodiscard]] bool waits(const Slot& slot) const;
-  // Returns the dispatched writes that are not decided and not in the batch, in any order; none if the batch can have
-  // no unique values. Call this with the lock held.
-  [[nodiscard]] Undecided undecided_beside(const std::vector<Slot*>& batch) const;
+  // Returns the dispatched writes that are not decided and not in the batch, in any order; nothing if no unique index
+  // is known yet, because to look through the window takes time. Call this with the lock held.
+  [[nodiscard]] std::optional<Undecided> undecided_beside(const std::vector<Slot*>& batch) const;
   // Returns true if the queue has enough for a batch, or no more will come soon.
   [[nodiscard]] bool worth_writing(const std::deque<Slot*>& queue) const;
   // Returns the writes that belong into a later batch, in order: their shards' fences are not free, or they wait for
   // writes that were undecided `before`.
-  std::vector<Slot*> store_batch(const std::vector<Slot*>& batch, Undecided before);
-  // Lets a write that was rejected wait if an earlier one may give up the unique value: if the entity that had the
-  // value has an earlier write in `before`, which is sorted, and where it is added. Returns false if not.
+  std::vector<Slot*> store_batch(const std::vector<Slot*>& batch, std::optional<Undecided> before);
+  // Adds to `later` the writes of the batch whose unique values an earlier write may give up; all those whose values
+  // others have if it is not known what was undecided `before`, because that will be known next time.
+  static void take_blocked(const std::vector<Slot*>& batch, std::optional<Undecided> before, std::vector<Slot*>& later);
+  // Lets a write wait if the entity that has its unique values has an earlier write in `before`, which is sorted, and
+  // where it is added. Returns false if not.
   static bool wait_for_holder(Slot& slot, Undecided& before);
   // Returns the writes that were handed back.
   std::vector<Slot*> store(const std::vector<Slot*>& slots, const base::Deadline& deadline, HeldShards held);

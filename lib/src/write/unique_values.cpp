@@ -36,6 +36,12 @@ Error::Context where(const shard::Catalog& catalog, const BlockedWrite& blocked)
           {"holder", to_string(*blocked.row.holder)}};
 }
 
+void note_holder(const BlockedWrite& blocked) {
+  if (std::optional<Uuid>* const holder = blocked.item->write->holder) {
+    *holder = blocked.row.holder;
+  }
+}
+
 void decide_all(std::span<const BlockedWrite> blocked, const std::vector<shard::BlockedRow>& rows,
                 const std::function<void(const BlockedWrite&)>& decide_one) {
   for (const BlockedWrite& write : blocked) {
@@ -151,6 +157,7 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
   }
   const reconcile::HeldRows held = reconcile::look_at_holders(shards, catalog, rows, deadline);
   decide_all(blocked, held.called_for, [&](const BlockedWrite& write) {
+    note_holder(write);
     write.item->write->result->holder = write.row.holder;
     decide(*write.item, WriteStatus::rejected,
            Error(ErrorCode::refused, "another entity has the same values in a unique index", where(catalog, write),
@@ -158,6 +165,7 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
                  "that one later, put this one again afterwards"));
   });
   decide_all(blocked, held.unreadable, [&](const BlockedWrite& write) {
+    note_holder(write);
     decide(*write.item, WriteStatus::failed,
            Error(ErrorCode::corrupt, "the entity that has the same values in a unique index cannot be read",
                  where(catalog, write), "delete that entity first, or put it again"));
