@@ -59,7 +59,17 @@ void check_choice(const Parameter& parameter, const std::string& text) {
   }
 }
 
+// An empty value, often that of a variable that the shell does not have, would be taken for no value. A command that
+// can tell them apart has a message of its own.
+void refuse_empty_value(const Parameter& parameter, const std::string& text) {
+  if (text.empty() && parameter.is_option() && std::holds_alternative<std::string*>(parameter.target)) {
+    throw Error(ErrorCode::usage, "an option has an empty value", {{"option", parameter.name}},
+                "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
+  }
+}
+
 void store_value(const Parameter& parameter, const std::string& text) {
+  refuse_empty_value(parameter, text);
   check_choice(parameter, text);
   if (auto* const* string = std::get_if<std::string*>(&parameter.target)) {
     **string = text;

@@ -12,6 +12,7 @@
 #include "cli/commands/drop_job.hpp"
 #include "cli/commands/throttle_options.hpp"
 #include "cli/files/definitions.hpp"
+#include "cli/report/indexing_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -119,7 +120,9 @@ ExitStatus print_dry_run(const Options& options, const DefinitionFolder& folder,
   for (const IndexDefinition& definition : work.wanted) {
     building.push_back(definition.table);
   }
-  print_result(options, folder, work, {{"building", building}}, globals);
+  const auto sample = store.count_sample(work.wanted);
+  print_result(options, folder, work, {{"building", building}, {"indexing", json_of(sample)}}, globals);
+  print_indexing(sample, {.planned = true});
   print_notes(options, folder, work);
   return ExitStatus::done;
 }
@@ -173,7 +176,7 @@ Command apply_command() {
        .value = "",
        .help = "print what would be done, and change nothing",
        .target = &options->dry_run,
-       .details = "The SQL is that of `create-index --dry-run`."},
+       .details = "The SQL, and what would have rows, are those of `create-index --dry-run`."},
   };
   add_throttle_parameters(command, options->throttle);
   command.details = {

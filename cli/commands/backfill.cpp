@@ -46,7 +46,7 @@ Command backfill_command() {
       "Traffic may continue during a backfill. Each index becomes ready, on every shard, once nothing is missing from "
       "it. You may stop the command at any time; the next run continues where it stopped. A second backfill at the "
       "same time fails.",
-      "If the body of an entity cannot be read, the index becomes ready without it, an error names at most 20 such "
+      "If the body of an entity cannot be read, the index becomes ready without it, an error lists at most 20 such "
       "entities unless `--all` is given, and the exit status is 1.",
       "If several entities have the same values in a unique index, that index stays building, an error names at most "
       "20 of these values with the entities unless `--all` is given, and the exit status is 1."};

@@ -63,6 +63,9 @@ Query query_of(const Options& options, ValueFiles& files) {
   } else {
     query.conditions = files.conditions_of(options.conditions);
   }
+  for (const std::string& text : options.conditions) {
+    warn_of_joined_conditions(text, Condition::parse(text), "give each of them as an argument of its own");
+  }
   query.order_by = options.order_by;
   query.descending = options.descending;
   query.where = filters_of(options.where);
@@ -139,13 +142,18 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
                  {"unreadable", report.unreadable}});
 }
 
-// A shell removes the outer quotes only. The library warns of those in a filter.
-void print_note_of_quotes(const Options& options) {
+// Says what belongs to the value of a condition on the index and was probably not meant. The library warns of quotes
+// in a filter; a shell removes the outer ones only.
+void print_notes_of_values(const Options& options) {
   for (const std::string& condition : options.conditions) {
     const std::string value = Condition::parse(condition).value;
     const bool quoted = value.starts_with('"') || value.starts_with('\'');
     if (value.size() > 1 && quoted && value.front() == value.back()) {
       print_note(fmt::format("nothing was found: in {} the quotes belong to the value", condition));
+    } else if (value.starts_with(' ') || value.ends_with(' ')) {
+      print_note(fmt::format("nothing was found: in \"{}\" the space belongs to the value", condition));
+    } else if (value.starts_with('@') && options.order_by.empty()) {
+      print_note(fmt::format("nothing was found: {} names a file of values only with --order-by", condition));
     }
   }
 }
@@ -163,7 +171,7 @@ void print_end(const QueryReport& report, const Options& options, const Globals&
     print_line(std::to_string(report.entities));
   }
   if (report.entities == 0 && report.unavailable.empty()) {
-    print_note_of_quotes(options);
+    print_notes_of_values(options);
   }
   if (globals.verbose) {
     print_note(fmt::format("{} from {}, {} of them outdated", counted(report.entities, "entity", "entities"),

@@ -3,10 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <looseleaf/error.hpp>
+#include <string_view>
+
+#include "cli/terminal/messages.hpp"
 
 namespace looseleaf::cli {
 namespace {
+
+// Whether the value goes on with "and" or "or" and a word that an operator follows.
+bool looks_like_two_conditions(std::string value) {
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view joined_by : {" and ", " or ", " && ", " || "}) {
+    const std::size_t at = value.find(joined_by);
+    const std::string_view rest =
+        at == std::string::npos ? std::string_view() : std::string_view(value).substr(at + joined_by.size());
+    if (rest.find_first_of("=<>") != std::string_view::npos || rest.ends_with(" exists")) {
+      return true;
+    }
+  }
+  return false;
+}
 
 Condition filter_of(const std::string& text) {
   if (text.starts_with("--")) {
@@ -28,6 +48,13 @@ Condition filter_of(const std::string& text) {
 }
 
 }  // namespace
+
+void warn_of_joined_conditions(const std::string& text, const Condition& condition, const std::string& hint) {
+  if (!condition.value.starts_with('"') && looks_like_two_conditions(condition.value)) {
+    print_warning("one condition looks like two: all that follows its operator is the value", {{"condition", text}},
+                  hint);
+  }
+}
 
 Parameter where_parameter(std::vector<std::string>& texts, Explained explained) {
   return {
@@ -51,6 +78,7 @@ std::vector<Condition> filters_of(const std::vector<std::string>& texts) {
   std::vector<Condition> filters;
   for (const std::string& text : texts) {
     filters.push_back(filter_of(text));
+    warn_of_joined_conditions(text, filters.back(), "repeat --where, once for each of them");
   }
   return filters;
 }

@@ -13,7 +13,10 @@ namespace looseleaf::cli {
 enum class Explained { in_full, by_query };
 [[nodiscard]] Parameter where_parameter(std::vector<std::string>& texts, Explained explained);
 
-// Reads the values of --where. Throws Error(usage).
+// Warns of `a=1 and b=2`, which is one condition, unless its value is written as a JSON string.
+void warn_of_joined_conditions(const std::string& text, const Condition& condition, const std::string& hint);
+
+// Reads the values of --where, and warns of some. Throws Error(usage).
 [[nodiscard]] std::vector<Condition> filters_of(const std::vector<std::string>& texts);
 
 }  // namespace looseleaf::cli

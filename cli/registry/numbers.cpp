@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <looseleaf/error.hpp>
+#include <string_view>
 #include <system_error>
 
 namespace looseleaf::cli {
@@ -19,13 +20,19 @@ bool parse_whole(const std::string& text, Number& number) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
+// Of any sign and size.
+bool is_whole(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::uint64_t parse_count(const std::string& option, const std::string& text, Range range) {
   std::uint64_t number = 0;
-  const bool whole = parse_whole(text, number);
-  if (!whole || number < range.least || number > range.most) {
-    throw Error(ErrorCode::usage, whole ? "a number out of range" : "not a whole number",
+  const bool parsed = parse_whole(text, number);
+  if (!parsed || number < range.least || number > range.most) {
+    throw Error(ErrorCode::usage, is_whole(text) ? "a number out of range" : "not a whole number",
                 {{"option", option}, {"value", text}},
                 fmt::format("give a number from {} to {}, or leave the option out", range.least, range.most));
   }

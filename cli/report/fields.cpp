@@ -278,7 +278,9 @@ void EntityPrinter::finish() {
   }
   for (const std::string& field : fields_->never_found()) {
     print_warning("no entity that was printed has the field", {{"field", field}},
-                  "check the spelling of the name: capital letters differ from small ones, and spaces belong to it");
+                  std::string("check the spelling of the name: capital letters differ from small ones, and spaces "
+                              "belong to it") +
+                      (field.find('.') == std::string::npos ? "" : "; a path does not lead into an array"));
   }
 }
 

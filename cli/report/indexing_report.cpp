@@ -16,8 +16,9 @@ namespace {
 std::string hint_for(NoRow::Why why, bool planned) {
   const auto correct = [&](const char* what) {
     return fmt::format("{}; {}", what,
-                       planned ? "correct the definition before the index is created"
-                               : "drop the index and create it again with the corrected definition");
+                       planned
+                           ? "correct the definition before the index is created, unless older entities are otherwise"
+                           : "drop the index and create it again with the corrected definition");
   };
   switch (why) {
     case NoRow::Why::no_match:
@@ -56,7 +57,9 @@ const std::pair<const NoRow, IndexingCounts::Without>& reason_to_name(const Inde
 
 void warn(const std::string& index, const IndexingCounts& counts, bool planned) {
   const auto& [reason, some] = reason_to_name(counts);
-  print_warning(counts.rows == 0                     ? "an index has no rows: no query finds anything by it"
+  const char* const no_rows = planned ? "an index would have no rows of these entities: no query would find them by it"
+                                      : "an index has no rows: no query finds anything by it";
+  print_warning(counts.rows == 0                     ? no_rows
                 : reason.why == NoRow::Why::too_long ? "a unique index leaves out values that are too long; several "
                                                        "entities may have the same"
                                                      : "more entities have a value that the index cannot take than "

@@ -80,6 +80,10 @@ TEST_CASE("apply creates and fills what is missing, shows what is extra, and cha
   CHECK(holds_in_order(dry_run.out, {"by_building, active, state building\n", "CREATE TABLE by_m (",
                                      "-- then those of these indexes that are building are filled\n"}));
   CHECK(cluster.sql(0, "SHOW TABLES LIKE 'by_m'").empty());
+  const TemporaryDirectory misspelt;
+  misspelt.write("x.json", R"({"table": "by_x", "properties": [{"name": "mm", "type": "int"}]})");
+  check_status(cluster.looseleaf({"apply", misspelt.path(), "--dry-run"}), 0,
+               {"warning: an index would have no rows of these entities", "hint: check how the property is spelt"});
   check_run(cluster.looseleaf({"apply", folder.path(), "--max-rate", "100000"}), 0, "",
             {"by_building is already active: building\n", "created by_m: building\n", "by_building: ready\n",
              "by_m: ready\n", "by_old is active, but no definition declares it; `--prune` drops it\n"});

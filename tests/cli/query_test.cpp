@@ -371,7 +371,7 @@ TEST_CASE("a property whose name contains an operator is named by a JSON string"
                  {{"--where", R"("d<e"=6)"}, {2}}});
 }
 
-TEST_CASE("a query that finds nothing says that quotes around a value belong to the value") {
+TEST_CASE("a query that finds nothing says what belongs to a value and was probably not meant") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "s", "type": "string"}]})");
   put_all(cluster, entity(1, R"("s":"paid")") + "\n" + entity(2, R"("s":"'due'")"));
@@ -380,6 +380,14 @@ TEST_CASE("a query that finds nothing says that quotes around a value belong to 
     check_run(cluster.looseleaf({"query", "i", condition, "--count"}), 0, "0\n",
               {fmt::format(fmt::runtime(note), condition)});
   }
+  check_run(cluster.looseleaf({"query", "i", "s= paid", "--count"}), 0, "0\n",
+            {"nothing was found: in \"s= paid\" the space belongs to the value\n"});
+  check_run(cluster.looseleaf({"query", "i", "s=@file", "--count"}), 0, "0\n",
+            {"nothing was found: s=@file names a file of values only with --order-by\n"});
+  check_run(cluster.looseleaf({"query", "i", "s=paid and n>1", "--count"}), 0, "0\n",
+            {"warning: one condition looks like two", "hint: give each of them as an argument of its own\n"});
+  check_run(cluster.looseleaf({"query", "i", "s =paid"}), 2, "",
+            {"error: index has no such property\n", "hint: leave out the space before the operator"});
   check_run(cluster.looseleaf({"query", "i", "s='due'", "--count"}), 0, "1\n");
   check_run(cluster.looseleaf({"query", "i", "--where", R"(s="paid")", "--count"}), 0, "1\n");
   check_run(cluster.looseleaf({"query", "i", "s=paid", "--where", R"(s="due")", "--count"}), 0, "0\n");

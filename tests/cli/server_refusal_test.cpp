@@ -74,7 +74,8 @@ TEST_CASE("a wrong or missing password is refused at once, with advice and witho
        {get_as(setup.cluster_file(wrong_options)), get_as(setup.cluster_file(empty), wrong),
         get_as(setup.cluster_file(empty))}) {
     check_run(result, 3, "",
-              {"looseleaf: error: the server denied access\n", "code: 1045\n", "hint: check user and password"});
+              {"looseleaf: error: the server denied access\n", "code: 1045\n",
+               "hint: check the user in the cluster file, and user and password in the option files"});
     CHECK(result.err.find("hunter2") == std::string::npos);
   }
 }

@@ -83,6 +83,10 @@ std::string option_with(const Condition& condition, const std::string& name, con
 std::string hint_for(const Condition& condition, unsigned wanted, unsigned found) {
   const std::string name = written_name(condition);
   const std::string& value = condition.value;
+  if (value.starts_with('[') || value.starts_with('{')) {
+    return fmt::format("only one value, not an array or object, can be compared with, here an element's: {}",
+                       option_with(condition, condition.property + "[]", "VALUE"));
+  }
   if ((found & kinds::array) != 0 && !condition.each) {
     return fmt::format("there is an array, and [] means any element of it: {}",
                        option_with(condition, name + "[]", value));
@@ -96,6 +100,14 @@ std::string hint_for(const Condition& condition, unsigned wanted, unsigned found
                        option_with(condition, name, value.substr(1, value.size() - 2)));
   }
   return "only values of the same type are compared, and `^=` is for strings";
+}
+
+// For a path that may lead through an array.
+std::string hint_for_array(const Condition& condition) {
+  const bool is_path = condition.property.find('.') != std::string::npos;
+  return condition.each || !is_path ? ""
+                                    : "; if an array is on the way, write " +
+                                          option_with(condition, condition.property + "[]", condition.value);
 }
 
 bool is_quoted(const std::string& value) {
@@ -167,7 +179,8 @@ std::optional<Warning> Filter::mistake_in(const Test& test) {
     return Warning{condition.each ? "no entity that was read has an element of the array that a filter names"
                                   : "no entity that was read has the property that a filter names",
                    std::move(context),
-                   "check the spelling of the name: capital letters differ from small ones, and spaces belong to it"};
+                   "check the spelling of the name: capital letters differ from small ones, and spaces belong to it" +
+                       hint_for_array(condition)};
   }
   context.emplace_back("value", condition.value);
   if (wanted != 0 && (wanted & (kinds::null | found)) == 0 && found != kinds::null) {

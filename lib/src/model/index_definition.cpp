@@ -83,6 +83,17 @@ std::string parse_property_name(const JsonObject& object) {
   return *name;
 }
 
+// For types that databases have and JSON has not.
+std::string hint_for_other_type(const std::string& name) {
+  if (name == "decimal" || name == "numeric" || name == "float" || name == "number") {
+    return "; for a decimal a double, or an int of its smallest unit";
+  }
+  if (name == "date" || name == "time" || name == "datetime" || name == "timestamp") {
+    return "; for a time an int, or a string like 2026-11-27T08:00:00Z, whose order is that of time";
+  }
+  return {};
+}
+
 PropertyType parse_type(const JsonObject& object) {
   const std::optional<std::string> name = object.string("type");
   if (!name) {
@@ -93,7 +104,8 @@ PropertyType parse_type(const JsonObject& object) {
       return type;
     }
   }
-  object.fail_at_value("type", "unknown property type", "use uuid, string, int, double or bool");
+  object.fail_at_value("type", "unknown property type",
+                       "use uuid, string, int, double or bool" + hint_for_other_type(*name));
 }
 
 Property parse_property(const JsonObject& object) {

@@ -31,6 +31,10 @@ std::string hint_for_name(const std::string& name, const std::vector<std::string
   if (name.ends_with("[]") && std::find(names.begin(), names.end(), name.substr(0, name.size() - 2)) != names.end()) {
     return "leave [] out: an index on an array finds its elements by the plain name";
   }
+  if (name.ends_with(' ') &&
+      std::find(names.begin(), names.end(), name.substr(0, name.find_last_not_of(' ') + 1)) != names.end()) {
+    return "leave out the space before the operator: it belongs to the name";
+  }
   const auto meant = base::nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
   return meant ? fmt::format("did you mean `{}`?", *meant)
                : fmt::format("name one of its properties: {}", fmt::join(names, ", "));

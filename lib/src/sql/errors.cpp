@@ -21,7 +21,8 @@ struct Advice {
 constexpr int cr_server_lost = 2013, cr_tls = 2026;
 
 constexpr std::string_view free_space = "make room on the server's disk, then run the command again";
-constexpr std::string_view check_account = "check user and password in the cluster file and the option files";
+constexpr std::string_view check_account =
+    "check the user in the cluster file, and user and password in the option files";
 constexpr std::string_view check_tls = "check ssl_mode and the ssl files, and that the server has TLS set up";
 constexpr std::string_view grow_packet = "raise max_allowed_packet on the server";
 constexpr std::string_view join_group =
