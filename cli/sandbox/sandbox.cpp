@@ -451,7 +451,8 @@ std::vector<std::string> Sandbox::command(const SandboxServer& server) const {
                                   fmt::format("--innodb-buffer-pool-size={}M", buffer_pool_mib_),
                                   "--max-allowed-packet=64M",
                                   "--max-connections=200",
-                                  "--character-set-server=utf8mb4"};
+                                  "--character-set-server=utf8mb4",
+                                  "--performance-schema=OFF"};
   if (::geteuid() == 0) {
     result.emplace_back("--user=root");
   }
@@ -459,7 +460,6 @@ std::vector<std::string> Sandbox::command(const SandboxServer& server) const {
     result.emplace_back("--mysqlx=OFF");
     result.emplace_back("--secure-file-priv=NULL");
   } else {
-    result.emplace_back("--performance-schema=OFF");
     result.emplace_back("--innodb-log-file-size=96M");
   }
   result.insert(result.end(), args_.begin(), args_.end());
