@@ -33,4 +33,4 @@ packaging/install-build-deps.sh --tests
 cmake --preset "$preset" -DLOOSELEAF_FULL_TESTS=$full
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 # Tests that start servers wait for disks and locks more than they compute. More at once run into time limits.
-ctest --preset "$preset" --parallel $((jobs + 1)) "${arguments[@]}"
+ctest --preset "$preset" --parallel $((jobs + 2)) "${arguments[@]}"

@@ -8,6 +8,7 @@ set -eEuo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 part=${1:?usage: deb_test.sh build|install BUILD-DIR}
 build=${2:?usage: deb_test.sh build|install BUILD-DIR}
+[ -n "${LOOSELEAF_FULL:-}" ] || export DEB_BUILD_OPTIONS=noopt
 skip() { echo "skipped: $*"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -21,7 +21,7 @@ build_targets() {
   exec 9> "$build/lock"
   flock 9
   cmake --preset fuzz > "$build/configure.log" || { cat "$build/configure.log"; return 1; }
-  cmake --build --preset fuzz
+  nice cmake --build --preset fuzz
 }
 
 # One line of libFuzzer's final statistics, or of its last report.

@@ -275,7 +275,7 @@ TEST_CASE("whatever is killed, a buffered write that was acknowledged takes effe
           doctest::skip(!base::failpoints_enabled)) {
   const auto started = Clock::now();
   const std::uint64_t seed = print_run_seed();
-  const int wanted = static_cast<int>(wanted_rounds(10, 200));
+  const int wanted = static_cast<int>(wanted_rounds(5, 200));
   BufferWorld world(seed, {});
   Totals totals;
   while ((totals.all_counted() < wanted || !totals.all_kinds()) && totals.rounds < 4 * wanted) {

@@ -200,7 +200,7 @@ TEST_CASE("whatever is killed while a store is copied and moves, the history ove
           doctest::skip(!base::failpoints_enabled)) {
   const auto started = Clock::now();
   const std::uint64_t seed = print_run_seed();
-  const int wanted = static_cast<int>(wanted_rounds(10, 100));
+  const int wanted = static_cast<int>(wanted_rounds(5, 100));
   MoveWorld world(seed);
   MoveTotals totals;
   while ((totals.all_counted() < wanted || !totals.all_kinds()) && totals.rounds < 4 * wanted) {

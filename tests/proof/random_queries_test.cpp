@@ -636,7 +636,7 @@ TEST_CASE("a query beside writers gives every entity that matches throughout exa
   for (const char* definition : {by_n, by_n_sharded, by_group, by_group_sharded}) {
     CAPTURE(std::string(definition));
     ManyMoving store(IndexDefinition::parse(definition, "test"));
-    const int tries = full_run() ? 10'000 : 300;
+    const int tries = full_run() ? 10'000 : 150;
     CHECK(store.right_answers(tries) == tries);
     CHECK(store.is_noticed_without_second_look());
   }
