@@ -19,6 +19,13 @@ namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
 
+// What `changes` prints ends with an object that has the position.
+std::string last_position(const std::string& text) {
+  const Json line = Json::parse(text.substr(text.find_last_of('\n') + 1), nullptr, false);
+  const bool has_one = line.is_object() && line.contains("position") && line["position"].is_string();
+  return has_one ? line["position"].get<std::string>() : text;
+}
+
 std::string read_position(const std::string& file) {
   Input input(file);
   std::string text;
@@ -27,7 +34,8 @@ std::string read_position(const std::string& file) {
     text.append(chunk.data(), got);
   }
   const std::size_t begin = text.find_first_not_of(white_space);
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
+  return begin == std::string::npos ? ""
+                                    : last_position(text.substr(begin, text.find_last_not_of(white_space) - begin + 1));
 }
 
 }  // namespace
@@ -39,7 +47,8 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .value = "POSITION",
        .help = help_of_after,
        .target = &arguments.after,
-       .details = details_of_after + " `@FILE` reads a position from a file."},
+       .details = details_of_after + " `@FILE` reads a position from a file, or from the last line of "
+                                     "what `changes` has printed to it."},
       where_parameter(arguments.where, Explained::by_query),
       {.name = "--shard",
        .value = "N",

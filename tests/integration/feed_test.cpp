@@ -328,6 +328,11 @@ TEST_CASE("a batch that the caller did not take, because it threw, comes again a
                         report),
                     "full");
   CHECK(report.stored == taken.size());
+  const cli::ProcessResult again = store.cluster.looseleaf({"export", "--ids"});
+  const std::string end = again.err.substr(again.err.find("position: ") + std::string("position: ").size());
+  check_run(store.cluster.looseleaf({"export", "--after", end.substr(0, end.find('\n'))}), 0, "",
+            {"warning: nothing is left of this export: the position is that of its end\n",
+             "hint: `looseleaf changes --after POSITION` gives what has changed since\n", "position: "});
   const Changes rest = changes_after(store.cluster, report.position);
   taken.insert(taken.end(), rest.stored.begin(), rest.stored.end());
   CHECK(sorted(taken) == sorted(lines_of(id_lines(1200))));
@@ -341,6 +346,8 @@ TEST_CASE("a position that is not one of this cluster is refused") {
       {"error: the position belongs to another cluster\n", "  expected: ", "  found: ", "hint: give a position"});
   const std::string file = cluster.directory().write("position", position + "\n");
   CHECK(changes_after(cluster, "@" + file).size() == 0);
+  const std::string printed = cluster.directory().write("printed", cluster.looseleaf({"changes"}).out);
+  CHECK(changes_after(cluster, "@" + printed).size() == 0);
   position[20] = position[20] == 'A' ? 'B' : 'A';
   check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
   const std::string empty = cluster.directory().write("empty", "\n");

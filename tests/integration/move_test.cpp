@@ -52,6 +52,11 @@ void check_moved(const Pair& pair, std::size_t entities) {
   CHECK(states(pair.other) == "open open open");
   check_status(pair.original.looseleaf({"put"}, entity(90)), 2, {"error: the store has moved, and takes no writes\n"});
   check_status(pair.original.looseleaf({"get", id_of(1)}), 2, {"error: the store has moved\n"});
+  for (const char* const reader : {"export", "changes", "verify"}) {
+    check_status(pair.original.looseleaf({reader}), 0,
+                 {"warning: the store has moved; this is how it was then\n", "  to: cluster ",
+                  "hint: use the cluster file of the new store\n"});
+  }
   CHECK(lines_of(pair.other.looseleaf({"export"}).out).size() == entities);
   check_status(pair.other.looseleaf({"verify", "--grace", "0"}), 0, {"consistent"});
   for (const TestCluster* const cluster : {&pair.original, &pair.other}) {

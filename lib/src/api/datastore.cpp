@@ -21,6 +21,7 @@
 #include "move/freeze.hpp"
 #include "read/get.hpp"
 #include "read/query.hpp"
+#include "shard/access.hpp"
 #include "trigger/list.hpp"
 #include "trigger/manage.hpp"
 #include "trigger/trigger.hpp"
@@ -222,6 +223,7 @@ BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& c
 }
 
 VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
+  shard::warn_if_moved(impl_->shards, 0, impl_->shards.deadline());
   return verify::verify(impl_->shards, options, control);
 }
 

@@ -1,6 +1,7 @@
 // Gives each page to the caller as a batch, and keeps the position.
 #include "feed/feed.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "feed/position.hpp"
 #include "feed/rounds.hpp"
 #include "model/filter.hpp"
+#include "shard/access.hpp"
 
 namespace looseleaf::feed {
 namespace {
@@ -154,6 +156,21 @@ class BatchReader : public Reader {
 
 }  // namespace
 
+namespace {
+
+// Whether an export has given all entities of the shards that are to be read.
+bool is_complete(shard::Shards& shards, const FeedOptions& options) {
+  if (options.after == "now") {
+    return true;
+  }
+  const Position position = start_position(shards, options.after);
+  const auto is_scanned = [](const std::optional<ShardPosition>& shard) { return shard && !shard->scan; };
+  return options.shard ? *options.shard < position.shards.size() && is_scanned(position.shards[*options.shard])
+                       : std::all_of(position.shards.begin(), position.shards.end(), is_scanned);
+}
+
+}  // namespace
+
 Position start_position(shard::Shards& shards, const std::string& after) {
   const Uuid cluster_id = shards.cluster_id();
   Position position{cluster_id, std::vector<std::optional<ShardPosition>>(shards.count())};
@@ -167,10 +184,19 @@ Position start_position(shard::Shards& shards, const std::string& after) {
 }
 
 void export_entities(shard::Shards& shards, const FeedOptions& options, const OnBatch& on_batch, FeedReport& report) {
+  shard::warn_if_moved(shards, options.shard.value_or(0), shards.deadline());
+  if (options.after != "beginning" && is_complete(shards, options)) {
+    shards.warnings().give({"nothing is left of this export: the position is that of its end",
+                            {},
+                            "`looseleaf changes --after POSITION` gives what has changed since"});
+  }
   BatchReader(shards, options, {}, on_batch, report).run(Extent::entities_once);
 }
 
 void changes(shard::Shards& shards, const ChangesOptions& options, const OnBatch& on_batch, FeedReport& report) {
+  if (!options.follow) {
+    shard::warn_if_moved(shards, options.shard.value_or(0), shards.deadline());
+  }
   try {
     BatchReader(shards, options, options.follow ? options.on_failure : nullptr, on_batch, report)
         .run(options.follow ? Extent::follow : Extent::entities_and_changes);

@@ -77,6 +77,13 @@ Error has_moved(const Access& access) {
   return {ErrorCode::moved, "the store has moved", facts(access), use_the_new_store};
 }
 
+void warn_if_moved(Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
+  const Access access = read_shard(shards, shard, deadline, read_access);
+  if (access.state == AccessState::moved) {
+    shards.warnings().give({"the store has moved; this is how it was then", facts(access), use_the_new_store});
+  }
+}
+
 std::string name_of_cluster(const Uuid& cluster) {
   return "cluster " + to_string(cluster);
 }

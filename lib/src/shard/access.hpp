@@ -44,6 +44,8 @@ class AboutToMove : public sql::ServerError {
 };
 
 [[nodiscard]] Access read_access(const sql::Database& database);
+// Warns if the store has moved, as one shard says. For what reads a whole store, which stays as it was then.
+void warn_if_moved(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
 
 // Changes the state if it still has the state and the token of `from`. Counts times from now on. Returns false if not.
 // If it already has the state and the token of `to`, an earlier attempt has changed it, and the result is true. The
