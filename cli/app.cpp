@@ -13,6 +13,7 @@
 #include <deque>
 #include <exception>
 #include <looseleaf/error.hpp>
+#include <set>
 #include <string_view>
 
 #include "base/nearest.hpp"
@@ -141,12 +142,16 @@ void check_required(const Command& command) {
               match ? in_backticks(*match) : "see `looseleaf --help` for the commands");
 }
 
-void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known) {
+// `behind` are the words behind `--`. Those that a wrong option keeps from their place look like words before the
+// command.
+void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known,
+                   const std::set<std::string>& behind) {
   const std::vector<std::string> extras = app.remaining(true);
   const auto is_option = [](const std::string& text) { return text.size() > 1 && text.front() == '-' && text != "--"; };
   const auto is_argument = [&](const std::string& text) { return !is_option(text) && text != "--"; };
   const auto argument = std::find_if(extras.begin(), extras.end(), is_argument);
-  const std::vector<std::string> before_command = app.remaining(false);
+  std::vector<std::string> before_command = app.remaining(false);
+  std::erase_if(before_command, [&](const std::string& word) { return behind.contains(word); });
   if (argument != extras.end() &&
       (parsed.name().empty() || (!before_command.empty() && is_argument(before_command.front())))) {
     refuse_unknown_command(*argument, registry);
@@ -252,9 +257,10 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     sub->callback([&parsed, &built_in] { parsed.built_in = &built_in; });
   }
   parse_arguments(app, take_second_list(registry, argc, argv), argv);
+  const char* const* const dashes = std::find(argv, argv + argc, std::string_view("--"));
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
-  refuse_extras(app, parsed, registry, common);
+  refuse_extras(app, parsed, registry, common, {dashes, argv + argc});
   for (const auto& parameter : common_parameters(parsed.globals, parsed.command)) {
     if (parameter.name == "--output") {  // it may also be given before the command
       check_choice(parameter, parsed.globals.output);

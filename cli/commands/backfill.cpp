@@ -48,8 +48,9 @@ Command backfill_command() {
       "same time fails.",
       "If the body of an entity cannot be read, the index becomes ready without it, an error lists at most 20 such "
       "entities unless `--all` is given, and the exit status is 1.",
-      "If several entities have the same values in a unique index, that index stays building, an error names at most "
-      "20 of these values with the entities unless `--all` is given, and the exit status is 1."};
+      "If several entities have the same values in a unique index, that index stays building, an error lists at most "
+      "20 of the rows that it cannot have, each with both entities, unless `--all` is given, and the exit status is "
+      "1."};
   command.examples = {{"Fill all indexes that are building", "looseleaf backfill"},
                       {"Fill one index slowly", "looseleaf backfill index_user_id --max-rate 5000 --max-lag 10"}};
   command.see_also = {"create-index", "status", "verify"};

@@ -83,18 +83,14 @@ Command create_index_command() {
   command.details = {
       "A definition is a JSON object with `table`, the name of the index; `properties`, an array; and optionally "
       "`shard_on`, the property by whose value rows are placed, so that a query with that value asks one shard; "
-      "`where`, "
-      "an object of paths and the values that entities must have there to be indexed; `immutable`, if the properties "
-      "never change once they are set; and `unique`, if no two entities may have the same values, which needs "
-      "`shard_on`.",
+      "`where`, an object of paths and the values that entities must have there to be indexed; `immutable`, if the "
+      "properties never change once they are set; and `unique`, if no two entities may have the same values, which "
+      "needs `shard_on`.",
       "A property is an object with `name`, `type`, and optionally `max_length` and `each`. The name may be a path, "
-      "like "
-      "`author.name`. The type is `uuid`, `string`, `int`, `double` or `bool`; an entity whose value has another type "
-      "has "
-      "no row, and nothing is converted. With `\"each\": true` every element of the array at the name, or on the path "
-      "to it (`items.sku`), has a row. `max_length` is how many characters of a string are in the index, 735 by "
-      "default; "
-      "longer strings are found too, but in a unique index they are refused.",
+      "like `author.name`. The type is `uuid`, `string`, `int`, `double` or `bool`; an entity whose value has another "
+      "type has no row, and nothing is converted. With `\"each\": true` every element of the array at the name, or on "
+      "the path to it (`items.sku`), has a row. `max_length` is how many characters of a string are in the index, 735 "
+      "by default; longer strings are found too, but in a unique index they are refused.",
       "This activates the definitions: from then on every put maintains the indexes. On a store without entities an "
       "index is ready at once; otherwise it is building until it is filled.",
       "You may repeat the command: it does not change active definitions, and it completes what a crash left half "

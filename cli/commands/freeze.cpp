@@ -46,15 +46,12 @@ Command freeze_command() {
   command.details = {
       "While a store is frozen, puts, deletes and index changes fail with the reason and exit status 3. `backfill` "
       "cannot complete an index. Everything else goes on: reads, `verify`, `export`, `changes`, triggers and `clean`.",
-      "When the command has ended, every write that was acknowledged is stored, and no other write is stored later. It "
-      "waits for writes that are under way, but they do not wait for it. Only what `put --buffer` has buffered is "
-      "stored "
-      "after the thaw; run `looseleaf flush` before if it should be stored first.",
+      "When the command has ended, every write that was acknowledged is stored, and no other write is stored later. "
+      "It waits for writes that are under way, but they do not wait for it. Only what `put --buffer` has buffered is "
+      "stored after the thaw; run `looseleaf flush` before if it should be stored first.",
       "All shards are frozen or none, unless the command is interrupted: if a shard does not answer, those that were "
-      "frozen are opened again. If a shard is frozen already, the command is refused. If the command itself is killed, "
-      "a "
-      "part of the store may be frozen; "
-      "`thaw` opens it."};
+      "frozen are opened again. If a shard is frozen already, the command is refused. If the command itself is "
+      "killed, a part of the store may be frozen; `thaw` opens it."};
   command.examples = {
       {"Take no writes while a server is replaced", "looseleaf freeze --reason 'replacing server db3'"}};
   command.see_also = {"thaw", "status"};

@@ -13,15 +13,22 @@
 namespace looseleaf::cli {
 namespace {
 
-// Whether the value goes on with "and" or "or" and a word that an operator follows.
+// Whether the value goes on with "and" or "or", a name and an operator.
 bool looks_like_two_conditions(std::string value) {
   std::transform(value.begin(), value.end(), value.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto from = [](std::string_view text, std::size_t at) { return text.substr(std::min(at, text.size())); };
   for (const std::string_view joined_by : {" and ", " or ", " && ", " || "}) {
     const std::size_t at = value.find(joined_by);
-    const std::string_view rest =
-        at == std::string::npos ? std::string_view() : std::string_view(value).substr(at + joined_by.size());
-    if (rest.find_first_of("=<>") != std::string_view::npos || rest.ends_with(" exists")) {
+    if (at == std::string::npos) {
+      continue;
+    }
+    std::string_view rest = from(value, at + joined_by.size());
+    rest = from(rest, rest.find_first_not_of(' '));
+    const std::string_view behind_name = from(rest, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.[]"));
+    const std::string_view op = from(behind_name, behind_name.find_first_not_of(' '));
+    const bool has_name = behind_name.size() < rest.size() && (rest.front() < '0' || rest.front() > '9');
+    if (has_name && (op.find_first_of("=<>!^") == 0 || behind_name == " exists")) {
       return true;
     }
   }

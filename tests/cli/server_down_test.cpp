@@ -275,7 +275,7 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
   put_all(cluster, entity(0) + entity(2));
   cluster.sandbox().kill_server(1);
   const std::vector<std::string> ids = {id_of(1), id_of(2), id_of(3), id_of(4), id_of(0), id_of(5)};
-  std::vector<std::string> command = {"get", "--timeout", "1"};
+  std::vector<std::string> command = {"get", "--timeout", "3"};
   command.insert(command.end(), ids.begin(), ids.end());
   const std::vector<std::string> err = {"looseleaf: error: cannot connect to the server\n",
                                         "shard: 1\n",
@@ -289,7 +289,7 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
                                         "looseleaf: found 2 entities, missing 1, failed 3\n"};
   const std::string found = entity(2) + "\n" + entity(0) + "\n";
   check_run(cluster.looseleaf(command), 3, found, err);
-  check_run(cluster.looseleaf({"get", "-", "--timeout", "1"}, fmt::format("{}\n", fmt::join(ids, "\n"))), 3, found,
+  check_run(cluster.looseleaf({"get", "-", "--timeout", "3"}, fmt::format("{}\n", fmt::join(ids, "\n"))), 3, found,
             err);
   command.insert(command.end(), {"--output", "json", "--quiet"});
   const std::vector<std::string> lines = lines_of(cluster.looseleaf(command).out);

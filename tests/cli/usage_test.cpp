@@ -164,6 +164,8 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
        {"error: too many servers for one machine\n", "  servers: 33\n  most: 32\n",
         "hint: give --servers: several shards"}},
       {{"query", "x", "--limit", "99999999999999999999"}, {"error: a number out of range\n"}},
+      {{"trigger", "run", "n", "--tiemout", "5", "--", "cat"},
+       {"error: unknown option\n", "  option: --tiemout\n", "hint: did you mean `--timeout`?"}},
       {{"query", "x", "--order-by", ""},
        {"error: an option has an empty value\n", "  option: --order-by\n", "hint: leave the option out, or"}},
       {{"verify", "--definitions", ""}, {"error: an option has an empty value\n", "  option: --definitions\n"}},
