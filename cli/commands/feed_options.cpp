@@ -47,8 +47,8 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .value = "POSITION",
        .help = help_of_after,
        .target = &arguments.after,
-       .details = details_of_after + " `@FILE` reads a position from a file, or from the last line of "
-                                     "what `changes` has printed to it."},
+       .details = details_of_after + " `@FILE` reads a position from a file, or from a last line "
+                                     "that is an object with a `position`."},
       where_parameter(arguments.where, Explained::by_query),
       {.name = "--shard",
        .value = "N",

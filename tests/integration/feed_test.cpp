@@ -350,6 +350,9 @@ TEST_CASE("a position that is not one of this cluster is refused") {
   CHECK(changes_after(cluster, "@" + printed).size() == 0);
   position[20] = position[20] == 'A' ? 'B' : 'A';
   check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
+  for (const char* const reader : {"export", "changes"}) {
+    check_status(cluster.looseleaf({reader, "--shard", "7"}), 2, {"error: there is no such shard\n", "  shard: 7\n"});
+  }
   const std::string empty = cluster.directory().write("empty", "\n");
   check_status(cluster.looseleaf({"changes", "--after", "@/nowhere"}), 3,
                {"error: the file cannot be read\n", "file: /nowhere\n", "hint: name files that exist"});

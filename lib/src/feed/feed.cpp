@@ -36,6 +36,7 @@ class BatchReader : public Reader {
     follows_ = extent == Extent::follow;
     find_position();
     try {
+      warn(extent);
       Rounds(shards_, *this, extent, on_failure_ ? Failures::told : Failures::end).run(wanted_shards());
     } catch (...) {
       report_.position = to_text(position_);
@@ -127,6 +128,20 @@ class BatchReader : public Reader {
     }
   }
 
+  // Warns of what somebody does not expect who reads everything once.
+  void warn(Extent extent) {
+    const std::vector<std::uint32_t> shards = wanted_shards();
+    if (!follows_) {
+      shard::warn_if_moved(shards_, shards.front(), shards_.deadline());
+    }
+    const auto is_read = [&](std::uint32_t shard) { return position_.shards[shard] && !position_.shards[shard]->scan; };
+    if (extent == Extent::entities_once && std::all_of(shards.begin(), shards.end(), is_read)) {
+      shards_.warnings().give({"nothing is left of this export: the position is that of its end",
+                               {},
+                               "`looseleaf changes --after POSITION` gives what has changed since"});
+    }
+  }
+
   std::uint64_t& count_of(Change::Kind kind) {
     switch (kind) {
       case Change::Kind::stored:
@@ -156,21 +171,6 @@ class BatchReader : public Reader {
 
 }  // namespace
 
-namespace {
-
-// Whether an export has given all entities of the shards that are to be read.
-bool is_complete(shard::Shards& shards, const FeedOptions& options) {
-  if (options.after == "now") {
-    return true;
-  }
-  const Position position = start_position(shards, options.after);
-  const auto is_scanned = [](const std::optional<ShardPosition>& shard) { return shard && !shard->scan; };
-  return options.shard ? *options.shard < position.shards.size() && is_scanned(position.shards[*options.shard])
-                       : std::all_of(position.shards.begin(), position.shards.end(), is_scanned);
-}
-
-}  // namespace
-
 Position start_position(shard::Shards& shards, const std::string& after) {
   const Uuid cluster_id = shards.cluster_id();
   Position position{cluster_id, std::vector<std::optional<ShardPosition>>(shards.count())};
@@ -184,19 +184,10 @@ Position start_position(shard::Shards& shards, const std::string& after) {
 }
 
 void export_entities(shard::Shards& shards, const FeedOptions& options, const OnBatch& on_batch, FeedReport& report) {
-  shard::warn_if_moved(shards, options.shard.value_or(0), shards.deadline());
-  if (options.after != "beginning" && is_complete(shards, options)) {
-    shards.warnings().give({"nothing is left of this export: the position is that of its end",
-                            {},
-                            "`looseleaf changes --after POSITION` gives what has changed since"});
-  }
   BatchReader(shards, options, {}, on_batch, report).run(Extent::entities_once);
 }
 
 void changes(shard::Shards& shards, const ChangesOptions& options, const OnBatch& on_batch, FeedReport& report) {
-  if (!options.follow) {
-    shard::warn_if_moved(shards, options.shard.value_or(0), shards.deadline());
-  }
   try {
     BatchReader(shards, options, options.follow ? options.on_failure : nullptr, on_batch, report)
         .run(options.follow ? Extent::follow : Extent::entities_and_changes);

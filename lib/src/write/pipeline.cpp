@@ -54,7 +54,7 @@ struct Pipeline::Slot {
   bool done = false;                       // the result is final; set only after every stage has finished with the slot
   std::optional<base::Deadline> deadline;  // since the first attempt to store it
   bool taken = false;                      // it is in the batch that is being stored
-  bool held = false;                       // its shard's fence was not free when it was tried last
+  bool held = false;                       // tried last when its shard's fence was not free, or no unique index known
   std::optional<Uuid> holder;              // of its unique values, if that kept it from being stored
   std::optional<std::uint64_t> waits_for;  // the sequence number of an earlier write; see waits()
   Write write;
