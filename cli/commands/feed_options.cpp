@@ -6,6 +6,7 @@
 #include <array>
 #include <looseleaf/cluster.hpp>
 
+#include "base/text.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/where_option.hpp"
 #include "cli/files/files.hpp"
@@ -17,13 +18,11 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::string_view white_space = " \t\r\n";
-
 // What `changes` prints ends with an object that has the position.
-std::string last_position(const std::string& text) {
+std::string last_position(std::string_view text) {
   const Json line = Json::parse(text.substr(text.find_last_of('\n') + 1), nullptr, false);
   const bool has_one = line.is_object() && line.contains("position") && line["position"].is_string();
-  return has_one ? line["position"].get<std::string>() : text;
+  return has_one ? line["position"].get<std::string>() : std::string(text);
 }
 
 std::string read_position(const std::string& file) {
@@ -33,9 +32,7 @@ std::string read_position(const std::string& file) {
   while (const std::size_t got = input.read(chunk.data(), chunk.size())) {
     text.append(chunk.data(), got);
   }
-  const std::size_t begin = text.find_first_not_of(white_space);
-  return begin == std::string::npos ? ""
-                                    : last_position(text.substr(begin, text.find_last_not_of(white_space) - begin + 1));
+  return last_position(base::trimmed(text));
 }
 
 }  // namespace

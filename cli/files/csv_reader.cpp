@@ -8,7 +8,7 @@ namespace {
 
 constexpr int end_of_input = -1;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-constexpr std::size_t buffer_size = 64 * 1024;
+constexpr std::size_t read_size = 64 * 1024;
 constexpr std::size_t longest_record = 40 << 20;  // more than an entity can have if all its quotes are doubled
 constexpr const char* hint_for_quotes =
     "enclose a cell that contains a quote in quotes, and double each quote inside: \"5\"\" pipe\"";
@@ -20,8 +20,8 @@ bool CsvReader::next_is(std::string_view bytes) {
   while (buffer_.size() - at_ < bytes.size() && !ended_) {
     buffer_.erase(0, std::exchange(at_, 0));
     const std::size_t size = buffer_.size();
-    buffer_.resize(size + buffer_size);
-    const std::size_t got = source_(buffer_.data() + size, buffer_size);
+    buffer_.resize(size + read_size);
+    const std::size_t got = source_(buffer_.data() + size, read_size);
     buffer_.resize(size + got);
     ended_ = got == 0;
   }

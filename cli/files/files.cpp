@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -21,12 +22,6 @@ namespace looseleaf::cli {
 namespace {
 
 constexpr std::size_t longest_id_line = 256;
-constexpr std::string_view white_space = " \t\r";
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(white_space);
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
-}
 
 std::optional<struct stat> stat_of_input(const std::string& name) {
   struct stat info {};
@@ -204,7 +199,7 @@ void IdReader::read_more() {
 }
 
 void IdReader::end_line() {
-  std::string text = trimmed(partial_);
+  std::string text(base::trimmed(partial_));
   if (!text.empty()) {
     const auto id = Uuid::parse(text);
     lines_.push_back({line_, std::move(text), id});

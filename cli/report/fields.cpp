@@ -8,6 +8,7 @@
 #include <looseleaf/error.hpp>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -16,14 +17,12 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::string_view white_space = " \t\r\n";
-
 // Reads a text from its beginning.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
 
-  void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(white_space), rest_.size())); }
+  void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(base::json_white_space), rest_.size())); }
 
   // Skips white space, and the byte if it comes next. False if it does not.
   bool skip(char byte) {

@@ -5,15 +5,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace looseleaf::base {
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool equal(char a, char b) {
-  return lower(a) == lower(b);
+  return ascii_lower(a) == ascii_lower(b);
 }
 
 bool begins_with(std::string_view text, std::string_view prefix) {

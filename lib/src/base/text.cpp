@@ -7,10 +7,6 @@
 namespace looseleaf::base {
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -103,9 +99,13 @@ std::string read_at_most(std::istream& in, std::size_t bytes) {
   return text;
 }
 
+char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 std::string ascii_lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return ascii_lower(c); });
   return out;
 }
 
@@ -145,6 +145,11 @@ std::optional<std::string> utf8_successor(std::string_view text) {
     }
   }
   return prefix.substr(0, at) + next;
+}
+
+std::string_view trimmed(std::string_view text, std::string_view characters) {
+  text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+  return text.substr(0, text.find_last_not_of(characters) + 1);
 }
 
 }  // namespace looseleaf::base

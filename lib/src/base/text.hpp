@@ -31,6 +31,12 @@ namespace looseleaf::base {
 // Reads at most `bytes` bytes from a stream. Throws std::ios::failure if it cannot be read.
 [[nodiscard]] std::string read_at_most(std::istream& in, std::size_t bytes);
 
+[[nodiscard]] char ascii_lower(char c);
 [[nodiscard]] std::string ascii_lower(std::string_view text);
+
+inline constexpr std::string_view json_white_space = " \t\r\n";  // RFC 8259, section 2
+
+// Returns the text without these characters at its beginning and end.
+[[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view characters = json_white_space);
 
 }  // namespace looseleaf::base

@@ -13,7 +13,7 @@ namespace looseleaf::compare {
 namespace {
 
 constexpr std::size_t most_suspects = 100'000;  // kept in memory, in about 40 MB
-constexpr std::size_t batch = 1000;             // entities that are read at once
+constexpr std::size_t read_at_once = 1000;      // entities
 constexpr int most_checks = 5;                  // of an entity that is written all the time
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
@@ -87,8 +87,8 @@ void Settlement::wait(Clock::time_point until, std::chrono::seconds at_most, con
 // The other store is read first: if this one has the same stamp afterwards as before, it had it all the time.
 void Settlement::check(std::vector<Suspect> suspects, Rule rule) {
   std::sort(suspects.begin(), suspects.end(), [](const auto& one, const auto& other) { return one.id < other.id; });
-  for (std::size_t from = 0; from < suspects.size(); from += batch) {
-    const std::span some = std::span(suspects).subspan(from, std::min(batch, suspects.size() - from));
+  for (std::size_t from = 0; from < suspects.size(); from += read_at_once) {
+    const std::span some = std::span(suspects).subspan(from, std::min(read_at_once, suspects.size() - from));
     std::vector<Uuid> ids;
     std::transform(some.begin(), some.end(), std::back_inserter(ids),
                    [](const Suspect& suspect) { return suspect.id; });

@@ -40,10 +40,7 @@ struct Place {
 }
 
 std::string_view trim(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n\v\f";
-  const auto first = text.find_first_not_of(blank);
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(blank) - first + 1);
+  return base::trimmed(text, " \t\r\n\v\f");
 }
 
 void reject_if_others_may_read(const std::string& file,

@@ -7,7 +7,7 @@
 namespace looseleaf::flush {
 namespace {
 
-constexpr std::size_t page = 1000;  // writes
+constexpr std::size_t copies_a_page = 1000;
 
 }  // namespace
 
@@ -54,9 +54,9 @@ void BufferQueue::read_page(std::uint32_t shard, OfShard& of_shard) {
   of_shard.more = false;
   try {
     auto found = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-      return shard::list_copies(database, of_shard.behind, page);
+      return shard::list_copies(database, of_shard.behind, copies_a_page);
     });
-    of_shard.more = found.size() == page;
+    of_shard.more = found.size() == copies_a_page;
     if (!found.empty()) {
       of_shard.behind = found.back().place;
     }

@@ -19,7 +19,7 @@
 namespace looseleaf::flush {
 namespace {
 
-constexpr std::size_t page = shard::max_ids;  // writes
+constexpr std::size_t refusals_a_page = shard::max_ids;
 
 // Calls `work` with the refused writes of these shards, a page at a time, until it returns false. If a shard fails,
 // goes on with the others, and then throws the first failure.
@@ -29,9 +29,9 @@ void for_each_page(shard::Shards& shards, const std::set<std::uint32_t>& some,
   for (const std::uint32_t shard : some) {
     try {
       std::vector<shard::Refusal> refusals;
-      for (shard::BufferPlace behind; behind == shard::BufferPlace{} || refusals.size() == page;) {
+      for (shard::BufferPlace behind; behind == shard::BufferPlace{} || refusals.size() == refusals_a_page;) {
         refusals = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-          return shard::list_refusals(database, behind, page);
+          return shard::list_refusals(database, behind, refusals_a_page);
         });
         if (refusals.empty()) {
           break;

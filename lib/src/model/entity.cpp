@@ -7,21 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "model/json/strict_json.hpp"
 #include "model/key.hpp"
 
 namespace looseleaf::model {
 namespace {
-
-constexpr std::string_view white_space = " \t\r\n";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(white_space);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(white_space) - first + 1);
-}
 
 [[noreturn]] void reject(const char* what, Position position, const std::string& detail, const std::string& hint) {
   Error::Context context = {{"line", std::to_string(position.line)}, {"column", std::to_string(position.column)}};
@@ -64,7 +55,7 @@ void append_compact(std::string& out, std::string_view text) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (!in_string && white_space.find(c) != std::string_view::npos) {
+    if (!in_string && base::json_white_space.find(c) != std::string_view::npos) {
       continue;
     }
     out += c;
@@ -87,7 +78,7 @@ std::string hint_for_size() {
 }
 
 AcceptedEntity accept_entity(std::string_view text, Position start, const Key& key) {
-  const std::string_view body = trim(text);
+  const std::string_view body = base::trimmed(text);
   const Position body_start =
       body.empty() ? start : position_after(text.substr(0, static_cast<std::size_t>(body.data() - text.data())), start);
   check_size(body.size(), body_start);
@@ -114,7 +105,7 @@ AcceptedEntity accept_entity(std::string_view text, Position start, const Key& k
 }
 
 std::string name_id(std::string_view text, const Uuid& id) {
-  const std::string_view body = trim(text);
+  const std::string_view body = base::trimmed(text);
   const ParsedEntity parsed = parse_or_reject(body, {});
   return parsed.has_id() ? std::string(text) : with_id(body, id, parsed.is_empty());
 }

@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "model/json/strict_json.hpp"
 #include "model/parsed_entity.hpp"
 
 namespace looseleaf::model {
 namespace {
-
-constexpr std::string_view white_space = " \t\r\n";
 
 // The parts of `lead "key" : value trail`, which are between a brace or comma and the next one.
 struct Member {
@@ -33,7 +32,7 @@ class Cursor {
   [[nodiscard]] char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip() { ++at_; }
 
-  std::string_view take_white_space() { return take_until(text_.find_first_not_of(white_space, at_)); }
+  std::string_view take_white_space() { return take_until(text_.find_first_not_of(base::json_white_space, at_)); }
 
   std::string_view take_string() {
     std::size_t end = at_ + 1;

@@ -22,10 +22,6 @@ constexpr std::string_view receipt = "looseleaf_receipt";
 // for rows of others.
 constexpr std::string_view by_token = "FORCE INDEX (PRIMARY)";
 
-std::string where_token(std::span<const std::uint64_t> tokens) {
-  return fmt::format("token IN ({})", fmt::join(tokens, ", "));
-}
-
 std::string behind_place(const BufferPlace& place) {
   return fmt::format("(accepted > {0} OR (accepted = {0} AND token > {1}))", sql::stamp_literal(place.accepted),
                      place.token);

@@ -2,7 +2,6 @@
 #include "shard/cleanup_records.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -19,10 +18,6 @@ namespace {
 
 constexpr std::string_view records = "looseleaf_cleanup";
 constexpr std::size_t id_size = 16;
-
-std::string where_token(std::span<const std::uint64_t> tokens) {
-  return fmt::format("token IN ({})", fmt::join(tokens, ", "));
-}
 
 }  // namespace
 

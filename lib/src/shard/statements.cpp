@@ -2,6 +2,7 @@
 #include "shard/statements.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -45,6 +46,10 @@ std::string id_list(std::span<const Uuid> ids) {
     append_id_literal(list, id);
   }
   return list;
+}
+
+std::string where_token(std::span<const std::uint64_t> tokens) {
+  return fmt::format("token IN ({})", fmt::join(tokens, ", "));
 }
 
 Uuid require_uuid(std::string_view bytes) {

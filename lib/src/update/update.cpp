@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "job/jobs.hpp"
 #include "model/entity.hpp"
 #include "model/key.hpp"
@@ -63,7 +64,7 @@ class Turn {
 
 // Reads the new text. Throws Error(bad_entity).
 std::string accept(const Uuid& id, const Key& key, const std::string& text) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (base::trimmed(text).empty()) {
     throw Error(ErrorCode::bad_entity, "there is no new text for the entity", {},
                 "give the whole entity; delete it with `looseleaf delete`");
   }

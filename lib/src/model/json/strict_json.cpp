@@ -231,8 +231,6 @@ class TreeBuilder {
   std::string key_pointer_;            // the JSON pointer of slot_
 };
 
-constexpr std::string_view white_space = " \t\r\n";
-
 // What to do about a detail that begins with, or contains, these words.
 struct DetailHint {
   std::string_view words, hint;
@@ -251,13 +249,13 @@ constexpr std::array<DetailHint, 10> detail_hints = {{
 }};
 
 std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
-  if (text.find_first_not_of(white_space) == std::string_view::npos) {
+  if (text.find_first_not_of(base::json_white_space) == std::string_view::npos) {
     return "write one JSON value; there is only white space";
   }
   if (offset >= text.size()) {
     return "close every bracket, brace and quotation mark; the text ends too early";
   }
-  const std::size_t before = text.substr(0, offset).find_last_not_of(white_space);
+  const std::size_t before = text.substr(0, offset).find_last_not_of(base::json_white_space);
   const bool after_comma = before != std::string_view::npos && text[before] == ',';
   switch (text[offset]) {
     case '/':
