@@ -22,7 +22,7 @@ namespace {
 
 using Kind = DeclaredIndex::Kind;
 
-struct Options {
+struct ApplyArguments {
   std::string folder;
   bool prune = false;
   bool yes = false;
@@ -77,7 +77,7 @@ Work find_work(const Datastore& store, const DefinitionFolder& folder) {
   return work;
 }
 
-void print_result(const Options& options, const DefinitionFolder& folder, const Work& work, const Json& created,
+void print_result(const ApplyArguments& options, const DefinitionFolder& folder, const Work& work, const Json& created,
                   const Globals& globals) {
   if (!globals.json()) {
     return;
@@ -93,7 +93,7 @@ void print_result(const Options& options, const DefinitionFolder& folder, const 
 }
 
 // Says which indexes are extra and stay, or that there was nothing to do.
-void print_notes(const Options& options, const DefinitionFolder& folder, const Work& work) {
+void print_notes(const ApplyArguments& options, const DefinitionFolder& folder, const Work& work) {
   if (!options.prune) {
     for (const std::string& table : work.extra) {
       print_note(fmt::format("{} is active, but no definition declares it; `--prune` drops it", table));
@@ -105,7 +105,7 @@ void print_notes(const Options& options, const DefinitionFolder& folder, const W
   }
 }
 
-ExitStatus print_dry_run(const Options& options, const DefinitionFolder& folder, const Work& work,
+ExitStatus print_dry_run(const ApplyArguments& options, const DefinitionFolder& folder, const Work& work,
                          const Datastore& store, const Globals& globals) {
   print_plans(store, work.wanted, globals);
   if (!globals.json()) {
@@ -127,7 +127,7 @@ ExitStatus print_dry_run(const Options& options, const DefinitionFolder& folder,
   return ExitStatus::done;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ApplyArguments& options, const Globals& globals) {
   const bool asks = options.prune && !options.yes && !options.dry_run;
   const DefinitionFolder folder = load_definition_folder(options.folder);
   Datastore store = open_store(globals);
@@ -155,7 +155,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command apply_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ApplyArguments>();
   Command command;
   command.name = "apply";
   command.summary = "make the active indexes those that a folder of definitions declares";

@@ -11,12 +11,12 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct BackfillArguments {
   BackfillOptions backfill;
   bool all = false;
 };
 
-ExitStatus run(Options options, const Globals& globals) {
+ExitStatus run(BackfillArguments options, const Globals& globals) {
   Datastore store = open_store(globals);
   if (options.all) {
     options.backfill.samples = std::numeric_limits<std::uint64_t>::max();
@@ -31,7 +31,7 @@ ExitStatus run(Options options, const Globals& globals) {
 }  // namespace
 
 Command backfill_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BackfillArguments>();
   Command command;
   command.name = "backfill";
   command.summary = "fill indexes in state building from the existing entities";

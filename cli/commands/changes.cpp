@@ -17,7 +17,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct ChangesArguments {
   FeedArguments feed;
   bool follow = false;
 };
@@ -52,7 +52,7 @@ void print_end(const FeedReport& report, const Globals& globals, std::string& la
   }
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ChangesArguments& options, const Globals& globals) {
   ChangesOptions changes;
   set_feed_options(changes, options.feed);
   changes.follow = options.follow;
@@ -89,7 +89,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command changes_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ChangesArguments>();
   Command command;
   command.name = "changes";
   command.summary = "print what has changed after a position, and wait for more";

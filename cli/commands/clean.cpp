@@ -19,7 +19,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct CleanArguments {
   CleanOptions clean;
   std::optional<std::uint64_t> full_every, keep_tombstones;  // seconds
   std::string metrics_file;
@@ -46,7 +46,7 @@ Json to_json(const CleanReport& report) {
 // Reports the passes of one run to people and to their monitoring.
 class Passes {
  public:
-  Passes(const Options& options, const Globals& globals) : options_(options), globals_(globals) {
+  Passes(const CleanArguments& options, const Globals& globals) : options_(options), globals_(globals) {
     write_metrics();  // fails at once if the file cannot be written
   }
 
@@ -126,7 +126,7 @@ class Passes {
     }
   }
 
-  const Options& options_;
+  const CleanArguments& options_;
   const Globals& globals_;
   CleanMetrics metrics_;
   Trouble pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
@@ -134,7 +134,7 @@ class Passes {
   std::uint64_t changes_ = 0;  // after the last pass
 };
 
-ExitStatus run(Options options, const Globals& globals) {
+ExitStatus run(CleanArguments options, const Globals& globals) {
   if (options.full_every && !(options.clean.full && options.clean.follow)) {
     throw Error(ErrorCode::usage, "--full-every needs --full and --follow", {},
                 "give all three options, or leave --full-every out");
@@ -167,7 +167,7 @@ ExitStatus run(Options options, const Globals& globals) {
 }  // namespace
 
 Command clean_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CleanArguments>();
   Command command;
   command.name = "clean";
   command.summary = "delete the superfluous index rows that puts left";

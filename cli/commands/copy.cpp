@@ -23,7 +23,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct CopyArguments {
   std::string to;
   bool detach = false, force = false, finish = false;
   std::optional<std::uint64_t> freeze_limit;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 // Throws Error(usage) for options that do not go together.
-void check(const Options& options) {
+void check(const CopyArguments& options) {
   const auto refuse_both = [](bool one, bool other, const char* names, const char* hint) {
     if (one && other) {
       throw Error(ErrorCode::usage, "options that exclude each other", {{"options", names}}, hint);
@@ -71,7 +71,7 @@ void tell_of_other(const Error* failure) {
   }
 }
 
-Json json_of(const CopyReport& report) {
+Json summary_of(const CopyReport& report) {
   return {{"created", report.created},
           {"dropped", report.dropped},
           {"written", report.written},
@@ -80,7 +80,7 @@ Json json_of(const CopyReport& report) {
 
 void print_report(const CopyReport& report, const Globals& globals) {
   if (globals.json()) {
-    print_summary(json_of(report));
+    print_summary(summary_of(report));
     return;
   }
   print_note(fmt::format("created {}, dropped {}, wrote {}", counted(report.created.size(), "index", "indexes"),
@@ -90,7 +90,7 @@ void print_report(const CopyReport& report, const Globals& globals) {
 
 void print_report(const MoveReport& report, const std::string& to, const Globals& globals) {
   if (globals.json()) {
-    Json summary = json_of(report.copy);
+    Json summary = summary_of(report.copy);
     summary.update({{"compared", report.compared},
                     {"differences", report.differences},
                     {"compared_again", report.compared_again},
@@ -127,7 +127,7 @@ Error differs(const Difference& difference) {
   return error;
 }
 
-ExitStatus finish(const Datastore& store, Datastore& other, const Options& options, const CopyOptions& copy,
+ExitStatus finish(const Datastore& store, Datastore& other, const CopyArguments& options, const CopyOptions& copy,
                   const FailureDigest& unreadables, const Globals& globals) {
   FailureDigest differences("entities", printed_of_a_kind(globals));
   MoveOptions move{.copy = copy, .on_difference = [&](const Difference& found) { differences.add(differs(found)); }};
@@ -142,7 +142,7 @@ ExitStatus finish(const Datastore& store, Datastore& other, const Options& optio
   return report.differences == 0 ? ExitStatus::done : ExitStatus::negative;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const CopyArguments& options, const Globals& globals) {
   check(options);
   const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
@@ -177,7 +177,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command copy_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CopyArguments>();
   Command command;
   command.name = "copy";
   command.summary = "make another cluster hold the same indexes and entities";

@@ -15,7 +15,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct CreateIndexArguments {
   std::vector<std::string> files;
   bool dry_run = false;
   bool backfill = false;
@@ -33,7 +33,7 @@ ExitStatus print_dry_run(const Datastore& store, const std::vector<IndexDefiniti
   return ExitStatus::done;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const CreateIndexArguments& options, const Globals& globals) {
   if (options.dry_run && options.backfill) {
     throw Error(ErrorCode::usage, "--dry-run and --backfill cannot be combined", {},
                 "give --dry-run first, and --backfill once the SQL is what you want");
@@ -59,7 +59,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command create_index_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CreateIndexArguments>();
   Command command;
   command.name = "create-index";
   command.summary = "create the index tables that definition files declare, on every shard";

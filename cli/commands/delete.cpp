@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t lines_at_a_time = 1000;
 
-struct Options {
+struct DeleteArguments {
   EntityNames names;
 };
 
@@ -59,7 +59,7 @@ void delete_read(WriteStream& stream, WriteReport& report) {
   }
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const DeleteArguments& options, const Globals& globals) {
   const bool from_input = options.names.from_input();
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : options.names.parse_ids();
   Datastore store = open_store(globals);
@@ -82,7 +82,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command delete_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DeleteArguments>();
   Command command;
   command.name = "delete";
   command.summary = "delete entities, print each id once its deletion is durable";

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = DeclaredIndex::Kind;
 
-struct Options {
+struct DiffArguments {
   std::string folder;
 };
 
@@ -67,7 +67,7 @@ void print_result(const std::map<Kind, std::size_t>& counts, std::size_t indexes
                                             counted(indexes, "index is", "indexes are")));
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const DiffArguments& options, const Globals& globals) {
   const DefinitionFolder folder = load_definition_folder(options.folder);
   const Datastore store = open_store(globals);
   std::map<Kind, std::size_t> counts;
@@ -84,7 +84,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command diff_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffArguments>();
   Command command;
   command.name = "diff";
   command.summary = "compare the definitions in a folder with the active indexes";

@@ -11,13 +11,13 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct DropIndexArguments {
   std::vector<std::string> tables;
   bool yes = false;
   bool keep_table = false;
 };
 
-ExitStatus run(Options options, const Globals& globals) {
+ExitStatus run(DropIndexArguments options, const Globals& globals) {
   if (!options.yes) {
     require_someone_to_ask(options.tables);
   }
@@ -42,7 +42,7 @@ ExitStatus run(Options options, const Globals& globals) {
 }  // namespace
 
 Command drop_index_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DropIndexArguments>();
   Command command;
   command.name = "drop-index";
   command.summary = "drop indexes and their tables on every shard";

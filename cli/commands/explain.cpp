@@ -15,7 +15,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   std::vector<std::string> ids;
 };
 
@@ -133,7 +133,7 @@ class ExplainSession {
   std::uint64_t entities_ = 0, missing_ = 0, rejected_ = 0;
 };
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ExplainArguments& options, const Globals& globals) {
   const bool from_input = means_standard_input(options.ids);
   const std::vector<Uuid> ids = from_input ? std::vector<Uuid>{} : parse_ids(options.ids);
   const Datastore store = open_store(globals);
@@ -150,7 +150,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command explain_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainArguments>();
   Command command;
   command.name = "explain";
   command.summary = "show the index rows that entities call for, or why there are none";

@@ -17,14 +17,14 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct ExportArguments {
   FeedArguments feed;
   bool ids = false;
   std::optional<std::string> fields;
 };
 
 // False once standard output was closed.
-bool print(const Change& change, const Options& options, const Globals& globals, EntityPrinter& printer,
+bool print(const Change& change, const ExportArguments& options, const Globals& globals, EntityPrinter& printer,
            FailureDigest& unreadables) {
   if (change.kind == Change::Kind::unreadable) {
     unreadables.add(unreadable(change));
@@ -48,7 +48,7 @@ void print_end(const FeedReport& report, const Globals& globals) {
   print_plain("position: " + report.position + "\n");
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ExportArguments& options, const Globals& globals) {
   if (options.ids && options.fields) {
     throw Error(ErrorCode::usage, "--fields and --ids cannot be combined", {},
                 "leave out one of them; --fields id prints ids, too");
@@ -93,7 +93,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command export_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportArguments>();
   Command command;
   command.name = "export";
   command.summary = "print every entity, one per line";

@@ -12,11 +12,11 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct FreezeArguments {
   std::optional<std::string> reason;
 };
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const FreezeArguments& options, const Globals& globals) {
   if (!options.reason) {
     throw Error(ErrorCode::usage, "freeze needs a reason", {},
                 "give `--reason TEXT`: it is shown to everybody whose writes are refused");
@@ -34,7 +34,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command freeze_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FreezeArguments>();
   Command command;
   command.name = "freeze";
   command.summary = "let the store refuse writes and index changes until it is thawed";

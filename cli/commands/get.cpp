@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t ids_at_a_time = 1000;
 
-struct Options {
+struct GetArguments {
   EntityNames names;
   std::optional<std::string> fields;
   bool stamps = false;
@@ -31,7 +31,7 @@ struct Options {
 // Looks ids up and prints their entities.
 class GetSession {
  public:
-  GetSession(const Datastore& store, const Options& options, const Globals& globals, EntityPrinter& printer)
+  GetSession(const Datastore& store, const GetArguments& options, const Globals& globals, EntityPrinter& printer)
       : store_(store),
         globals_(globals),
         stamps_(options.stamps ? Stamps::read : Stamps::leave_out),
@@ -159,7 +159,7 @@ bool print_read(GetSession& session) {
   return true;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const GetArguments& options, const Globals& globals) {
   EntityPrinter printer(options.fields, globals);
   if (options.stamps && options.fields) {
     throw Error(ErrorCode::usage, "--stamps and --fields exclude each other", {},
@@ -177,7 +177,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command get_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GetArguments>();
   Command command;
   command.name = "get";
   command.summary = "print entities by id, one per line";

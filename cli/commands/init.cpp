@@ -12,11 +12,11 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct InitArguments {
   std::optional<std::uint64_t> accept_empty_shard;
 };
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const InitArguments& options, const Globals& globals) {
   Datastore store = open_store(globals);
   const InitReport report = store.init(options.accept_empty_shard);
   const std::string id = to_string(report.cluster_id);
@@ -38,7 +38,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command init_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InitArguments>();
   Command command;
   command.name = "init";
   command.summary = "create the databases and tables on every shard, print the cluster id";

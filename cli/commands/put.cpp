@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t merged_at_once = 1000;           // texts
 constexpr std::size_t bytes_merged_at_once = 1 << 20;  // of them
 
-struct Options {
+struct PutArguments {
   std::vector<std::string> files;
   std::string rejects;
   bool csv = false;
@@ -124,7 +124,7 @@ class CsvLines {
 // Reads the inputs and puts their entities, with progress and a report.
 class PutSession {
  public:
-  PutSession(Datastore& store, const Options& options, const ColumnTypes& types, const Globals& globals)
+  PutSession(Datastore& store, const PutArguments& options, const ColumnTypes& types, const Globals& globals)
       : store_(store),
         condition_(options.condition()),
         key_(options.key ? Key(parse_names("--key", *options.key)) : Key()),
@@ -328,14 +328,14 @@ class PutSession {
 };
 
 // Checks the options of CSV.
-ColumnTypes types_of(const Options& options) {
+ColumnTypes types_of(const PutArguments& options) {
   if (options.types && !options.csv) {
     throw Error(ErrorCode::usage, "--types is for --csv only", {}, "give --csv, or leave --types out");
   }
   return options.types ? parse_column_types(*options.types) : ColumnTypes();
 }
 
-ExitStatus run(Options options, const Globals& globals) {
+ExitStatus run(PutArguments options, const Globals& globals) {
   if (options.merge && (options.if_absent || options.buffer)) {
     throw Error(ErrorCode::usage,
                 fmt::format("--merge and --{} exclude each other", options.buffer ? "buffer" : "if-absent"), {},
@@ -370,7 +370,7 @@ ExitStatus run(Options options, const Globals& globals) {
   return session.finish();
 }
 
-void add_parameters(Command& command, Options& options) {
+void add_parameters(Command& command, PutArguments& options) {
   command.parameters = {
       {.name = "FILE",
        .value = "",
@@ -440,7 +440,7 @@ void add_parameters(Command& command, Options& options) {
 }  // namespace
 
 Command put_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PutArguments>();
   Command command;
   command.name = "put";
   command.summary = "store entities from files or standard input, print their ids";

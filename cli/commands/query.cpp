@@ -20,7 +20,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct QueryArguments {
   std::string index;
   std::vector<std::string> conditions;
   std::string order_by;
@@ -35,7 +35,7 @@ struct Options {
   std::optional<std::uint64_t> limit;
 };
 
-void check(const Options& options) {
+void check(const QueryArguments& options) {
   if (static_cast<int>(options.ids) + static_cast<int>(options.count) + static_cast<int>(options.explain) > 1) {
     throw Error(ErrorCode::usage, "--ids, --count and --explain cannot be combined", {}, "give only one of them");
   }
@@ -54,7 +54,7 @@ void check(const Options& options) {
   }
 }
 
-Query query_of(const Options& options, ValueFiles& files) {
+Query query_of(const QueryArguments& options, ValueFiles& files) {
   Query query;
   query.index = options.index;
   if (options.order_by.empty()) {  // then a value may begin with @
@@ -77,7 +77,7 @@ Query query_of(const Options& options, ValueFiles& files) {
 }
 
 // False once standard output was closed.
-bool print_entity(const Entity& entity, const Options& options, const Globals& globals, EntityPrinter& printer) {
+bool print_entity(const Entity& entity, const QueryArguments& options, const Globals& globals, EntityPrinter& printer) {
   if (options.count || options.explain) {
     return true;
   }
@@ -91,7 +91,7 @@ std::string joined(const std::vector<std::string>& conditions) {
   return conditions.empty() ? "none" : fmt::format("{}", fmt::join(conditions, ", "));
 }
 
-void print_explanation(const QueryReport& report, const Options& options) {
+void print_explanation(const QueryReport& report, const QueryArguments& options) {
   print_line("index: " + options.index);
   print_line("conditions: " + joined(options.conditions));
   print_line("filter: " + joined(options.where));
@@ -121,7 +121,7 @@ Json unavailable_shards(const QueryReport& report) {
   return shards;
 }
 
-void print_explanation_as_json(const QueryReport& report, const Options& options) {
+void print_explanation_as_json(const QueryReport& report, const QueryArguments& options) {
   Json shards = Json::array();
   for (const auto& shard : report.shards) {
     shards.push_back({{"shard", shard.shard}, {"index_rows", shard.index_rows}, {"sql", shard.sql}});
@@ -144,7 +144,7 @@ void print_explanation_as_json(const QueryReport& report, const Options& options
 
 // Says what belongs to the value of a condition on the index and was probably not meant. The library warns of quotes
 // in a filter; a shell removes the outer ones only.
-void print_notes_of_values(const Options& options) {
+void print_notes_of_values(const QueryArguments& options) {
   for (const std::string& condition : options.conditions) {
     const std::string value = Condition::parse(condition).value;
     const bool quoted = value.starts_with('"') || value.starts_with('\'');
@@ -158,7 +158,7 @@ void print_notes_of_values(const Options& options) {
   }
 }
 
-void print_end(const QueryReport& report, const Options& options, const Globals& globals) {
+void print_end(const QueryReport& report, const QueryArguments& options, const Globals& globals) {
   if (options.explain) {
     globals.json() ? print_explanation_as_json(report, options) : print_explanation(report, options);
   } else if (globals.json()) {
@@ -196,7 +196,7 @@ ExitStatus exit_status_of(const QueryReport& report) {
   return report.unavailable.empty() ? status : ExitStatus::failed;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const QueryArguments& options, const Globals& globals) {
   check(options);
   EntityPrinter printer(options.fields, globals);
   ValueFiles files;
@@ -236,7 +236,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command query_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QueryArguments>();
   Command command;
   command.name = "query";
   command.summary = "print the entities that match, in the order of an index";

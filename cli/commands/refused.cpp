@@ -19,7 +19,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct RefusedArguments {
   std::string action;
   std::vector<std::string> ids;
   bool all = false, texts = false;
@@ -29,7 +29,7 @@ struct Options {
   throw Error(ErrorCode::usage, what, {}, hint);
 }
 
-std::vector<Uuid> check(const Options& options) {
+std::vector<Uuid> check(const RefusedArguments& options) {
   const bool lists = options.action == "list";
   if (lists && (options.all || !options.ids.empty())) {
     refuse("`refused list` takes no ids and no --all", "leave them out; it shows all refused writes");
@@ -44,7 +44,7 @@ std::vector<Uuid> check(const Options& options) {
   return parse_ids(options.ids);
 }
 
-void print(const RefusedWrite& write, const Options& options, const Globals& globals) {
+void print(const RefusedWrite& write, const RefusedArguments& options, const Globals& globals) {
   if (globals.json()) {
     print_json(
         {{"id", to_string(write.id)}, {"accepted", write.accepted}, {"reason", write.reason}, {"text", write.text}});
@@ -55,7 +55,7 @@ void print(const RefusedWrite& write, const Options& options, const Globals& glo
   }
 }
 
-ExitStatus list(const Datastore& store, const Options& options, const Globals& globals) {
+ExitStatus list(const Datastore& store, const RefusedArguments& options, const Globals& globals) {
   std::uint64_t count = 0;
   store.list_refused([&](const RefusedWrite& write) {
     ++count;
@@ -73,7 +73,7 @@ ExitStatus list(const Datastore& store, const Options& options, const Globals& g
   return ExitStatus::done;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   const std::vector<Uuid> ids = check(options);
   Datastore store = open_store(globals);
   if (options.action == "list") {
@@ -101,7 +101,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command refused_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RefusedArguments>();
   Command command;
   command.name = "refused";
   command.summary = "list, retry or drop buffered writes that could not be stored";

@@ -18,13 +18,13 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct SandboxArguments {
   std::string action;
   std::string dir;
   std::optional<std::uint64_t> shards, servers;
 };
 
-ExitStatus start(const Options& options, const Globals& globals) {
+ExitStatus start(const SandboxArguments& options, const Globals& globals) {
   SandboxOptions how;
   how.dir = options.dir;
   how.shards = static_cast<std::uint32_t>(options.shards.value_or(0));
@@ -70,13 +70,13 @@ void report_stop(const SandboxStop& stop, const Globals& globals) {
 }
 
 // Not a failure, so that a script can clean up without knowing whether its sandbox was started.
-ExitStatus nothing_there(const Options& options, const Globals& globals) {
+ExitStatus nothing_there(const SandboxArguments& options, const Globals& globals) {
   report_stop({}, globals);
   print_note(fmt::format("there is no sandbox in {}", sandbox_directory(options.dir)));
   return ExitStatus::done;
 }
 
-ExitStatus stop(const Options& options, const Globals& globals) {
+ExitStatus stop(const SandboxArguments& options, const Globals& globals) {
   auto sandbox = Sandbox::find(options.dir);
   if (!sandbox) {
     return nothing_there(options, globals);
@@ -87,7 +87,7 @@ ExitStatus stop(const Options& options, const Globals& globals) {
   return ExitStatus::done;
 }
 
-ExitStatus remove(const Options& options, const Globals& globals) {
+ExitStatus remove(const SandboxArguments& options, const Globals& globals) {
   auto sandbox = Sandbox::find(options.dir);
   if (!sandbox) {
     return nothing_there(options, globals);
@@ -120,7 +120,7 @@ void print_servers_as_json(const SandboxStatus& status) {
   print_summary({{"dir", status.dir}, {"cluster_file", status.cluster_file}, {"shards", status.shards}});
 }
 
-ExitStatus show_status(const Options& options, const Globals& globals) {
+ExitStatus show_status(const SandboxArguments& options, const Globals& globals) {
   const SandboxStatus status = Sandbox::open(options.dir).status();
   if (globals.json()) {
     print_servers_as_json(status);
@@ -132,7 +132,7 @@ ExitStatus show_status(const Options& options, const Globals& globals) {
   return all_run ? ExitStatus::done : ExitStatus::failed;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const SandboxArguments& options, const Globals& globals) {
   if (options.action == "start") {
     return start(options, globals);
   }
@@ -148,7 +148,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command sandbox_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SandboxArguments>();
   Command command;
   command.name = "sandbox";
   command.summary = "run private servers on sockets, for trials and tests";

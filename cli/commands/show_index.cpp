@@ -16,7 +16,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct ShowIndexArguments {
   std::vector<std::string> tables;
 };
 
@@ -71,7 +71,7 @@ void print_group(const IndexGroup& group, const std::vector<std::uint32_t>& unkn
   print_as_text(group, unknown.size());
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ShowIndexArguments& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   const Status status = store.status();
   const std::vector<IndexGroup> groups = group_indexes(status);
@@ -101,7 +101,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command show_index_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowIndexArguments>();
   Command command;
   command.name = "show-index";
   command.summary = "show indexes with their definitions";

@@ -23,7 +23,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct StatusArguments {
   double watch = 0;  // seconds; 0: once
 };
 
@@ -205,7 +205,7 @@ ExitStatus watch(const Datastore& store, double seconds, const Globals& globals)
   }
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const StatusArguments& options, const Globals& globals) {
   const Datastore store = open_store(globals);
   if (options.watch > 0) {
     return watch(store, options.watch, globals);
@@ -218,7 +218,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command status_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StatusArguments>();
   Command command;
   command.name = "status";
   command.summary = "show shards, servers, indexes, and jobs with their progress";

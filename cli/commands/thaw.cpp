@@ -12,11 +12,11 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct ThawArguments {
   bool force = false;
 };
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const ThawArguments& options, const Globals& globals) {
   Datastore store = open_store(globals);
   const std::uint32_t opened = store.thaw(options.force);
   if (globals.json()) {
@@ -29,7 +29,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command thaw_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ThawArguments>();
   Command command;
   command.name = "thaw";
   command.summary = "let a frozen store take writes again";

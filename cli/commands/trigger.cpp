@@ -25,7 +25,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct TriggerArguments {
   std::string action, name;
   std::vector<std::string> command;
   std::optional<std::string> after;
@@ -42,7 +42,7 @@ struct Options {
 }
 
 // Checks which options and arguments fit the action.
-void check(const Options& options) {
+void check(const TriggerArguments& options) {
   const bool runs = options.action == "run", lists = options.action == "list", resets = options.action == "reset";
   if (options.name.empty() != lists) {
     refuse(lists ? "`trigger list` takes no name" : "the name of the trigger is missing",
@@ -67,7 +67,7 @@ void check(const Options& options) {
 // Gives the command its batches, and tells when it begins and ends to fail.
 class Delivery {
  public:
-  Delivery(const Options& options, const Globals& globals)
+  Delivery(const TriggerArguments& options, const Globals& globals)
       : consumer_(
             options.command,
             options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
@@ -116,7 +116,7 @@ class Delivery {
   std::optional<std::pair<std::string, Error::Context>> told_;
 };
 
-ExitStatus run_trigger(const Options& options, const Globals& globals) {
+ExitStatus run_trigger(const TriggerArguments& options, const Globals& globals) {
   TriggerOptions trigger{.name = options.name,
                          .after = options.position(),
                          .where = filters_of(options.where),
@@ -169,7 +169,7 @@ ExitStatus list_triggers(const Globals& globals) {
   return status;
 }
 
-ExitStatus change_trigger(const Options& options, const Globals& globals) {
+ExitStatus change_trigger(const TriggerArguments& options, const Globals& globals) {
   const bool resets = options.action == "reset";
   const std::string after = options.position();
   Datastore store = open_store(globals);
@@ -185,7 +185,7 @@ ExitStatus change_trigger(const Options& options, const Globals& globals) {
   return ExitStatus::done;
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const TriggerArguments& options, const Globals& globals) {
   check(options);
   if (options.action == "run") {
     return run_trigger(options, globals);
@@ -193,7 +193,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
   return options.action == "list" ? list_triggers(globals) : change_trigger(options, globals);
 }
 
-void add_parameters(Command& command, Options& options) {
+void add_parameters(Command& command, TriggerArguments& options) {
   command.parameters = {
       {.name = "ACTION",
        .value = "",
@@ -251,7 +251,7 @@ void add_parameters(Command& command, Options& options) {
 }  // namespace
 
 Command trigger_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TriggerArguments>();
   Command command;
   command.name = "trigger";
   command.summary = "run a command for every change, and keep how far it has come";

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_output = 32 << 20;  // bytes that COMMAND may print; twice what an entity may have
 
-struct Options {
+struct UpdateArguments {
   EntityNames names;
   std::vector<std::string> command;
   std::optional<std::uint64_t> command_timeout;
@@ -42,7 +42,7 @@ WriteResult update(Datastore& store, const KeyWithValues& entity, const Consumer
   }
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const UpdateArguments& options, const Globals& globals) {
   if (options.command.empty()) {
     throw Error(ErrorCode::usage, "the command is missing", {}, "run `looseleaf update ID... -- COMMAND...`");
   }
@@ -75,7 +75,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command update_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<UpdateArguments>();
   Command command;
   command.name = "update";
   command.summary = "give entities to a command, store what it prints, print each id";

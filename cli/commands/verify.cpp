@@ -17,7 +17,7 @@
 namespace looseleaf::cli {
 namespace {
 
-struct Options {
+struct VerifyArguments {
   std::vector<std::string> tables;
   bool repair = false;
   bool all = false;
@@ -30,7 +30,7 @@ struct Options {
 };
 
 // The file that `--report junit=FILE` names; empty without that option.
-std::string junit_file(const Options& options) {
+std::string junit_file(const VerifyArguments& options) {
   constexpr std::string_view prefix = "junit=";
   if (options.report.empty()) {
     return {};
@@ -46,7 +46,7 @@ VerifyReport verify(Datastore& store, const VerifyOptions& how, const Globals& g
   return run_job(globals, [&](JobControl& control) { return store.verify(how, control); });
 }
 
-void check_against(const Options& options) {
+void check_against(const VerifyArguments& options) {
   const auto refuse = [](bool given, const std::string& what) {
     if (given) {
       throw Error(ErrorCode::usage, what + " and --against cannot be combined", {},
@@ -60,7 +60,7 @@ void check_against(const Options& options) {
   refuse(options.definitions_only, "--definitions-only");
 }
 
-void check_combination(const Options& options) {
+void check_combination(const VerifyArguments& options) {
   if (!options.definitions_only) {
     return;
   }
@@ -73,7 +73,7 @@ void check_combination(const Options& options) {
   }
 }
 
-ExitStatus run(const Options& options, const Globals& globals) {
+ExitStatus run(const VerifyArguments& options, const Globals& globals) {
   if (options.against) {
     check_against(options);
   }
@@ -125,7 +125,7 @@ ExitStatus run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command verify_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyArguments>();
   Command command;
   command.name = "verify";
   command.summary = "prove that indexes and entities agree, or list where they do not";

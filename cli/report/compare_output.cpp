@@ -39,7 +39,7 @@ Json json_of(const Difference& difference) {
           {"reason", difference.reason.empty() ? Json(nullptr) : Json(difference.reason)}};
 }
 
-std::uint64_t count_of(const CompareReport::Count& count, Kind kind) {
+std::uint64_t differences_of(const CompareReport::Count& count, Kind kind) {
   const auto found = count.differences.find(kind);
   return found == count.differences.end() ? 0 : found->second;
 }
@@ -49,7 +49,7 @@ Json json_of(const CompareReport& report) {
   for (const auto& [shard, count] : report.shards) {
     Json row{{"shard", shard}, {"entities", count.entities}};
     for (const Kind kind : all_kinds) {
-      row[to_string(kind)] = count_of(count, kind);
+      row[to_string(kind)] = differences_of(count, kind);
     }
     shards.push_back(std::move(row));
   }
@@ -67,7 +67,7 @@ void print_shards(const CompareReport& report) {
   std::vector<Kind> kinds(all_kinds, all_kinds + usual_kinds);
   std::copy_if(all_kinds + usual_kinds, std::end(all_kinds), std::back_inserter(kinds), [&](Kind kind) {
     return std::any_of(report.shards.begin(), report.shards.end(),
-                       [&](const auto& shard) { return count_of(shard.second, kind) > 0; });
+                       [&](const auto& shard) { return differences_of(shard.second, kind) > 0; });
   });
   std::vector<Column> columns{{"shard", true}, {"entities", true}};
   for (const Kind kind : kinds) {
@@ -77,7 +77,7 @@ void print_shards(const CompareReport& report) {
   for (const auto& [shard, count] : report.shards) {
     std::vector<std::string> row{std::to_string(shard), std::to_string(count.entities)};
     for (const Kind kind : kinds) {
-      row.push_back(std::to_string(count_of(count, kind)));
+      row.push_back(std::to_string(differences_of(count, kind)));
     }
     rows.push_back(std::move(row));
   }

@@ -11,10 +11,10 @@ namespace {
 
 // The two digits of each byte.
 constexpr auto digits_of = [] {
-  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::string_view characters = "0123456789abcdef";
   std::array<std::array<char, 2>, 256> all{};
   for (std::size_t byte = 0; byte < all.size(); ++byte) {
-    all[byte] = {digits[byte / 16], digits[byte % 16]};
+    all[byte] = {characters[byte / 16], characters[byte % 16]};
   }
   return all;
 }();

@@ -106,7 +106,7 @@ KeyValue parse_value(std::string_view key, const Condition& part) {
 }
 
 // The type is one that a key can have.
-std::optional<KeyValue> value_of(const model::ParsedEntity& entity, const std::string& property) {
+std::optional<KeyValue> key_value_of(const model::ParsedEntity& entity, const std::string& property) {
   const auto strings = entity.property_values({.name = property, .type = PropertyType::string});
   if (!strings.empty()) {
     return std::get<std::string>(strings.front());
@@ -156,7 +156,7 @@ namespace model {
 Uuid id_of_key(const Key& key, const ParsedEntity& entity, Position position) {
   KeyValues values;
   for (const std::string& property : key.properties()) {
-    std::optional<KeyValue> value = value_of(entity, property);
+    std::optional<KeyValue> value = key_value_of(entity, property);
     if (!value) {
       throw Error(ErrorCode::bad_entity, "the entity has no value that its key can have",
                   {{"line", std::to_string(position.line)},

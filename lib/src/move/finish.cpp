@@ -55,7 +55,7 @@ Error opened_again() {
           "run the command again; if it took too long, there may be too many writes, or use a longer --freeze-limit"};
 }
 
-Error changed_meanwhile() {
+Error store_changed_meanwhile() {
   return {ErrorCode::busy, "another process has changed the state of the store", {}, "run the command again"};
 }
 
@@ -94,7 +94,7 @@ class Move {
     Source source(original_, other_);
     if (source.has_moved_there() || !begin(source)) {
       if (!source.decide()) {  // shard 0 has forgotten it
-        throw changed_meanwhile();
+        throw store_changed_meanwhile();
       }
       report_.was_decided = true;
       complete(source);
@@ -130,7 +130,7 @@ class Move {
     }
     target_.reset();
     if (!source.has_moved_there()) {
-      throw changed_meanwhile();
+      throw store_changed_meanwhile();
     }
     return false;
   }

@@ -16,6 +16,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "job/jobs.hpp"
+#include "move/source.hpp"
 #include "shard/access.hpp"
 #include "shard/steps.hpp"
 
@@ -46,11 +47,6 @@ void require_reason(const std::string& reason) {
 
 Access access_of(shard::Shards& shards, std::uint32_t shard, const base::Deadline& deadline) {
   return shard::read_shard(shards, shard, deadline, shard::read_access);
-}
-
-Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
-  return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
-          "run `looseleaf status` to see the state"};
 }
 
 Error with_cause(const std::string& what, const Error& cause) {

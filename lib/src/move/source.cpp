@@ -23,11 +23,6 @@ namespace steps = shard::steps;
 
 constexpr auto time_to_freeze = std::chrono::seconds(2);
 
-Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
-  return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
-          "run `looseleaf status` to see the state"};
-}
-
 std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
   std::vector<std::uint32_t> others(shards.count() - 1);
   std::iota(others.begin(), others.end(), 1);
@@ -35,6 +30,11 @@ std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
 }
 
 }  // namespace
+
+Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
+  return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
+          "run `looseleaf status` to see the state"};
+}
 
 Source::Source(shard::Shards& original, shard::Shards& other)
     : shards_(original),

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <looseleaf/error.hpp>
 #include <looseleaf/uuid.hpp>
 #include <string>
 #include <vector>
@@ -51,5 +52,8 @@ class Source {
   std::uint64_t token_;
   bool may_be_decided_ = false;
 };
+
+// That the shard no longer has the state that this process gave it.
+[[nodiscard]] Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard);
 
 }  // namespace looseleaf::move
