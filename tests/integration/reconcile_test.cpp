@@ -1,5 +1,6 @@
 // Reconcile, orphans, the purge of tombstones, clean's records, and drops beside long-running writers.
 #include "reconcile/reconcile.hpp"
+#include "reconcile/sweep.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

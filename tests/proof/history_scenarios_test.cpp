@@ -10,6 +10,7 @@
 
 #include "base/failpoint.hpp"
 #include "reconcile/reconcile.hpp"
+#include "reconcile/sweep.hpp"
 #include "shard/placement.hpp"
 #include "sql/literals.hpp"
 #include "tests/proof/history_processes.hpp"

@@ -1,4 +1,4 @@
-// Reconciles entities and sweeps orphans (docs/protocol.md).
+// Makes the index rows of entities right while these are locked (docs/protocol.md).
 #include "reconcile/reconcile.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include "model/parsed_entity.hpp"
 #include "reconcile/conflicts.hpp"
 #include "reconcile/index_transactions.hpp"
+#include "reconcile/sweep.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
@@ -33,9 +34,7 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-constexpr std::size_t batch_size = 200;    // entities locked at once
 constexpr std::size_t max_changes = 5000;  // index rows changed while the entities are locked
-constexpr std::size_t max_orphans = 1000;  // index rows deleted while the fence is held exclusively
 
 // The index rows that the locked entities call for.
 struct Expectation {
@@ -63,18 +62,6 @@ Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, s
   }
   std::sort(expectation.rows.begin(), expectation.rows.end());
   return expectation;
-}
-
-shard::Catalog selected(shard::Catalog catalog, const Selection& only) {
-  std::erase_if(catalog.indexes, [&](const shard::CatalogIndex& index) {
-    return only && !only->contains({index.definition.table, index.generation});
-  });
-  return catalog;
-}
-
-Difference difference(FindingKind kind, const shard::Catalog& catalog, const shard::PlacedRow& row) {
-  const shard::CatalogIndex& index = catalog.indexes[row.catalog_position];
-  return {kind, index.definition.table, index.generation, row.shard, row.entry};
 }
 
 // Reconciles one batch of ids of one entity shard.
@@ -198,11 +185,11 @@ class Reconciliation {
       if (!expected.known.contains(row.entry.entity_id)) {
         continue;  // its entity is absent (see sweep_orphans) or unreadable
       }
-      report.differences.push_back(difference(kind_of_extra(catalog, expected, row), catalog, row));
+      report.differences.push_back(difference_of(kind_of_extra(catalog, expected, row), catalog, row));
       changes.add(changes.deletes, row);
     }
     for (const shard::PlacedRow& row : missing) {
-      report.differences.push_back(difference(FindingKind::missing, catalog, row));
+      report.differences.push_back(difference_of(FindingKind::missing, catalog, row));
       if (mode_ == ReconcileMode::examine && catalog.indexes[row.catalog_position].definition.unique) {
         left_.insert(row);
       }
@@ -287,116 +274,6 @@ class Reconciliation {
   ReconcileReport report_;
   bool repaired_some_ = false;
 };
-
-std::vector<Uuid> absent_entities(std::uint32_t entity_shard, const sql::Database& entity_database,
-                                  std::span<const Uuid> ids) {
-  const Step step(steps::sweep_look, entity_shard);
-  std::vector<Uuid> absent(ids.begin(), ids.end());
-  for (const auto& row : shard::read_entities(entity_database, ids, shard::Lock::none)) {
-    std::erase(absent, row.id);
-  }
-  return absent;
-}
-
-// Throws a retryable ServerError unless the entities are still absent, which a statement checks that writes. Nobody can
-// put one while the fence is held; but if the server was demoted and promoted again since it was locked, one may have
-// come by replication.
-void require_still_absent(std::uint32_t entity_shard, const sql::Database& entity_database,
-                          std::span<const Uuid> absent) {
-  const Step step(steps::sweep_look_again, entity_shard);
-  const std::string still_absent =
-      fmt::format("{} AND NOT EXISTS (SELECT 1 FROM {} WHERE id IN ({}))", entity_database->is_writable(),
-                  entity_database.table("entities"), shard::id_list(absent));
-  if (!step.left_out() && !shard::write_if(entity_database, still_absent)) {
-    throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                           "an entity came while its index rows were swept", {}, "retry");
-  }
-}
-
-// One round of a sweep: at most max_orphans rows.
-class SweepRound {
- public:
-  SweepRound(shard::Shards& shards, const shard::ServerLeases& leases, std::uint32_t entity_shard, ReconcileMode mode,
-             const Selection& only)
-      : shards_(shards), leases_(leases), entity_shard_(entity_shard), mode_(mode), only_(only) {}
-
-  // Finds the orphan rows of the ids that have no entity. The fence must be held exclusively. In mode repair, deletes
-  // them, and commits nothing.
-  void run(const sql::Database& entity_database, std::span<const Uuid> ids) {
-    const std::vector<Uuid> absent = absent_entities(entity_shard_, entity_database, ids);
-    catalog_ = selected(shard::load_catalog(entity_database), only_);
-    const bool repairs = mode_ == ReconcileMode::repair;
-    const std::vector<shard::PlacedRow> rows =
-        shard::read_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
-    more_ = repairs && rows.size() > max_orphans;
-    orphans_.clear();
-    shard::RowsByShard deletes;
-    for (const shard::PlacedRow& row : std::span(rows).first(more_ ? max_orphans : rows.size())) {
-      orphans_.push_back(difference(FindingKind::orphan, catalog_, row));
-      shard::add_row(deletes, row);
-    }
-    if (repairs && !deletes.empty()) {
-      deletes_.emplace(shards_, leases_, catalog_);
-      static_cast<void>(deletes_->apply(deletes, {}));  // without inserts no row can block
-      require_still_absent(entity_shard_, entity_database, absent);
-    }
-  }
-
-  void roll_back() { deletes_.reset(); }
-  // Call this when the transaction that held the fence was committed.
-  void commit() {
-    if (deletes_) {
-      deletes_->commit();
-    }
-  }
-
-  [[nodiscard]] const std::vector<Difference>& orphans() const { return orphans_; }
-  // Returns true if there are more than fit into one round.
-  [[nodiscard]] bool more() const { return more_; }
-
- private:
-  shard::Shards& shards_;
-  const shard::ServerLeases& leases_;
-  const std::uint32_t entity_shard_;
-  const ReconcileMode mode_;
-  const Selection& only_;
-  shard::Catalog catalog_;
-  std::vector<Difference> orphans_;
-  std::optional<IndexTransactions> deletes_;
-  bool more_ = false;
-};
-
-// Calls `between` when it has deleted some, and goes on to delete others.
-template <typename Between>
-std::vector<Difference> sweep(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                              ReconcileMode mode, const base::Deadline& deadline, const Selection& only,
-                              const Between& between) {
-  std::vector<Difference> orphans;
-  shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    shard::ServerLeases leases = shard::connect_all(shards, deadline);
-    base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
-    while (true) {
-      SweepRound round(shards, leases, entity_shard, mode, only);
-      const auto start_over = [&] {
-        round.roll_back();
-        leases.replace_broken(round_deadline, shard::Purpose::index_writes);
-      };
-      sql::with_retries(round_deadline, [&] {
-        shard::with_fence_exclusive(
-            shards, entity_shard, round_deadline,
-            [&](const sql::Database& database, const shard::Fence&) { round.run(database, batch); }, start_over);
-        round.commit();
-      });
-      std::copy(round.orphans().begin(), round.orphans().end(), std::back_inserter(orphans));
-      if (!round.more()) {
-        return;
-      }
-      between();
-      round_deadline = shards.deadline();
-    }
-  });
-  return orphans;
-}
 
 // Deletes the rows of entities that do not call for them, without looking at what is in the way of their own rows.
 void clear(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline) {
@@ -500,16 +377,11 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
       throw shard::TooManyRows();  // too many rows for one timeout; changes so far are kept
     }
     std::move(found.differences.begin(), found.differences.end(), std::back_inserter(report.differences));
-    for (Difference& orphan : sweep(shards, entity_shard, found.absent, mode, deadline, only, checkpoint)) {
+    for (Difference& orphan : sweep_orphans(shards, entity_shard, found.absent, mode, deadline, only, checkpoint)) {
       report.differences.push_back(std::move(orphan));
     }
   });
   return report;
-}
-
-std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                                      ReconcileMode mode, const base::Deadline& deadline, const Selection& only) {
-  return sweep(shards, entity_shard, ids, mode, deadline, only, [] {});
 }
 
 }  // namespace looseleaf::reconcile

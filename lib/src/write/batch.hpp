@@ -71,6 +71,10 @@ struct Item {
   [[nodiscard]] bool needs_cleanup() const { return reconcile || !superseded.empty(); }
 };
 
+// What happens with the writes of a shard whose fence another session holds or wants exclusively: the call waits for it
+// until the deadline, or returns them when it has decided all others, or lets them fail once the deadline has passed.
+enum class HeldShards { wait_for, hand_back, give_up };
+
 using Items = std::vector<Item*>;
 using ItemsByShard = std::map<std::uint32_t, Items>;  // by entity shard
 

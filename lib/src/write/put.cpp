@@ -1,10 +1,9 @@
-// The write protocol: index rows are inserted before the commit, and the fences are held around both. docs/protocol.md
-// describes the steps.
+// The write protocol: attempts, each of which is a transaction for some of a batch's writes, until all are decided.
+// docs/protocol.md describes the steps.
 #include "write/put.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,17 +12,13 @@
 
 #include "base/random.hpp"
 #include "shard/access.hpp"
-#include "shard/cleanup_records.hpp"
-#include "shard/fence.hpp"
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
-#include "shard/steps.hpp"
 #include "sql/retry.hpp"
-#include "sql/transaction.hpp"
+#include "write/batch_transaction.hpp"
 #include "write/buffering.hpp"
 #include "write/entity_writes.hpp"
 #include "write/index_connections.hpp"
-#include "write/index_inserts.hpp"
 #include "write/old_bodies.hpp"
 #include "write/resolve.hpp"
 #include "write/tidy.hpp"
@@ -32,10 +27,6 @@
 namespace looseleaf::write {
 namespace {
 
-using shard::Step;
-namespace steps = shard::steps;
-
-constexpr std::uint64_t small_body = 64 << 10;  // an old body that is read when its row is locked
 // How long a batch waits for the entity that has a unique value of one of its writes.
 constexpr std::chrono::milliseconds wait_for_holder(500);
 
@@ -58,8 +49,7 @@ class BatchWriter {
         last_ids_were_new_(last_ids_were_new),
         deadline_(deadline),
         resolve_until_(resolve_until),
-        held_(held),
-        busy_(held == HeldShards::wait_for ? shard::Busy::wait : shard::Busy::refuse) {}
+        held_(held) {}
 
   // Decides all items but those that it hands back.
   void run(const Items& items) {
@@ -91,22 +81,6 @@ class BatchWriter {
   }
 
  private:
-  // Items that go into one transaction. Their shards have the same indexes.
-  struct Batch {
-    std::shared_ptr<const shard::Catalog> catalog;  // of one of the shards
-    std::map<std::uint32_t, std::uint64_t> epochs;  // of the shards' catalogs
-    Items items;
-  };
-
-  enum class Ending { committed, in_doubt, blocked, id_exists, rolled_back };
-
-  struct Transacted {
-    Ending ending = Ending::rolled_back;
-    Items written = {};                        // with committed, in_doubt and blocked
-    std::vector<BlockedWrite> blocked = {};    // with blocked
-    std::set<std::uint32_t> new_catalog = {};  // shards that were left out because their catalog has changed
-  };
-
   // Returns the items to try now. Items that need no unreachable shard come first, and last those that wait for others:
   // if all do, they wait for each other.
   [[nodiscard]] Items undecided(const Items& items) {
@@ -324,9 +298,18 @@ class BatchWriter {
       return {};
     }
     lease.check(shards);
-    Transacted done = transact(lease, batch, index_leases);
+    const auto attempt_once = [&] {
+      return transact(shards_, {lease, index_leases}, batch, last_ids_were_new_, last_error_.has_value(), held_);
+    };
+    Transacted done = attempt_once();
     if (done.ending == Ending::id_exists) {
-      done = transact(lease, batch, index_leases);
+      done = attempt_once();
+    }
+    if (done.error) {
+      last_error_ = done.error;
+    }
+    if (!done.failures.empty()) {
+      put_off(done.written, done.failures);
     }
     if (done.ending == Ending::in_doubt) {
       lease.discard();
@@ -389,168 +372,6 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // Runs the steps from put.fence to put.commit.
-  Transacted transact(shard::Lease& lease, const Batch& batch, const shard::ServerLeases& index_leases) {
-    Transacted done;
-    ItemsByShard items = by_shard(batch.items);
-    sql::Transaction transaction(*lease);
-    Locked locked = lock_first(lease, *batch.catalog, items);
-    for (const auto& [shard, fence] : locked.fences) {
-      shard::on_shard(shards_, shard, [&, shard = shard, &fence = fence] {
-        shard::require_write_access(shards_, shard, lease.on(shard), fence);
-      });
-      if (fence.epoch != batch.epochs.at(shard)) {
-        done.new_catalog.insert(shard);
-      }
-    }
-    for (const auto& [shard, of_shard] : items) {
-      const bool held = !locked.fences.contains(shard);
-      std::for_each(of_shard.begin(), of_shard.end(), [&](Item* item) { item->held = held; });
-    }
-    std::erase_if(items, [&](const auto& entry) {
-      return !locked.fences.contains(entry.first) || done.new_catalog.contains(entry.first);
-    });
-    for (const auto& [shard, of_shard] : items) {
-      const bool assume_new_ids = !locked.entities && ids_are_likely_new(of_shard);
-      try {
-        const Items written = shard::on_shard(shards_, shard, [&, shard = shard, &of_shard = of_shard] {
-          const sql::Database database = lease.on(shard);
-          const LockedRows found = assume_new_ids    ? LockedRows()
-                                   : locked.entities ? *std::move(locked.entities)
-                                                     : lock_entities(database, of_shard);
-          return write_entities(shards_, database, *batch.catalog, locked.fences.at(shard), of_shard, found);
-        });
-        done.written.insert(done.written.end(), written.begin(), written.end());
-      } catch (const sql::ServerError& error) {
-        if (!assume_new_ids || error.error_class() != sql::ErrorClass::duplicate_key) {
-          throw;
-        }
-        for (const auto& [other, theirs] : items) {
-          last_ids_were_new_[other] = false;
-        }
-        done.ending = Ending::id_exists;
-        return done;
-      }
-    }
-    if (done.written.empty() || !check_copies(shards_, index_leases, done.written)) {
-      return done;
-    }
-    const InsertedRows inserted = insert_rows_and_records(lease, batch, index_leases, done.written);
-    if (!inserted.failures.empty()) {
-      put_off(done.written, inserted.failures);
-      return done;
-    }
-    done.blocked = blocked_writes(*batch.catalog, done.written, inserted.blocked);
-    if (!done.blocked.empty()) {
-      done.ending = Ending::blocked;
-      return done;
-    }
-    try {
-      const Step step(steps::put_commit, done.written.front()->shard);
-      transaction.commit();
-    } catch (const sql::ServerError& error) {
-      last_error_ = error;
-      done.ending = Ending::in_doubt;
-      return done;
-    }
-    // From now on no error may let them be written again, because that could undo another writer's write.
-    for (Item* item : done.written) {
-      decide(*item, WriteStatus::stored);
-    }
-    done.ending = Ending::committed;
-    return done;
-  }
-
-  // put.insert_index_rows, and put.write_cleanup at the same time, so that the records cost no time of their own.
-  InsertedRows insert_rows_and_records(shard::Lease& lease, const Batch& batch, const shard::ServerLeases& index_leases,
-                                       const Items& written) const {
-    std::function<void()> write_records;
-    if (std::any_of(written.begin(), written.end(), [](const Item* item) { return item->needs_cleanup(); })) {
-      write_records = [&] { write_cleanup_records(lease, written); };
-    }
-    try {
-      return insert_index_rows(shards_, index_leases, *batch.catalog, written, write_records);
-    } catch (...) {
-      mark_for_reconcile(written);  // index rows may be inserted
-      throw;
-    }
-  }
-
-  // Writes one record on each shard for all its items that will need a cleanup once they are committed.
-  void write_cleanup_records(shard::Lease& lease, const Items& written) const {
-    for (const auto& [shard, of_shard] : by_shard(written)) {
-      Items named;
-      std::copy_if(of_shard.begin(), of_shard.end(), std::back_inserter(named),
-                   [](const Item* item) { return item->needs_cleanup(); });
-      if (named.empty()) {
-        continue;
-      }
-      const std::uint64_t token = base::random_token();
-      for (Item* item : named) {
-        item->record = token;
-      }
-      shard::on_shard(shards_, shard, [&, shard = shard] {
-        shard::insert_cleanup_record(lease.on(shard), shard, token, ids_of(named));
-      });
-    }
-  }
-
-  struct Locked {
-    std::map<std::uint32_t, shard::Fence> fences;
-    std::optional<LockedRows> entities;  // absent if they are not locked yet
-  };
-
-  // Returns no fence if none is free and the items are to be handed back.
-  std::map<std::uint32_t, shard::Fence> lock_fences(shard::Lease& lease, const ItemsByShard& items) {
-    std::vector<std::uint32_t> shards;
-    for (const auto& [shard, of_shard] : items) {
-      shards.push_back(shard);
-    }
-    try {
-      return shard::lock_fences_shared(lease, shards, busy_);
-    } catch (const sql::ServerError& error) {
-      if (held_ != HeldShards::hand_back || error.error_class() != sql::ErrorClass::conflict) {
-        throw;
-      }
-      last_error_ = error;  // of those that cannot be handed back
-      return {};
-    }
-  }
-
-  // put.fence; and put.lock_entities in the same statement if there is one item. That statement waits for a fence that
-  // is held, so after a conflict the fence is locked alone.
-  Locked lock_first(shard::Lease& lease, const shard::Catalog& catalog, const ItemsByShard& items) {
-    const auto& [first, of_first] = *items.begin();
-    const Step step(steps::put_fence, first);
-    const bool waits = !last_error_ || held_ == HeldShards::wait_for;
-    if (items.size() > 1 || of_first.size() > 1 || ids_are_likely_new(of_first) || !waits) {
-      return {lock_fences(lease, items), std::nullopt};
-    }
-    const Step lock_step(steps::put_lock_entities, first);
-    auto [fence, row] = shard::lock_fence_and_entity(lease.on(first), of_first.front()->write->id,
-                                                     shard::Lock::exclusive, catalog.indexes.empty() ? 0 : small_body);
-    last_ids_were_new_[first] = !row;
-    LockedRows rows;
-    if (row) {
-      rows.emplace(row->id, *std::move(row));
-    }
-    return {{{first, fence}}, std::move(rows)};
-  }
-
-  LockedRows lock_entities(const sql::Database& database, const Items& items) {
-    LockedRows rows = write::lock_entities(database, items);
-    last_ids_were_new_[items.front()->shard] = rows.empty();
-    return rows;
-  }
-
-  // If the ids of one shard are likely new, they are treated as new, which an INSERT verifies as reliably as a lookup:
-  // if there is a row, it throws ServerError(duplicate_key).
-  [[nodiscard]] bool ids_are_likely_new(const Items& items) const {
-    return last_ids_were_new_[items.front()->shard] && std::all_of(items.begin(), items.end(), [](const Item* item) {
-             return item->write->body && item->write->condition.kind != WriteCondition::Kind::unchanged;
-           });
-  }
-
   // Defers the items that need an index shard on which rows could not be inserted. All of them start over.
   void put_off(const Items& items, const std::vector<IndexShardFailure>& failures) {
     for (const IndexShardFailure& failure : failures) {
@@ -572,7 +393,6 @@ class BatchWriter {
   std::vector<std::atomic<bool>>& last_ids_were_new_;
   const base::Deadline deadline_, resolve_until_;
   const HeldShards held_;
-  const shard::Busy busy_;
   std::optional<Error> last_error_;
   std::map<std::uint32_t, Error> errors_;  // the last one by shard
   const Items* items_ = nullptr;

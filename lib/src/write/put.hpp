@@ -12,10 +12,6 @@
 
 namespace looseleaf::write {
 
-// What happens with the writes of a shard whose fence another session holds or wants exclusively: the call waits for it
-// until the deadline, or returns them when it has decided all others, or lets them fail once the deadline has passed.
-enum class HeldShards { wait_for, hand_back, give_up };
-
 // Writes to the shards of one cluster. Thread-safe; `shards` outlives it.
 class Writer {
  public:
