@@ -110,6 +110,9 @@ class ExplainSession {
       if (in_index.rows.empty()) {
         print_line(fmt::format("  {}: no row: {}", in_index.definition.table, describe(in_index.reason)));
       }
+      for (const NoRow& reason : in_index.left_out) {
+        print_line(fmt::format("  {}: no row of the others: {}", in_index.definition.table, describe(reason)));
+      }
     }
   }
 
@@ -118,13 +121,18 @@ class ExplainSession {
     for (const std::string& row : in_index.rows) {
       rows.push_back(Json::parse(row));
     }
+    Json left_out = Json::array();
+    for (const NoRow& reason : in_index.left_out) {
+      left_out.push_back({{"why", to_string(reason.why)}, {"property", reason.property}});
+    }
     const bool has_rows = !in_index.rows.empty();
     const NoRow& reason = in_index.reason;
     return {{"entity", name},
             {"index", in_index.definition.table},
             {"rows", rows},
             {"why", has_rows ? Json(nullptr) : Json(to_string(reason.why))},
-            {"property", has_rows || reason.property.empty() ? Json(nullptr) : Json(reason.property)}};
+            {"property", has_rows || reason.property.empty() ? Json(nullptr) : Json(reason.property)},
+            {"left_out", left_out}};
   }
 
   const Datastore& store_;

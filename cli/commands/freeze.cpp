@@ -26,6 +26,15 @@ ExitStatus run(const FreezeArguments& options, const Globals& globals) {
   if (globals.json()) {
     print_summary({{"frozen", store.shard_count()}});
   }
+  std::uint64_t copies = 0;
+  for (const ShardStatus& shard : store.status().shards) {
+    copies += shard.buffered;
+  }
+  if (copies > 0) {
+    print_warning("writes that were buffered are not stored while the store is frozen",
+                  {{"copies of such writes", grouped(copies)}},
+                  "to have them stored first, run `looseleaf thaw`, `looseleaf flush` and `looseleaf freeze`");
+  }
   print_note(
       fmt::format("froze {}; `looseleaf thaw` opens the store again", counted(store.shard_count(), "shard", "shards")));
   return ExitStatus::done;

@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <ctime>
 #include <looseleaf/error.hpp>
+#include <string_view>
 
 #include "cli/terminal/password.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -24,6 +26,8 @@ std::atomic<bool> draining{false};
 std::atomic<std::atomic<bool>*> job_stop{nullptr};
 std::array<int, 2> stop_pipe{-1, -1};
 std::atomic<int> open_line{-1};  // the descriptor; -1: none
+
+constexpr unsigned silent_seconds = 1;  // a command that needs longer to finish says so
 
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free &&
                   std::atomic<std::atomic<bool>*>::is_always_lock_free,
@@ -63,12 +67,23 @@ void handle_stop(int signal) {
   }
   if (std::atomic<bool>* stop = job_stop) {
     *stop = true;
+  } else {
+    ::alarm(silent_seconds);
   }
   const char byte = 0;
   if (::write(stop_pipe[1], &byte, 1) < 0) {
     ::_exit(128 + signal);
   }
   errno = saved_errno;
+}
+
+// Progress that is drawn comes again in the next line.
+void say_how_it_ends(int) {
+  constexpr std::string_view text =
+      "\r\x1b[Klooseleaf: stopping as soon as what has begun is done; another Ctrl-C stops at once\r\n";
+  if (draining) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -90,6 +105,11 @@ void install_signal_handlers() {
   ::signal(SIGPIPE, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM}) {
     handle(signal, handle_stop);
+  }
+  if (understands_escapes(STDERR_FILENO)) {
+    handle(SIGALRM, say_how_it_ends);
+  } else {
+    ::signal(SIGALRM, SIG_IGN);
   }
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("entities that need a server that is down are kept on the two others, 
                             entity(4, R"("n":1)") + "\n";
   const std::string ids = fmt::format("{}\n{}\n{}\n{}\n", id_of(0), id_of(1), id_of(2), id_of(4));
   check_run(cluster.looseleaf({"put", "--buffer"}, lines), 0, ids,
-            {is_down, "  reason: cannot connect to the server\n",
+            {is_down, "  server: ", "  reason: cannot connect to the server\n",
              "hint: `looseleaf clean --follow`, or `looseleaf flush`, stores them when it answers\n",
              "looseleaf: stored 1 entity, buffered 3\n"});
   check_status(cluster.looseleaf({"get", "--timeout", "1", id_of(2)}), 1, {"no such entity"});
@@ -70,7 +70,10 @@ TEST_CASE("entities that need a server that is down are kept on the two others, 
 
 TEST_CASE("with a second server only one copy is kept, with none the entities fail, and --buffer excludes --merge") {
   const TestCluster two = initialised_alone(2);
-  buffer_while_down(two, 1, entity(1) + "\n");
+  two.sandbox().kill_server(1);
+  check_status(two.looseleaf({"put", "--buffer"}, entity(1)), 0,
+               {is_down, "  copies: one of each, because no further server answers\n"});
+  two.sandbox().start_server(1);
   CHECK(rows_of(two, "looseleaf_buffer") == 1);
   create_index(two, by_n_sharded);
   buffer_while_down(two, 1, entity(0, R"("n":1)") + "\n");  // only its index row is on shard 1
@@ -306,7 +309,9 @@ TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!ba
 TEST_CASE("a frozen store buffers nothing, and what was buffered before waits") {
   const TestCluster cluster = initialised_alone(3);
   buffer_while_down(cluster, 1, entity(1) + "\n");
-  REQUIRE(cluster.looseleaf({"freeze", "--reason", "a test"}).status == 0);
+  check_status(cluster.looseleaf({"freeze", "--reason", "a test"}), 0,
+               {"warning: writes that were buffered are not stored while the store is frozen\n",
+                "copies of such writes: 2\n", "froze 3 shards"});
   check_status(cluster.looseleaf({"flush"}), 3,
                {"error: the store is frozen, and takes no writes\n", "stored 0 buffered writes, left 1"});
   cluster.sandbox().kill_server(1);

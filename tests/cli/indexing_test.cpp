@@ -95,6 +95,27 @@ TEST_CASE("entities without rows are counted by reason, and are no mistake if mo
                 "with rows: 2 of 7 entities\n", "reason: `n` is not of type int\n"});
 }
 
+TEST_CASE("elements without a row are told of, though others of the same array have one") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(1, R"("tags":["a",7])") + "\n" + entity(2, R"("tags":["b",null])") + "\n" +
+                       entity(3, R"("tags":[8])") + "\n");
+  create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tags", "type": "string", "each": true}]})");
+  const std::string partial = fmt::format(
+      "by_tag: 1 with only some of their rows: some elements of `tags` are not of type string, for example in {}\n",
+      id_of(1));
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_tag: 2 of 3 entities with rows, 2 rows in all\n", partial});
+  check_status(cluster.looseleaf({"verify"}), 0, {partial});
+  const cli::ProcessResult json = cluster.looseleaf({"verify", "--output", "json"});
+  check_status(json, 0);
+  CHECK(contains(json.out, R"("partial_rows":[{"why":"some_elements","property":"tags","entities":1,"example":")" +
+                               id_of(1) + "\"}]"));
+  check_run(cluster.looseleaf({"explain", id_of(1)}), 0,
+            id_of(1) +
+                "\n  by_tag: [\"a\"]\n"
+                "  by_tag: no row of the others: some elements of `tags` are not of type string\n");
+  check_run(cluster.looseleaf({"explain", id_of(2)}), 0, id_of(2) + "\n  by_tag: [\"b\"]\n");
+}
+
 TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity_lines(1500, R"("n":{})"));

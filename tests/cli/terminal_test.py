@@ -280,6 +280,21 @@ def check_interrupt(box):
             "looseleaf: interrupted; run the same command to resume", "status 130"], lines
 
 
+def check_patience(box):
+    """Whoever presses Ctrl-C is told what it waits for, if that takes longer than a moment."""
+    subprocess.run([PROGRAM, "put", "--quiet"], input=json.dumps({"id": f"{1:032x}", "n": 1}), text=True, check=True)
+    release = os.path.join(box.folder, "release")
+    command = f"""touch "{release}.begun"; until [ -e "{release}" ]; do sleep 0.05; done; cat"""
+    with Window(box) as window:
+        window.start(f"""trap : INT; "{PROGRAM}" update {1:032x} -- sh -c '{command}'; echo status $?; cat""", 120)
+        window.wait_for("COMMAND runs", lambda lines: os.path.exists(f"{release}.begun"))
+        window.tmux("send-keys", "C-c")
+        window.wait_for("it says what it waits for", lambda lines: (
+            "looseleaf: stopping as soon as what has begun is done; another Ctrl-C stops at once" in lines))
+        pathlib.Path(release).touch()
+        window.wait_for("it ends", lambda lines: "status 130" in lines)
+
+
 def is_drawn(lines, columns):
     """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
     last = lines[-3:]
@@ -301,7 +316,7 @@ def main():
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
         for check in (check_messages, check_flood, check_question, check_tables, check_watch, check_escapes, check_reader_leaves,
-                      check_resizing, check_interrupt):
+                      check_resizing, check_interrupt, check_patience):
             check(box)
     print("terminal_test: all is well on a terminal")
 

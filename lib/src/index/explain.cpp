@@ -18,12 +18,14 @@ std::vector<IndexedEntity> explain(shard::Shards& shards, std::string_view json,
   const model::AcceptedEntity entity = model::accept_entity(json, start);
   std::vector<IndexedEntity> explained;
   for (const shard::CatalogIndex& index : shards.catalog(0, shards.deadline())->indexes) {
-    IndexedEntity& in_index = explained.emplace_back(IndexedEntity{index.definition, {}, {}});
+    IndexedEntity& in_index = explained.emplace_back(IndexedEntity{index.definition, {}, {}, {}});
     for (const model::Row& row : entity.parsed.expected_rows(index.definition)) {
       in_index.rows.push_back(model::to_json(row));
     }
     if (in_index.rows.empty()) {
       in_index.reason = entity.parsed.reason_for_no_row(index.definition);
+    } else {
+      in_index.left_out = entity.parsed.elements_left_out(index.definition);
     }
   }
   return explained;

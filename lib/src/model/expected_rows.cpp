@@ -67,6 +67,10 @@ NoRow reason_for_no_row(const IndexDefinition& definition, const json& entity) {
   return rules::reason_for_no_row(definition, JsonNode(entity));
 }
 
+std::vector<NoRow> elements_left_out(const IndexDefinition& definition, const json& entity) {
+  return rules::elements_left_out(definition, JsonNode(entity));
+}
+
 std::vector<Value> property_values(const Property& property, const json& entity) {
   return rules::property_values(property, JsonNode(entity));
 }

@@ -18,6 +18,9 @@ namespace looseleaf::model {
 // Returns why there are none; to be called only then.
 [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition, const nlohmann::json& entity);
 
+// Returns why some elements of arrays call for no row; to be called only if there are rows. A null is no such element.
+[[nodiscard]] std::vector<NoRow> elements_left_out(const IndexDefinition& definition, const nlohmann::json& entity);
+
 // Returns the values of one property before they are cut to max_length: for `each` in the order of the array, otherwise
 // at most one.
 [[nodiscard]] std::vector<Value> property_values(const Property& property, const nlohmann::json& entity);

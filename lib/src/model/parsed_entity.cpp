@@ -178,6 +178,10 @@ class ParsedEntity::Tree {
     return root_ ? rules::reason_for_no_row(definition, node()) : model::reason_for_no_row(definition, json_);
   }
 
+  [[nodiscard]] std::vector<NoRow> elements_left_out(const IndexDefinition& definition) const {
+    return root_ ? rules::elements_left_out(definition, node()) : model::elements_left_out(definition, json_);
+  }
+
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const {
     return root_ ? rules::property_values(property, node()) : model::property_values(property, json_);
   }
@@ -261,6 +265,10 @@ std::vector<Row> ParsedEntity::expected_rows(const IndexDefinition& definition) 
 
 NoRow ParsedEntity::reason_for_no_row(const IndexDefinition& definition) const {
   return tree_->reason_for_no_row(definition);
+}
+
+std::vector<NoRow> ParsedEntity::elements_left_out(const IndexDefinition& definition) const {
+  return tree_->elements_left_out(definition);
 }
 
 std::vector<Value> ParsedEntity::property_values(const Property& property) const {

@@ -40,6 +40,7 @@ class ParsedEntity {
   // These return what the functions of expected_rows.hpp return.
   [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const;
   [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition) const;
+  [[nodiscard]] std::vector<NoRow> elements_left_out(const IndexDefinition& definition) const;
   [[nodiscard]] std::vector<Value> property_values(const Property& property) const;
   [[nodiscard]] Examined examine(const Criterion& criterion) const;
   [[nodiscard]] bool matches_where(const IndexDefinition& definition) const;

@@ -267,4 +267,27 @@ NoRow reason_for_no_row(const IndexDefinition& definition, const Node& entity) {
   return {};
 }
 
+// Returns why some elements of arrays call for no row; to be called only if there are expected_rows().
+template <typename Node>
+std::vector<NoRow> elements_left_out(const IndexDefinition& definition, const Node& entity) {
+  std::vector<NoRow> reasons;
+  for (const Property& property : definition.properties) {
+    bool other_type = false, too_long = false;
+    if (property.each) {
+      for_each_node(entity, property.name, true, [&](const Node& node) {
+        const std::optional<Value> value = typed_value(property.type, node);
+        other_type = other_type || (!value && !node.is_null());
+        too_long = too_long || (value && definition.unique && is_cut(property, *value));
+      });
+    }
+    if (other_type) {
+      reasons.push_back({NoRow::Why::some_elements, property.name, property.type});
+    }
+    if (too_long) {
+      reasons.push_back({NoRow::Why::some_too_long, property.name, property.type});
+    }
+  }
+  return reasons;
+}
+
 }  // namespace looseleaf::model::rules

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -199,13 +200,19 @@ class Buffering {
   }
 
   void decide_buffered() {
-    Error down = *writes_.front()->result->error;
+    const Error down = *writes_.front()->result->error;
+    Error::Context context;
+    std::copy_if(down.context().begin(), down.context().end(), std::back_inserter(context),
+                 [](const auto& fact) { return fact.first == "server"; });
+    context.emplace_back("reason", down.what());
+    if (!buffered_.front().copies.second) {
+      context.emplace_back("copies", "one of each, because no further server answers");
+    }
     for (const Write* write : writes_) {
       write->result->status = WriteStatus::buffered;
       write->result->error.reset();
     }
-    shards_.warnings().give({"a server is down, so new entities are buffered on other servers",
-                             {{"reason", down.what()}},
+    shards_.warnings().give({"a server is down, so new entities are buffered on other servers", context,
                              "`looseleaf clean --follow`, or `looseleaf flush`, stores them when it answers"});
   }
 
