@@ -58,6 +58,7 @@ bool LineWriter::write_line(std::string_view line) {
   }
   const std::string escaped = terminal_ ? escape_controls(line) : std::string();
   const std::string_view shown = terminal_ ? escaped : line;
+  const bool first = buffer_.empty();
   buffer_.reserve(buffer_.size() + shown.size() + 1);  // without memory, the whole line is left out, not a part of it
   buffer_ += shown;
   buffer_ += '\n';
@@ -70,7 +71,9 @@ bool LineWriter::write_line(std::string_view line) {
     write_out();
     return error_ == 0;
   }
-  changed_.notify_one();
+  if (first) {  // for later ones the flusher waits already
+    changed_.notify_one();
+  }
   return true;
 }
 

@@ -35,7 +35,7 @@ std::string escape_xml(std::string_view text) {
 }
 
 std::string on_one_line(std::string_view json) {
-  if (json.find_first_of("\n\r") == std::string_view::npos) {
+  if (json.find('\n') == std::string_view::npos && json.find('\r') == std::string_view::npos) {
     return std::string(json);
   }
   std::string line;

@@ -111,7 +111,7 @@ std::string name_id(std::string_view text, const Uuid& id) {
 }
 
 std::string on_one_line(std::string_view text) {
-  if (text.find_first_of("\r\n") == std::string_view::npos) {
+  if (text.find('\r') == std::string_view::npos && text.find('\n') == std::string_view::npos) {
     return std::string(text);
   }
   std::string line;

@@ -107,6 +107,9 @@ bool from_client(int number) {
 // Sessions accept several statements in one packet, so the second line of defence is here: a semicolon is accepted in a
 // quoted name only. Values are hexadecimal digits (literals.hpp), so they have none.
 void require_one_statement(std::string_view sql) {
+  if (sql.find(';') == std::string_view::npos) {  // which is fast; find_first_of() took a tenth of a put's client time
+    return;
+  }
   bool in_name = false;
   for (std::size_t at = sql.find_first_of(";`"); at != std::string_view::npos; at = sql.find_first_of(";`", at + 1)) {
     if (sql[at] == '`') {
