@@ -216,6 +216,18 @@ int take_second_list(const Registry& registry, int argc, const char* const* argv
   return static_cast<int>(end - words.begin());
 }
 
+// Warns of options of which only the last value counts, so that the others are lost on the user.
+void warn_of_repeated_options(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    const bool has_value = option->get_items_expected() > 0;
+    if (has_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && option->count() > 1) {
+      print_warning("an option was given more than once; only its last value counts",
+                    {{"option", option->get_name()}, {"value", option->results().back()}},
+                    "give it once; several names go into one value, with commas");
+    }
+  }
+}
+
 bool wants_color(const Globals& globals) {
   if (globals.color != "auto") {
     return globals.color == "always";
@@ -261,6 +273,10 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
   refuse_extras(app, parsed, registry, common, {dashes, argv + argc});
+  warn_of_repeated_options(app);
+  for (const CLI::App* const command : app.get_subcommands()) {
+    warn_of_repeated_options(*command);
+  }
   for (const auto& parameter : common_parameters(parsed.globals, parsed.command)) {
     if (parameter.name == "--output") {  // it may also be given before the command
       check_choice(parameter, parsed.globals.output);
@@ -340,12 +356,13 @@ ExitStatus run_parsed(const Parsed& parsed, const Registry& registry) {
 
 ExitStatus report(const Error& error) {
   const ExitStatus status = exit_status_of(error.code(), stop_signal());
+  const std::string go_on = error.hint().empty() ? "run the same command to resume" : error.hint();
   if (error.code() != ErrorCode::interrupted || !stop_requested()) {
     print_error(error, status);
   } else if (messages_are_json()) {
-    print_error(Error(error.code(), "interrupted", {}, "run the same command to resume"), status);
+    print_error(Error(error.code(), "interrupted", {}, go_on), status);
   } else {
-    print_always("interrupted; run the same command to resume");
+    print_always("interrupted; " + go_on);
   }
   return status;
 }

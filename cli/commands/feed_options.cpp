@@ -18,9 +18,14 @@
 namespace looseleaf::cli {
 namespace {
 
-// What `changes` prints ends with an object that has the position.
+// What `changes` prints ends with an object that has the position, and what `export` says with a line that names it.
 std::string last_position(std::string_view text) {
-  const Json line = Json::parse(text.substr(text.find_last_of('\n') + 1), nullptr, false);
+  constexpr std::string_view name = "position: ";
+  const std::string_view last = text.substr(text.find_last_of('\n') + 1);
+  if (last.starts_with(name)) {
+    return std::string(last.substr(name.size()));
+  }
+  const Json line = Json::parse(last, nullptr, false);
   const bool has_one = line.is_object() && line.contains("position") && line["position"].is_string();
   return has_one ? line["position"].get<std::string>() : std::string(text);
 }

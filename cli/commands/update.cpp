@@ -50,7 +50,7 @@ ExitStatus run(const UpdateArguments& options, const Globals& globals) {
   const Consumer consumer(
       options.command,
       options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
-      "the entity stays as it is; run the same command to try again");
+      "the entity stays as it is; check COMMAND, and run the same again");
   Datastore store = open_store(globals);
   const Drain drain;
   const AbsentEntities absent(options.names);

@@ -24,6 +24,9 @@ void take_lines(std::string& text, std::uint64_t& number, Lines& lines) {
     ++number;
     const bool has_return = end > begin && text[end - 1] == '\r';
     std::string line = text.substr(begin, end - begin - (has_return ? 1 : 0));
+    if (number == 1 && line.starts_with(byte_order_mark)) {
+      line.erase(0, byte_order_mark.size());
+    }
     if (!line.empty()) {
       lines.emplace_back(number, std::move(line));
     }

@@ -3,11 +3,12 @@
 
 #include <utility>
 
+#include "cli/files/files.hpp"
+
 namespace looseleaf::cli {
 namespace {
 
 constexpr int end_of_input = -1;
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t read_size = 64 * 1024;
 constexpr std::size_t longest_record = 40 << 20;  // more than an entity can have if all its quotes are doubled
 constexpr const char* hint_for_quotes =

@@ -200,6 +200,9 @@ void IdReader::read_more() {
 
 void IdReader::end_line() {
   std::string text(base::trimmed(partial_));
+  if (line_ == 1 && text.starts_with(byte_order_mark)) {
+    text.erase(0, byte_order_mark.size());
+  }
   if (!text.empty()) {
     const auto id = Uuid::parse(text);
     lines_.push_back({line_, std::move(text), id});

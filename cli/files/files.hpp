@@ -16,6 +16,8 @@
 
 namespace looseleaf::cli {
 
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some programs begin UTF-8 files with it
+
 // One file, or standard input if the name is "-".
 class Input {
  public:

@@ -456,7 +456,9 @@ std::string WriteReport::how_to_go_on() const {
 
 void WriteReport::print_note_of_counts() const {
   const bool all_well = status_ == ExitStatus::done && !stop_requested() && !counts_.contains(WriteStatus::buffered);
-  if (all_well && !messages_on_terminal() && !globals_.verbose) {
+  const bool nothing = all_well && takes_entities(kind_) &&
+                       std::all_of(counts_.begin(), counts_.end(), [](const auto& one) { return one.second == 0; });
+  if (all_well && !nothing && !messages_on_terminal() && !globals_.verbose) {
     return;
   }
   std::string text = kind_ != WriteKind::remove ? "stored " : "deleted ";
@@ -467,7 +469,9 @@ void WriteReport::print_note_of_counts() const {
       text += fmt::format(", {} {}", words_for(status), grouped(count));
     }
   }
-  if (kind_ == WriteKind::update && stop_requested()) {
+  if (nothing) {
+    text += ": the input has none";
+  } else if (kind_ == WriteKind::update && stop_requested()) {
     text += "; stopped";
   } else if (!unread_.empty() || stop_requested()) {
     text += "; the rest of the input was not read";

@@ -190,7 +190,9 @@ TEST_CASE("shards that were never initialised are refused with a hint") {
     if (databases) {
       cluster.create_databases();
     }
-    const std::vector<std::string> err = {"error: shard is not initialised\n", "hint: run `looseleaf init` first\n"};
+    const std::vector<std::string> err = {
+        "error: shard is not initialised\n",
+        "hint: run `looseleaf init` first; if the other shards are initialised, check the name of this database\n"};
     check_run(cluster.looseleaf({"get", id_of(0)}), 2, "", err);
     check_run(cluster.looseleaf({"put"}, entity(0)), 2, "", err);
     check_run(cluster.looseleaf({"query", "by_id"}), 2, "", err);

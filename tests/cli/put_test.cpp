@@ -126,7 +126,7 @@ TEST_CASE("gzip data is decompressed, in files and on standard input, however ma
   check_run(cluster.looseleaf({"get", "-"}, gzipped(id_of(9'002) + "\n")), 0, entity(9'002) + "\n");
   check_run(cluster.looseleaf({"explain", "-"}, gzipped(entity(1))), 0, "line 1\n");
   check_run(cluster.looseleaf({"delete", "-"}, gzipped(id_of(9'002) + "\n")), 0, id_of(9'002) + "\n");
-  check_run(cluster.looseleaf({"put"}, gzipped("")), 0, "");
+  check_run(cluster.looseleaf({"put"}, gzipped("")), 0, "", {"stored 0 entities: the input has none\n"});
   // The first byte alone tells nothing yet, and a part of a header is no header.
   const std::string named = cluster.directory().write("named", entity(9'003));
   check_run(run({"sh", "-c",
@@ -159,6 +159,9 @@ TEST_CASE("put warns once if an id is under another spelling of its name, and on
       warned, 0,
       {"warning: entities have a member \"ID\", but no \"id\"; they got new ids\n", "hint: rename the member"});
   CHECK(times("warning", warned.err) == 1);
+  check_status(cluster.looseleaf({"put"}, R"({"_id":{"$oid":"507f1f77bcf86cd799439011"}})"), 0,
+               {"warning: entities have a member \"_id\", but no \"id\"; they got new ids\n",
+                "hint: put them with --key '_id.$oid': ids are then made of its values"});
   check_status(cluster.looseleaf({"put"}, R"({"ID":7})" + entity(2, fmt::format(R"("ID":"{}")", id_of(1)))), 0);
 }
 

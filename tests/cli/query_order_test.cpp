@@ -224,6 +224,7 @@ TEST_CASE("a file has a value on each line, written as on the command line") {
   check_run(cluster.looseleaf({"query", "i", "s=@" + file, "--order-by", "n", "--ids"}), 0, ids({4, 3, 2, 1}));
   check_run(cluster.looseleaf({"query", "i", "s=@" + file, "s=", "--order-by", "n", "--ids"}), 0, ids({4, 3, 2, 1, 5}));
   check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, " x \né\n"), 0, ids({4, 2}));
+  check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, "\xEF\xBB\xBFé\n"), 0, ids({4}));
   check_run(cluster.looseleaf({"query", "i", R"("s"=@a)", "--order-by", "n", "--ids"}), 0, ids({3}));
   check_run(cluster.looseleaf({"query", "i", "s=@a", "--ids"}), 0, ids({3}));  // a text
 }

@@ -298,6 +298,14 @@ TEST_CASE("messages have colours only if that is asked for") {
   CHECK(plain.err.find('\033') == std::string::npos);
 }
 
+TEST_CASE("an option that is given more than once is warned of, because only the last value counts") {
+  const TestCluster cluster = initialised();
+  check_status(cluster.looseleaf({"status", "--timeout", "5", "--quiet", "--timeout=6"}), 0,
+               {"warning: an option was given more than once; only its last value counts\n",
+                "  option: --timeout\n  value: 6\nhint: give it once; several names go into one value, with commas\n"});
+  check_status(cluster.looseleaf({"--timeout", "5", "status", "--quiet", "--quiet"}), 0);
+}
+
 TEST_CASE("options may stand before the command and be given with an equals sign") {
   check_run(run({"looseleaf", "--cluster=/nonexistent", "status"}), 2, "", {"file: /nonexistent\n"});
   check_run(run({"looseleaf", "status", "--cluster", "/first", "--cluster", "/nonexistent"}), 2, "",

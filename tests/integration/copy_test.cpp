@@ -86,6 +86,8 @@ TEST_CASE(
                {"looseleaf: error: the store is frozen, and takes no writes\n", "  reason: a copy of cluster ",
                 "hint: this is a copy: write to the original; `looseleaf --cluster ORIGINAL copy --to " +
                     pair.other.file() + " --detach` makes the copy a store of its own\n"});
+  check_status(pair.other.looseleaf({"freeze", "--reason", "a test"}), 3,
+               {"error: the store is frozen already\n", "hint: this is a copy: write to the original; "});
   put_all(pair.original, entity(80, R"("n":8,"owner":8)"));
   check_status(pair.copy({"--detach"}), 0,
                {"wrote 1 version\n", "looseleaf: the other cluster is a store of its own now, and open\n"});
@@ -334,7 +336,8 @@ TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays a
   check_status(pair.original.looseleaf({"copy", "--to", "/nowhere.json"}), 2,
                {"error: cannot read the other cluster's file", "  file: /nowhere.json\n", "hint: check the name"});
   refused(pair.original, TestCluster::shared(2),
-          {"error: shard is not initialised", "hint: run `looseleaf --cluster ", ".json init` first\n"});
+          {"error: shard is not initialised", "hint: run `looseleaf --cluster ",
+           ".json init` first; if the other shards are initialised"});
   refused(pair.original, pair.original,
           {"error: this cluster cannot be copied to itself", "hint: check --cluster and --to"});
   const TestCluster full = initialised(2);

@@ -348,6 +348,8 @@ TEST_CASE("a position that is not one of this cluster is refused") {
   CHECK(changes_after(cluster, "@" + file).size() == 0);
   const std::string printed = cluster.directory().write("printed", cluster.looseleaf({"changes"}).out);
   CHECK(changes_after(cluster, "@" + printed).size() == 0);
+  const std::string said = cluster.directory().write("said", cluster.looseleaf({"export"}).err);
+  CHECK(changes_after(cluster, "@" + said).size() == 0);
   position[20] = position[20] == 'A' ? 'B' : 'A';
   check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
   for (const char* const reader : {"export", "changes"}) {

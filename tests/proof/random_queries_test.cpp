@@ -333,7 +333,7 @@ class World {
   }
 
   Page ask_program(const Query& query) const {
-    std::vector<std::string> arguments = {"query", query.index};
+    std::vector<std::string> arguments = {"query", query.index, "--quiet"};  // a value may look like a mistake
     const auto written = [](const Condition& condition) {
       return condition.property + (condition.each ? "[]" : "") + operators.at(static_cast<std::size_t>(condition.op)) +
              condition.value;

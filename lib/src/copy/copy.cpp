@@ -175,7 +175,7 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
   CopyReport report;
   job::Job job(original, control, options.throttle, "copy",
                Error(ErrorCode::interrupted, "the copy was stopped; what was copied is kept", {},
-                     "run the command again to go on"));
+                     "run the same command to resume"));
   const std::unique_ptr<Target> target = begin(original, other, control, report);
   if (options.follow) {
     follow(original, *target, options, job, report);

@@ -45,7 +45,7 @@ Error stopped() {
   return {ErrorCode::interrupted,
           "the move was stopped; the store is open, and what was copied is kept",
           {},
-          "run the command again to go on"};
+          "run the same command to resume"};
 }
 
 Error opened_again() {

@@ -83,7 +83,8 @@ Error refuse_to_freeze(const shard::Shards& shards, const Access& access, const 
   if (access.state != AccessState::frozen) {
     return about_to_move(access);
   }
-  Error error(ErrorCode::frozen, "the store is frozen already", shard::facts(access), "run `looseleaf thaw` first");
+  const std::string hint = shard::hint_for_copy(shards, access).value_or("run `looseleaf thaw` first");
+  Error error(ErrorCode::frozen, "the store is frozen already", shard::facts(access), hint);
   if (not_open.size() < shards.count()) {
     error = Error(ErrorCode::frozen, "a part of the store is frozen already", shard::facts(access),
                   "run `looseleaf thaw` first; an earlier freeze or thaw did not complete");

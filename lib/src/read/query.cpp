@@ -89,10 +89,11 @@ bool serves(const IndexDefinition& definition, const Query& query) {
   }
 }
 
-// Adds the indexes that can use the conditions to the error.
+// Adds the indexes that can use the conditions to the error. One with `where` would find only a part of the matches.
 Error with_alternatives(Error error, const shard::Catalog& catalog, const Query& query) {
   for (const shard::CatalogIndex& other : catalog.indexes) {
-    if (other.state == IndexState::ready && other.definition.table != query.index && serves(other.definition, query)) {
+    if (other.state == IndexState::ready && other.definition.table != query.index && other.definition.where.empty() &&
+        serves(other.definition, query)) {
       error.with("can use them", other.definition.table);
     }
   }

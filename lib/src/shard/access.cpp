@@ -32,9 +32,8 @@ std::string hint_for_writers(const Access& access) {
 }
 
 std::string hint_of(const Shards& shards, const Access& access) {
-  if (access.reason.starts_with(copy_begins)) {
-    return fmt::format("this is a copy: write to the original; {} makes the copy a store of its own",
-                       copy_command("", shards.cluster().file, "--detach"));
+  if (const auto hint = hint_for_copy(shards, access)) {
+    return *hint;
   }
   return "wait until it is open again; `looseleaf status` shows it, and `looseleaf thaw` opens it";
 }
@@ -66,6 +65,14 @@ AboutToMove::AboutToMove(std::uint32_t shard, const Access& access)
       access_(access) {}
 
 AboutToMove::~AboutToMove() = default;
+
+std::optional<std::string> hint_for_copy(const Shards& shards, const Access& access) {
+  if (!access.reason.starts_with(copy_begins)) {
+    return std::nullopt;
+  }
+  return fmt::format("this is a copy: write to the original; {} makes the copy a store of its own",
+                     copy_command("", shards.cluster().file, "--detach"));
+}
 
 Error::Context facts(const Access& access) {
   return {{access.state == AccessState::moved ? "to" : "reason", access.reason},

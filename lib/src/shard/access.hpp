@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -89,6 +90,9 @@ void require_not_moved(Lease& lease, std::span<const std::uint32_t> shards);
 
 // Returns Error(moved), for a shard that has moved.
 [[nodiscard]] Error has_moved(const Access& access);
+
+// Returns how to make a copy of another store a store of its own; absent if that is not why the shard is frozen.
+[[nodiscard]] std::optional<std::string> hint_for_copy(const Shards& shards, const Access& access);
 
 // Returns the context of an error about a shard that is not open: who has changed the state, when and why.
 [[nodiscard]] Error::Context facts(const Access& access);

@@ -37,7 +37,8 @@ bool has_string(const IndexDefinition& definition) {
 }  // namespace
 
 NotInitialised::NotInitialised()
-    : Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, "run `looseleaf init` first") {}
+    : Error(ErrorCode::wrong_cluster, "shard is not initialised", {},
+            "run `looseleaf init` first; if the other shards are initialised, check the name of this database") {}
 
 std::vector<std::string> tool_tables() {
   return {

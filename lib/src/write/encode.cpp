@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "codec/body.hpp"
@@ -18,12 +19,21 @@ namespace {
 
 // Names are compared letter by letter, so an id under such a name is lost on people who expect otherwise.
 void warn_of_other_spelling(shard::Shards& shards, const model::ParsedEntity& entity) {
-  for (const char* const name : {"ID", "Id"}) {
-    if (!entity.property_values({.name = name, .type = PropertyType::uuid}).empty()) {
-      shards.warnings().give({fmt::format("entities have a member \"{}\", but no \"id\"; they got new ids", name),
-                              {},
-                              "rename the member to \"id\" to store them under their own ids"});
+  for (const char* const name : {"ID", "Id", "_id"}) {
+    const auto has = [&](const std::string& path) { return entity.examine({path, false, Operator::exists, {}}).meets; };
+    const bool is_uuid = !entity.property_values({.name = name, .type = PropertyType::uuid}).empty();
+    const bool is_of_mongodb = name == std::string_view("_id") && has(name);
+    if (!is_uuid && !is_of_mongodb) {
+      continue;
     }
+    const std::string value = has(std::string(name) + ".$oid") ? "_id.$oid" : name;
+    shards.warnings().give(
+        {fmt::format("entities have a member \"{}\", but no \"id\"; they got new ids", name),
+         {},
+         is_uuid ? "rename the member to \"id\" to store them under their own ids"
+                 : fmt::format("put them with --key '{}': ids are then made of its values, so that the same entity put "
+                               "again replaces the one that is there",
+                               value)});
   }
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("what is rejected comes with what exactly is wrong, and what to do") {
       {"[{\"a\":1,}]", "syntax error; the rest of the array was not read", "unexpected '}'; expected string literal",
        "delete the comma before it"},
       {"[{\"a\":tru}]", "syntax error; the rest of the array was not read", "invalid literal",
-       "quote strings and keys; NaN and Infinity are not JSON"},
+       "quote strings and keys, and write true, false, null or 0.5 so; NaN and Infinity are not JSON"},
       {"[{\"a\":1 \"b\":2}]", "syntax error; the rest of the array was not read",
        "unexpected string literal; expected '}'", "separate members and elements by commas, and close what is open"},
   };

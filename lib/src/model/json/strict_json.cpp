@@ -238,14 +238,14 @@ struct DetailHint {
 constexpr std::array<DetailHint, 10> detail_hints = {{
     {"a byte order mark", "save the file as UTF-8 without a byte order mark"},
     {"a NUL byte", "delete the NUL byte"},
-    {"invalid literal", "quote strings and keys; NaN and Infinity are not JSON"},
+    {"invalid literal", "quote strings and keys, and write true, false, null or 0.5 so; NaN and Infinity are not JSON"},
     {"forbidden character after backslash", R"(write \\ for a backslash)"},
     {"must be escaped", "write the character as the detail says; a string is on one line"},
     {"invalid string", R"(write four hexadecimal digits after \u)"},
     {"invalid number", "write a number such as 2, -0.5 or 1e6"},
     {"; expected ':'", "write a colon between a key and its value"},
     {"; expected string literal", "write each key as a string in double quotes"},
-    {"; expected end of input", "delete what follows the first value"},
+    {"; expected end of input", "if this is the right text, delete what follows the first value"},
 }};
 
 std::string hint_for_syntax(std::string_view text, std::size_t offset, std::string_view detail) {
