@@ -58,7 +58,6 @@ bool LineWriter::write_line(std::string_view line) {
   }
   const std::string escaped = terminal_ ? escape_controls(line) : std::string();
   const std::string_view shown = terminal_ ? escaped : line;
-  const bool first = buffer_.empty();
   buffer_.reserve(buffer_.size() + shown.size() + 1);  // without memory, the whole line is left out, not a part of it
   buffer_ += shown;
   buffer_ += '\n';
@@ -71,7 +70,7 @@ bool LineWriter::write_line(std::string_view line) {
     write_out();
     return error_ == 0;
   }
-  if (first) {  // for later ones the flusher waits already
+  if (!std::exchange(flusher_told_, true)) {
     changed_.notify_one();
   }
   return true;
@@ -115,6 +114,7 @@ void LineWriter::write_out() {
     error_ = write_all(fd_, buffer_);
   }
   buffer_.clear();
+  flusher_told_ = false;
   written_at_ = std::chrono::steady_clock::now();
 }
 

@@ -44,6 +44,7 @@ class LineWriter {
   std::chrono::steady_clock::time_point written_at_{};
   int error_ = 0;
   bool error_taken_ = false;
+  bool flusher_told_ = false;  // that there is something in the buffer: once, because waking it up takes long
   bool closing_ = false;
   std::thread flusher_;  // started when it is first needed
 };
