@@ -216,14 +216,18 @@ int take_second_list(const Registry& registry, int argc, const char* const* argv
   return static_cast<int>(end - words.begin());
 }
 
-// Warns of options of which only the last value counts, so that the others are lost on the user.
-void warn_of_repeated_options(const CLI::App& app) {
+// Warns of options of which only the last value counts: whoever repeats one expects something else.
+void warn_of_repeated_options(const CLI::App& app, const std::vector<Parameter>& parameters) {
+  const auto takes_names = [&](const std::string& name) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const Parameter& one) { return one.name == name && one.value == "NAMES"; });
+  };
   for (const CLI::Option* const option : app.get_options()) {
     const bool has_value = option->get_items_expected() > 0;
     if (has_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && option->count() > 1) {
       print_warning("an option was given more than once; only its last value counts",
                     {{"option", option->get_name()}, {"value", option->results().back()}},
-                    "give it once; several names go into one value, with commas");
+                    takes_names(option->get_name()) ? "give it once, with commas between the names" : "give it once");
     }
   }
 }
@@ -273,9 +277,10 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});
   refuse_extras(app, parsed, registry, common, {dashes, argv + argc});
-  warn_of_repeated_options(app);
+  warn_of_repeated_options(app, {});
   for (const CLI::App* const command : app.get_subcommands()) {
-    warn_of_repeated_options(*command);
+    warn_of_repeated_options(*command,
+                             parsed.command != nullptr ? parsed.command->parameters : std::vector<Parameter>());
   }
   for (const auto& parameter : common_parameters(parsed.globals, parsed.command)) {
     if (parameter.name == "--output") {  // it may also be given before the command

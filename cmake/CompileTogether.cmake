@@ -3,7 +3,7 @@
 # front of the compiler.
 #
 # looseleaf_precompile(TARGET [HEADER…]): compiles these standard headers, and those that are named, only once.
-# looseleaf_join_sources(TARGET [FILE…]): compiles up to eight sources of the target at a time, but these files alone.
+# looseleaf_join_sources(TARGET [FILE…]): compiles up to eight sources of the target as one, but each of these files alone.
 set(looseleaf_precompiled_standard
   <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <exception> <functional> <map> <memory> <mutex> <optional>
   <set> <span> <string> <string_view> <utility> <vector>)

@@ -111,7 +111,7 @@ class ExplainSession {
         print_line(fmt::format("  {}: no row: {}", in_index.definition.table, describe(in_index.reason)));
       }
       for (const NoRow& reason : in_index.left_out) {
-        print_line(fmt::format("  {}: no row of the others: {}", in_index.definition.table, describe(reason)));
+        print_line(fmt::format("  {}: other elements have no row: {}", in_index.definition.table, describe(reason)));
       }
     }
   }

@@ -14,15 +14,15 @@
 #include <looseleaf/error.hpp>
 #include <string_view>
 
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/password.hpp"
-#include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
 std::atomic<int> received{0};
 std::atomic<std::int64_t> received_at{0};  // see milliseconds_now()
-std::atomic<bool> draining{false};
+std::atomic<bool> draining{false}, tells_of_waits{false};
 std::atomic<std::atomic<bool>*> job_stop{nullptr};
 std::array<int, 2> stop_pipe{-1, -1};
 std::atomic<int> open_line{-1};  // the descriptor; -1: none
@@ -67,7 +67,7 @@ void handle_stop(int signal) {
   }
   if (std::atomic<bool>* stop = job_stop) {
     *stop = true;
-  } else {
+  } else if (tells_of_waits) {
     ::alarm(silent_seconds);
   }
   const char byte = 0;
@@ -77,13 +77,15 @@ void handle_stop(int signal) {
   errno = saved_errno;
 }
 
-// Progress that is drawn comes again in the next line.
+// If a line of progress is wiped out here, it is drawn again below.
 void say_how_it_ends(int) {
+  const int saved_errno = errno;
   constexpr std::string_view text =
       "\r\x1b[Klooseleaf: stopping as soon as what has begun is done; another Ctrl-C stops at once\r\n";
   if (draining) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   }
+  errno = saved_errno;
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -106,11 +108,7 @@ void install_signal_handlers() {
   for (const int signal : {SIGINT, SIGTERM}) {
     handle(signal, handle_stop);
   }
-  if (understands_escapes(STDERR_FILENO)) {
-    handle(SIGALRM, say_how_it_ends);
-  } else {
-    ::signal(SIGALRM, SIG_IGN);
-  }
+  handle(SIGALRM, say_how_it_ends);  // not ignored: commands that are started would ignore it, too
 }
 
 int stop_signal() {
@@ -123,6 +121,7 @@ int stop_descriptor() {
 
 Drain::Drain(JobControl* control) {
   job_stop = control != nullptr ? &control->stop : nullptr;
+  tells_of_waits = redraws_messages() && !messages_are_json();
   draining = true;
 }
 

@@ -18,6 +18,7 @@ void install_signal_handlers();
 [[nodiscard]] int stop_descriptor();
 
 // While a Drain exists, the first signal only sets stop_requested() and the job's `stop`. At most one may exist.
+// Without a job, a terminal is told after a second what the command waits for.
 class Drain {
  public:
   explicit Drain(JobControl* control = nullptr);

@@ -112,8 +112,28 @@ TEST_CASE("elements without a row are told of, though others of the same array h
   check_run(cluster.looseleaf({"explain", id_of(1)}), 0,
             id_of(1) +
                 "\n  by_tag: [\"a\"]\n"
-                "  by_tag: no row of the others: some elements of `tags` are not of type string\n");
+                "  by_tag: other elements have no row: some elements of `tags` are not of type string\n");
   check_run(cluster.looseleaf({"explain", id_of(2)}), 0, id_of(2) + "\n  by_tag: [\"b\"]\n");
+}
+
+TEST_CASE("a value of another type is named as the reason before all the entities that lack the property") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(5) + entity(9, R"("n":"7")") + "\n");
+  create_index(cluster, by_n);
+  check_status(cluster.looseleaf({"backfill"}), 0,
+               {"warning: an index has no rows", "with rows: 0 of 6 entities\n", "reason: `n` is not of type int\n",
+                "hint: check the property's type; "});
+}
+
+TEST_CASE("elements that are too long for a unique index are warned of, because others may have the same") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(1, R"("tags":["ab","abcdef"])") + "\n");
+  create_index(cluster, R"({"table": "by_tag", "unique": true, "shard_on": "tags",
+                            "properties": [{"name": "tags", "type": "string", "max_length": 3, "each": true}]})");
+  check_status(cluster.looseleaf({"backfill"}), 0,
+               {"warning: a unique index leaves out values that are too long; several entities may have the same\n",
+                "reason: some elements of `tags` are longer than `max_length` of a unique index\n",
+                "hint: use a larger `max_length`; "});
 }
 
 TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::skip(!base::failpoints_enabled)) {

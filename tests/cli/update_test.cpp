@@ -133,6 +133,12 @@ TEST_CASE("a process that a command leaves behind with its output is not waited 
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, with_n(1) + "\n");
 }
 
+TEST_CASE("a command ignores no signal because looseleaf does") {
+  const TestCluster cluster = with_counter();
+  const std::string unless_some = R"([ $((0x$(sed -n 's/^SigIgn:.//p' /proc/self/status) & 0x7fffffff)) -eq 0 ] && )";
+  check_run(cluster.looseleaf(update(unless_some + add_1)), 0, id_of(1) + "\n");
+}
+
 TEST_CASE("the signal of `timeout`, which comes twice at once, lets the command finish") {
   const TestCluster cluster = with_counter();
   check_run(run({"timeout", "1", looseleaf_program(), "--cluster", cluster.file(), "update", id_of(1), "--", "sh", "-c",

@@ -302,7 +302,9 @@ TEST_CASE("an option that is given more than once is warned of, because only the
   const TestCluster cluster = initialised();
   check_status(cluster.looseleaf({"status", "--timeout", "5", "--quiet", "--timeout=6"}), 0,
                {"warning: an option was given more than once; only its last value counts\n",
-                "  option: --timeout\n  value: 6\nhint: give it once; several names go into one value, with commas\n"});
+                "  option: --timeout\n  value: 6\nhint: give it once\n"});
+  check_status(cluster.looseleaf({"export", "--fields", "id", "--fields", "n"}), 0,
+               {"  option: --fields\n  value: n\nhint: give it once, with commas between the names\n"});
   check_status(cluster.looseleaf({"--timeout", "5", "status", "--quiet", "--quiet"}), 0);
 }
 

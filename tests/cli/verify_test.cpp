@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -87,6 +88,11 @@ TEST_CASE("verify says that it waits for the grace period, if it does") {
   check_status(cluster.looseleaf({"verify", "--grace", "1"}), 1, {waiting, "2 findings\n"});
   CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "1", "--quiet"}).err, "waiting"));
   CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "0"}).err, "waiting"));
+  cli::Process stopped = cluster.start({"verify", "--grace", "60"});
+  wait_until("it waits", [&] { return contains(stopped.err(), "waiting 60 s"); });
+  stopped.signal(SIGINT);
+  check_status(stopped.wait(), 130,
+               {"looseleaf: interrupted; nothing is proved; run the same command to begin again\n"});
 }
 
 TEST_CASE("verify's table has a dash for what was not checked and every kind that was found, and says what to do") {

@@ -275,7 +275,7 @@ void require_two_stores(const Store& here, const Store& there) {
 CompareReport compare(shard::Shards& here, shard::Shards& there, const CompareOptions& options, JobControl& control) {
   job::Job whole(here, control, options.throttle, "compare",
                  Error(ErrorCode::interrupted, "interrupted before everything was compared", {},
-                       "nothing is proved; run the same command to begin anew"));
+                       "nothing is proved; run the same command to begin again"));
   job::Job part(whole, there, throttle_there(there, options.throttle), "compare");
   const Store this_store{here, whole}, other_store{there, part, true};
   require_two_stores(this_store, other_store);

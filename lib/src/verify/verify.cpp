@@ -331,7 +331,7 @@ void warn_of_writable_replicas(shard::Shards& shards) {
 VerifyReport verify(shard::Shards& shards, const VerifyOptions& options, JobControl& control) {
   job::Job job(shards, control, options.throttle, "verify",
                Error(ErrorCode::interrupted, "interrupted before everything was checked", {},
-                     "nothing is proved; run the same command to begin anew"));
+                     "nothing is proved; run the same command to begin again"));
   return verify(shards, options, job, {});
 }
 
