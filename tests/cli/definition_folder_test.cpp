@@ -13,14 +13,14 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr std::uint64_t entities = 20;
+constexpr std::uint64_t entity_count = 20;
 
 // A store with entities whose indexes are by_n, ready, and by_old, ready.
 TestCluster with_old_index() {
   TestCluster cluster = initialised(2);
   create_index(cluster, by_n);
   create_index(cluster, with_table("by_old"));
-  put_all(cluster, entity_lines(entities, "\"n\":{}"));
+  put_all(cluster, entity_lines(entity_count, "\"n\":{}"));
   return cluster;
 }
 

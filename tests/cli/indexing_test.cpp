@@ -11,7 +11,7 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* members =
+constexpr const char* sample_members =
     R"("tags":["a","b"],"age":{0}.5,"big":18446744073709551615,"title":"t{0}","published":true)";
 
 // A mistake in a definition, and what is said of it.
@@ -50,7 +50,7 @@ std::vector<std::string> warning_of(const Mistake& mistake) {
 
 TEST_CASE("a definition that no entity fits is warned of by backfill and by verify") {
   const TestCluster cluster = initialised();
-  put_all(cluster, entity_lines(20, members));
+  put_all(cluster, entity_lines(20, sample_members));
   for (const Mistake& mistake : mistakes) {
     CAPTURE(mistake.table);
     const std::string file = cluster.directory().write("definition.json", mistake.definition);
@@ -178,7 +178,7 @@ TEST_CASE("explain prints the rows that stored and other entities call for, or w
     create_index(cluster, mistake.definition);
   }
   create_index(cluster, R"({"table": "good", "properties": [{"name": "tags", "type": "string", "each": true}]})");
-  put_all(cluster, entity_lines(1, members));
+  put_all(cluster, entity_lines(1, sample_members));
   std::string expected = id_of(0) + "\n";
   for (const char* table : {"by_age", "by_big", "by_each", "by_tag", "by_titel", "by_year"}) {
     for (const Mistake& mistake : mistakes) {

@@ -15,19 +15,19 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr int entities = 300;  // a query reads 100 rows, then 200
+constexpr int entity_count = 300;  // a query reads 100 rows, then 200
 
 // A store of entities 0 to 299 whose property n is their number.
 TestCluster numbered() {
   TestCluster cluster = initialised(1);
   create_index(cluster, by_n);
-  put_all(cluster, entity_lines(entities, "\"n\":{}"));
+  put_all(cluster, entity_lines(entity_count, "\"n\":{}"));
   return cluster;
 }
 
 std::vector<std::string> ids_but(std::uint64_t left_out) {
   std::vector<std::string> ids;
-  for (std::uint64_t number = 0; number < entities; ++number) {
+  for (std::uint64_t number = 0; number < entity_count; ++number) {
     if (number != left_out) {
       ids.push_back(id_of(number));
     }
@@ -59,13 +59,13 @@ TEST_CASE("an entity whose row moves from where a query has not read yet to wher
 TEST_CASE("an entity that was given is not given again where its row has moved" *
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = numbered();
-  CHECK(ids_beside_change(cluster, "query.read_index_rows:before#2", 10, 400) == lines_of(id_lines(entities)));
+  CHECK(ids_beside_change(cluster, "query.read_index_rows:before#2", 10, 400) == lines_of(id_lines(entity_count)));
 }
 
 TEST_CASE("an entity whose row moves before the entity is read is given where the row is, or at once" *
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = numbered();
-  const std::vector<std::string> in_order = lines_of(id_lines(entities));
+  const std::vector<std::string> in_order = lines_of(id_lines(entity_count));
   std::vector<std::string> expected = ids_but(10);
   expected.insert(expected.begin() + 19, id_of(10));  // before 20, which has the same value
   CHECK(ids_beside_change(cluster, "query.read_entities:before#1", 10, 20) == expected);  // ahead, already read
@@ -116,7 +116,7 @@ TEST_CASE("an entity that moves to a page's part that was read is on the page, a
   const TestCluster cluster = numbered();
   std::string lines;
   std::vector<std::string> expected;
-  for (std::uint64_t number = 0; number < entities; ++number) {
+  for (std::uint64_t number = 0; number < entity_count; ++number) {
     lines += entity(number, fmt::format("\"n\":{},\"even\":{}", number, number % 2 == 0)) + "\n";
     if (number % 2 == 0 && number != 250) {
       expected.push_back(id_of(number));
@@ -141,7 +141,7 @@ TEST_CASE("an entity that moves to a page's part that was read is on the page, a
 struct TwoServers {
   TwoServers() {
     create_index(cluster, by_n_sharded);
-    put_all(cluster, entity_lines(entities, "\"n\":{}"));
+    put_all(cluster, entity_lines(entity_count, "\"n\":{}"));
     for (const std::uint32_t shard : {0U, 1U}) {
       n_on.push_back(std::stoi(lines_of(cluster.sql(shard, "SELECT n FROM by_n WHERE n < 100")).front()));
     }

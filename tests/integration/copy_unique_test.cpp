@@ -19,13 +19,13 @@ namespace {
 constexpr const char* unique_n =
     R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
 
-constexpr std::uint64_t entities = 12;
+constexpr std::uint64_t unique_entities = 12;
 
 // A store of two shards with a unique index, and a cluster of three to copy it to.
-struct Pair {
-  Pair() {
+struct UniquePair {
+  UniquePair() {
     create_index(original, unique_n);
-    put_all(original, entity_lines(entities, R"("n":{})"));
+    put_all(original, entity_lines(unique_entities, R"("n":{})"));
   }
 
   [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
@@ -57,7 +57,7 @@ struct Pair {
 };
 
 TEST_CASE("values that entities have taken from each other since the last run are copied, whoever comes first") {
-  const Pair pair;
+  const UniquePair pair;
   check_status(pair.copy(), 0, {"wrote 12 versions"});
   SUBCASE("a chain") {
     pair.set(5, 100);
@@ -89,7 +89,7 @@ TEST_CASE("values that entities have taken from each other since the last run ar
 
 TEST_CASE("values that move all the time end where they are in the original, also if copiers die meanwhile" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const UniquePair pair;
   std::string failpoints;
   bool dies = true;
   SUBCASE("no copier dies") {
@@ -138,7 +138,7 @@ TEST_CASE("values that move all the time end where they are in the original, als
 }
 
 TEST_CASE("an entity whose value was too long before the index was created is copied") {
-  const Pair pair;
+  const UniquePair pair;
   put_all(pair.original, entity(30, R"("s":"abcd")"));
   const std::string file = pair.original.directory().write(
       "by_s.json", R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}],
@@ -149,7 +149,7 @@ TEST_CASE("an entity whose value was too long before the index was created is co
 }
 
 TEST_CASE("an entity that cannot be read any more is not in the way of the one that has taken its value") {
-  const Pair pair;
+  const UniquePair pair;
   check_status(pair.copy(), 0, {"wrote 12 versions"});
   pair.set(0, 100);
   pair.set(1, 0);
@@ -162,7 +162,7 @@ TEST_CASE("an entity that cannot be read any more is not in the way of the one t
 }
 
 TEST_CASE("two entities of the original with the same values are named, and the copy goes on when one is changed") {
-  const Pair pair;
+  const UniquePair pair;
   std::uint64_t first = 20, second = 21;
   SUBCASE("in an index that is building") {
     put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
@@ -200,7 +200,7 @@ TEST_CASE("two entities of the original with the same values are named, and the 
 }
 
 TEST_CASE("a copy that has duplicates from before the index gets it when the original has none any more") {
-  const Pair pair;
+  const UniquePair pair;
   put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
   check_status(pair.copy(), 0, {"wrote 14 versions"});
   const std::string file = pair.original.directory().write(

@@ -18,10 +18,10 @@ namespace {
 constexpr const char* has_moved = "looseleaf: the store has moved; use the cluster file ";
 
 // A store of two shards, and a cluster of three to move it to.
-struct Pair {
+struct MovingPair {
   TestCluster original = initialised(2), other = initialised(3);
 
-  Pair() {
+  MovingPair() {
     create_index(original, by_n_sharded);
     put_all(original, entity_lines(40, R"("n":{0})"));
     check_status(original.looseleaf({"delete", id_of(7), id_of(8)}), 0);
@@ -47,7 +47,7 @@ std::string states(const TestCluster& cluster) {
 }
 
 // The store has moved, and the other cluster has these entities.
-void check_moved(const Pair& pair, std::size_t entities) {
+void check_moved(const MovingPair& pair, std::size_t entities) {
   CHECK(states(pair.original) == "moved moved");
   CHECK(states(pair.other) == "open open open");
   check_status(pair.original.looseleaf({"put"}, entity(90)), 2, {"error: the store has moved, and takes no writes\n"});
@@ -69,13 +69,13 @@ constexpr const char* others_wait = "opening opening opening";
 constexpr const char* others_are_refused = "frozen frozen frozen";
 
 // Nothing has happened: the store takes writes, and the other cluster does not.
-void check_not_moved(const Pair& pair, const std::string& other = others_are_refused) {
+void check_not_moved(const MovingPair& pair, const std::string& other = others_are_refused) {
   CHECK(states(pair.original) == "open open");
   put_all(pair.original, entity(50, R"("n":50)"));
   CHECK(states(pair.other) == other);
 }
 
-void cut_sessions(const Pair& pair) {  // as a server does with those of a process that does not answer
+void cut_sessions(const MovingPair& pair) {  // as a server does with those of a process that does not answer
   for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
     for (std::uint32_t shard = 0; shard < cluster->shards(); ++shard) {
       cluster->kill_sessions(shard);
@@ -89,7 +89,7 @@ std::vector<std::string> trigger_into(const std::string& file) {
 }
 
 TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move can be repeated") {
-  const Pair pair;
+  const MovingPair pair;
   check_status(pair.finish(), 0,
                {"looseleaf: created 1 index, dropped 0 indexes, wrote 38 versions\n",
                 "looseleaf: compared 38 entities; writers waited for ", has_moved + pair.other.file() + "\n"});
@@ -109,7 +109,7 @@ TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move c
 }
 
 TEST_CASE("a move that follows a copy brings what has changed since") {
-  const Pair pair;
+  const MovingPair pair;
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
   put_all(pair.original, entity_lines(5, R"("n":70)"));
   check_status(pair.original.looseleaf({"delete", id_of(20)}), 0);
@@ -119,7 +119,7 @@ TEST_CASE("a move that follows a copy brings what has changed since") {
 
 TEST_CASE("a store with buffered or refused writes does not move, not even if they come in the last moment" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   const std::string buffered = fmt::format(
       "INSERT INTO looseleaf_buffer VALUES (7, NOW(6), x'{}', 1, NULL, COMPRESS('{}'))", id_of(40), entity(40));
   cli::Process late = pair.original.stop_at("move.drain:before@0", pair.finish_command());
@@ -148,7 +148,7 @@ constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:befo
 TEST_CASE("whatever step a move dies at, the next one completes it" * doctest::skip(!base::failpoints_enabled)) {
   const auto die_and_repeat = [](const std::string& place, bool decided) {
     INFO(place);
-    const Pair pair;
+    const MovingPair pair;
     pair.original.die_at(place, pair.finish_command());
     check_status(pair.finish(), 0, {decided ? "the store has moved already" : has_moved});
     check_moved(pair, 38);
@@ -165,7 +165,7 @@ TEST_CASE("writers wait for a move that has died, open the store again after its
           doctest::skip(!base::failpoints_enabled)) {
   for (const char* const place : before_decision) {
     INFO(place);
-    const Pair pair;
+    const MovingPair pair;
     pair.original.die_at(place, pair.finish_command({"--freeze-limit", "1"}));
     check_run(pair.original.looseleaf({"put", "--quiet"}, entity_lines(10, R"("n":60)")), 0, "", {});
     CHECK(states(pair.original) == "open open");
@@ -176,7 +176,7 @@ TEST_CASE("writers wait for a move that has died, open the store again after its
 
 TEST_CASE("thaw opens a store whose move has died, unless the move was decided" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   pair.original.die_at("move.decide:before", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
   check_status(pair.original.looseleaf({"thaw"}), 0, {"2 shards"});
@@ -194,7 +194,7 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
 
 TEST_CASE("a move whose decision is forgotten before it is completed marks no other shard" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   pair.original.die_at("move.decide:after", pair.finish_command());
   cli::Process next = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   pair.original.sql(0, "UPDATE looseleaf_shard SET access = 'open', access_token = 0");  // as after a restore
@@ -204,7 +204,7 @@ TEST_CASE("a move whose decision is forgotten before it is completed marks no ot
 }
 
 // Stops a move there, lets `meanwhile` happen, and wakes it.
-cli::ProcessResult sleep_at(const Pair& pair, const std::string& place, const std::function<void()>& meanwhile) {
+cli::ProcessResult sleep_at(const MovingPair& pair, const std::string& place, const std::function<void()>& meanwhile) {
   cli::Process asleep = pair.original.stop_at(place, pair.finish_command());
   cut_sessions(pair);
   meanwhile();
@@ -216,7 +216,7 @@ TEST_CASE("a move that was asleep while another one took over changes nothing" *
           doctest::skip(!base::failpoints_enabled)) {
   const auto sleep_and_wake = [](const std::string& place) {
     INFO(place);
-    const Pair pair;
+    const MovingPair pair;
     const cli::ProcessResult result = sleep_at(pair, place, [&] {
       check_status(pair.finish(), 0, {"the store has moved"});
       create_index(pair.other, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})");
@@ -238,7 +238,7 @@ TEST_CASE("a move that was asleep while writers opened the store again does not 
   for (const char* const place :
        {"move.freeze:after@0", "move.compare:before@0", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
-    const Pair pair;
+    const MovingPair pair;
     const cli::ProcessResult result = sleep_at(pair, place, [&] {
       check_status(pair.original.looseleaf({"thaw"}), 0, {"opened"});
       put_all(pair.original, entity_lines(5, R"("n":80)"));
@@ -251,7 +251,7 @@ TEST_CASE("a move that was asleep while writers opened the store again does not 
 }
 
 TEST_CASE("a signal in the middle of a move leaves the store open" * doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.prepare:before@0", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
   move.signal(SIGTERM);
@@ -262,7 +262,7 @@ TEST_CASE("a signal in the middle of a move leaves the store open" * doctest::sk
 
 TEST_CASE("a put that began before a move is in the other cluster, or waits and is told that the store has moved" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
   cli::Process writer = pair.original.stop_at("put.commit:before@1", {"put"}, entity(61));
   move.signal(SIGCONT);
@@ -274,7 +274,7 @@ TEST_CASE("a put that began before a move is in the other cluster, or waits and 
 }
 
 TEST_CASE("a put to the other cluster that comes before it is open waits" * doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.other.looseleaf({"--timeout", "1", "put"}, entity(60)), 3,
                {"error: another store is about to move here, and writes wait for that\n"});
@@ -289,7 +289,7 @@ TEST_CASE("a copy that is detached while a move sleeps is a store of its own, an
           doctest::skip(!base::failpoints_enabled)) {
   for (const char* const place : {"move.freeze:after@1", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
-    const Pair pair;
+    const MovingPair pair;
     const cli::ProcessResult result = sleep_at(pair, place, [&] {
       check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach", "--force"}), 0, {"own"});
       check_status(pair.other.looseleaf({"delete", id_of(1)}), 0);
@@ -301,7 +301,7 @@ TEST_CASE("a copy that is detached while a move sleeps is a store of its own, an
 }
 
 TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   const TestCluster third = initialised(1);
   cli::Process first = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.original.looseleaf({"copy", "--to", third.file(), "--finish"}), 3,
@@ -313,7 +313,7 @@ TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpo
 
 TEST_CASE("a move that cannot open the other cluster says so, and is completed" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   std::vector<std::string> impatient = pair.finish_command();
   impatient.insert(impatient.end(), {"--timeout", "2"});
   cli::Process move = pair.original.stop_at("move.open:before@0", impatient);
@@ -330,7 +330,7 @@ TEST_CASE("a move that cannot open the other cluster says so, and is completed" 
 }
 
 TEST_CASE("what differs in the other cluster prevents the move, and is named") {
-  const Pair pair;
+  const MovingPair pair;
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
   for (std::uint32_t shard = 0; shard < 3; ++shard) {
     pair.other.sql(shard, "DELETE FROM entities WHERE id = x'" + id_of(3) + "'");
@@ -352,7 +352,7 @@ TEST_CASE("what differs in the other cluster prevents the move, and is named") {
 TEST_CASE(
     "indexes that are created or dropped just before writers wait prevent the move, which then brings them along" *
     doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   const auto refused = [&](const std::function<void()>& meanwhile) {
     cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
     meanwhile();
@@ -369,7 +369,7 @@ TEST_CASE(
 }
 
 TEST_CASE("stamps go on growing in the other cluster, although its clock is behind") {
-  const Pair pair;
+  const MovingPair pair;
   const auto stamp = [](const TestCluster& cluster) {
     const std::string line = cluster.looseleaf({"get", "--stamps", id_of(1)}).out;
     const std::size_t begin = line.find(R"("stamp":")") + 9;
@@ -386,7 +386,7 @@ TEST_CASE("stamps go on growing in the other cluster, although its clock is behi
 }
 
 TEST_CASE("triggers begin in the other cluster where they have ended here") {
-  const Pair pair;
+  const MovingPair pair;
   const std::string file = pair.original.directory().path() + "/out";
   const std::vector<std::string> trigger = trigger_into(file);
   cli::Process before = pair.original.start(trigger);
@@ -406,7 +406,7 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
 
 TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" *
           doctest::skip(!base::failpoints_enabled)) {
-  const Pair pair;
+  const MovingPair pair;
   const std::string file = pair.original.directory().path() + "/out";
   cli::Process trigger = pair.original.start(trigger_into(file));
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
@@ -424,7 +424,7 @@ TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that
 }
 
 TEST_CASE("a store that cannot move now says why, and stays open") {
-  const Pair pair;
+  const MovingPair pair;
   check_status(pair.finish({"--follow"}), 2, {"options that exclude each other", "--follow, --finish"});
   check_status(pair.finish({"--detach"}), 2, {"options that exclude each other", "--detach, --finish"});
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--freeze-limit", "3"}), 2,

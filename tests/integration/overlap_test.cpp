@@ -13,7 +13,7 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr int entities = 10'000;
+constexpr int number_of_entities = 10'000;
 constexpr int rounds = 4;
 
 struct Put {
@@ -74,7 +74,7 @@ TEST_CASE("two processes put the same ids over and over while a third queries, a
   const TemporaryDirectory meeting;
   const auto recorder = [&](const char* name, const char* other) {
     return start({LOOSELEAF_PUT_RECORDER, fixture.cluster.file(), name, std::to_string(rounds),
-                  std::to_string(entities), meeting.path(), other});
+                  std::to_string(number_of_entities), meeting.path(), other});
   };
   cli::Process ann = recorder("ann", "bob");
   cli::Process bob = recorder("bob", "ann");
@@ -91,7 +91,8 @@ TEST_CASE("two processes put the same ids over and over while a third queries, a
     }
     const auto ids = fixture.query("index_fixed", {"fixed=same"});
     ++queries;
-    wrong_answers += ids.size() == entities && std::set(ids.begin(), ids.end()).size() == entities ? 0 : 1;
+    wrong_answers +=
+        ids.size() == number_of_entities && std::set(ids.begin(), ids.end()).size() == number_of_entities ? 0 : 1;
   }
   const cli::ProcessResult ann_result = ann.wait();
   const cli::ProcessResult bob_result = bob.wait();

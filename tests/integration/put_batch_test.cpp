@@ -22,21 +22,21 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr std::uint32_t total_shards = 8;  // on two servers
-constexpr int entities = 80;
+constexpr std::uint32_t shard_count = 8;  // on two servers
+constexpr int entity_count = 80;
 
 // Eight shards on two servers, an index over all of them, and entities that a few batches have stored.
 struct ManyShards : StoreFixture {
-  ManyShards() : StoreFixture(total_shards) {
+  ManyShards() : StoreFixture(shard_count) {
     create_index(by_n_sharded);
-    CHECK(count(put_all(0), WriteStatus::stored) == entities);
+    CHECK(count(put_all(0), WriteStatus::stored) == entity_count);
   }
 
   // Puts the entities with n = number + `shift`.
   std::vector<WriteResult> put_all(int shift) { return put_all(datastore, shift); }
   static std::vector<WriteResult> put_all(Datastore& by, int shift) {
     std::vector<std::string> texts;
-    for (int number = 0; number < entities; ++number) {
+    for (int number = 0; number < entity_count; ++number) {
       texts.push_back(entity(static_cast<std::uint64_t>(number), fmt::format(R"("n":{})", number + shift)));
     }
     return by.put(texts);
@@ -47,7 +47,7 @@ struct ManyShards : StoreFixture {
   static constexpr const char* gather = "put.fence:before#1=sleep:500,";
   static std::string lines_of_one_batch(int shift) {
     std::string lines = entity(0, R"("n":0)") + "\n";
-    for (int number = 0; number < entities; number += 2) {
+    for (int number = 0; number < entity_count; number += 2) {
       lines += entity(static_cast<std::uint64_t>(number), fmt::format(R"("n":{})", number + shift)) + "\n";
     }
     return lines;
@@ -60,7 +60,7 @@ struct ManyShards : StoreFixture {
 
   [[nodiscard]] int rows(const std::string& table = "by_n") const {
     std::map<std::uint32_t, std::string> sums;  // by server, because each statement starts a client
-    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
       sums[cluster.server_of(shard)] += fmt::format(" + (SELECT COUNT(*) FROM {}.{})", cluster.database(shard), table);
     }
     int rows = 0;
@@ -72,7 +72,7 @@ struct ManyShards : StoreFixture {
   [[nodiscard]] int records() const { return rows("looseleaf_cleanup"); }
 
   void everywhere(const std::string& statement) const {
-    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
       cluster.sql(shard, statement);
     }
   }
@@ -83,8 +83,8 @@ struct ManyShards : StoreFixture {
 };
 
 TEST_CASE_FIXTURE(ManyShards, "a put deletes the index rows that it makes superfluous, on all shards") {
-  CHECK(count(put_all(3), WriteStatus::stored) == entities);
-  CHECK(rows() == entities);
+  CHECK(count(put_all(3), WriteStatus::stored) == entity_count);
+  CHECK(rows() == entity_count);
   CHECK(records() == 0);
   CHECK(findings().empty());
 }
@@ -92,15 +92,15 @@ TEST_CASE_FIXTURE(ManyShards, "a put deletes the index rows that it makes superf
 TEST_CASE_FIXTURE(ManyShards,
                   "a database that was created again for another cluster while a session was open gets nothing") {
   Datastore impatient = open(std::chrono::seconds(5));
-  REQUIRE(count(put_all(impatient, 0), WriteStatus::stored) == entities);  // its sessions have checked all shards
+  REQUIRE(count(put_all(impatient, 0), WriteStatus::stored) == entity_count);  // its sessions have checked all shards
   Cluster other;
   other.shards = {Cluster::load(cluster.file()).shards[4]};
   cluster.sql(4, "DROP DATABASE " + cluster.database(4));
   Datastore::open(other, options(std::chrono::seconds(20))).init();
   for (const WriteResult& result : put_all(impatient, 0)) {
     CAPTURE(result.sequence);
-    CHECK((result.status == WriteStatus::failed) == (result.sequence % total_shards == 4));
-    CHECK((result.error && result.error->code() == ErrorCode::wrong_cluster) == (result.sequence % total_shards == 4));
+    CHECK((result.status == WriteStatus::failed) == (result.sequence % shard_count == 4));
+    CHECK((result.error && result.error->code() == ErrorCode::wrong_cluster) == (result.sequence % shard_count == 4));
   }
   CHECK(cluster.sql(4, "SELECT COUNT(*) FROM entities") == "0\n");
 }
@@ -124,18 +124,18 @@ TEST_CASE_FIXTURE(ManyShards, "clean deletes what a put left that died after its
     recorded = false;
   }
   cluster.die_at(gather + failpoints, {"put"}, lines_of_one_batch(3));
-  CHECK(rows() == (deleted ? entities : entities + entities / 2));
+  CHECK(rows() == (deleted ? entity_count : entity_count + entity_count / 2));
   CHECK(records() == (recorded ? 4 : 0));
   const CleanReport report = clean();
-  CHECK(report.checked == (recorded ? entities / 2 : 0));
-  CHECK(report.deleted() == (recorded && !deleted ? entities / 2 : 0));
+  CHECK(report.checked == (recorded ? entity_count / 2 : 0));
+  CHECK(report.deleted() == (recorded && !deleted ? entity_count / 2 : 0));
   CHECK(findings().empty() == recorded);
   CHECK(records() == 0);
   CHECK(clean().checked == 0);
 }
 
 TEST_CASE_FIXTURE(ManyShards, "clean looks at no index table while there is no record") {
-  REQUIRE(count(put_all(3), WriteStatus::stored) == entities);
+  REQUIRE(count(put_all(3), WriteStatus::stored) == entity_count);
   everywhere("RENAME TABLE by_n TO away");
   CHECK(clean().checked == 0);
   everywhere("RENAME TABLE away TO by_n");
@@ -169,12 +169,12 @@ TEST_CASE_FIXTURE(ManyShards, "a put that cannot write its record stores nothing
 
 TEST_CASE_FIXTURE(ManyShards, "a shard whose database is gone fails its own entities only") {
   Datastore impatient = open(std::chrono::seconds(5));
-  REQUIRE(count(put_all(impatient, 0), WriteStatus::stored) == entities);  // its sessions know all shards
+  REQUIRE(count(put_all(impatient, 0), WriteStatus::stored) == entity_count);  // its sessions know all shards
   cluster.sql(4, "DROP DATABASE " + cluster.database(4));
   std::size_t failed = 0;
   for (const WriteResult& result : put_all(impatient, 0)) {
     const auto number = result.sequence;
-    const bool needs_it = number % total_shards == 4;  // for the entity or its index row
+    const bool needs_it = number % shard_count == 4;  // for the entity or its index row
     CAPTURE(number);
     CHECK((result.status == WriteStatus::failed) == needs_it);
     if (needs_it && result.error) {
@@ -183,7 +183,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose database is gone fails its own enti
       ++failed;
     }
   }
-  CHECK(failed == entities / total_shards);
+  CHECK(failed == entity_count / shard_count);
 }
 
 TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays its own entities only") {
@@ -196,7 +196,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
   // A batch that waits alone, then others, in which an id comes again.
   put(1);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  for (int number = 2; number < entities; number += 2) {
+  for (int number = 2; number < entity_count; number += 2) {
     stream.put(entity(static_cast<std::uint64_t>(number), fmt::format(R"("n":{})", number + 1)));
   }
   put(2);
@@ -207,7 +207,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
   CHECK(stamps(0) == before);
   holder.reset();
   stream.finish();
-  CHECK(count(results, WriteStatus::stored) == entities / 2 + 2);
+  CHECK(count(results, WriteStatus::stored) == entity_count / 2 + 2);
   CHECK(datastore.get({uuid_of(0)}).front()->json == entity(0, R"("n":3)"));
 }
 
@@ -216,7 +216,7 @@ TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, 
   const LockHolder holder(*this, 0, lock_of_fence);
   const std::vector<WriteResult> results = put_all(impatient, 7);
   for (const WriteResult& result : results) {
-    const bool held = shard::shard_of(*result.id, total_shards) == 0;
+    const bool held = shard::shard_of(*result.id, shard_count) == 0;
     CHECK(result.status == (held ? WriteStatus::failed : WriteStatus::stored));
     CHECK(result.error.has_value() == held);
     if (held) {
@@ -228,26 +228,26 @@ TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, 
 TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index with shards that do not have it yet" *
                                   doctest::skip(!base::failpoints_enabled)) {
   Datastore writer = open();
-  REQUIRE(count(put_all(writer, 0), WriteStatus::stored) == entities);  // caches the catalogs
+  REQUIRE(count(put_all(writer, 0), WriteStatus::stored) == entity_count);  // caches the catalogs
   const std::string file = cluster.directory().write(
       "by_m.json", R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
   cluster.die_at("create.publish:after@4", {"create-index", file});
-  CHECK(count(put_all(writer, 5), WriteStatus::stored) == entities);
+  CHECK(count(put_all(writer, 5), WriteStatus::stored) == entity_count);
   int maintained = 0;
-  for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
     maintained += cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_index WHERE table_name = 'by_m'") == "1\n" ? 1 : 0;
   }
   CHECK(maintained > 0);
-  CHECK(maintained < static_cast<int>(total_shards));
+  CHECK(maintained < static_cast<int>(shard_count));
   std::set<std::string> ids;  // in the new table
-  for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
     const std::string found = cluster.sql(shard, "SELECT HEX(entity_id) FROM by_m");
     for (std::size_t from = 0; from < found.size(); from += 33) {
       ids.insert(found.substr(from, 32));
     }
   }
-  CHECK(static_cast<int>(ids.size()) == maintained * entities / static_cast<int>(total_shards));
-  CHECK(count(put_all(writer, 6), WriteStatus::stored) == entities);
+  CHECK(static_cast<int>(ids.size()) == maintained * entity_count / static_cast<int>(shard_count));
+  CHECK(count(put_all(writer, 6), WriteStatus::stored) == entity_count);
   check_status(cluster.looseleaf({"create-index", "--quiet", file}), 0);
   check_status(cluster.looseleaf({"backfill", "--quiet"}), 0);
   CHECK(findings().empty());
@@ -260,7 +260,7 @@ struct Move : ManyShards {
   // A cluster file of a user to whom read_only applies.
   std::string file_of_writer(const std::string& name) {
     std::string shards;
-    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
       shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ",
                             cluster.socket(shard == moving && name == "new" ? to : shard), cluster.database(shard));
     }
@@ -272,7 +272,7 @@ struct Move : ManyShards {
     for (const std::uint32_t server : {from, to}) {
       cluster.server_sql(server, "CREATE USER IF NOT EXISTS writer@localhost");
     }
-    for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
+    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
       grant(cluster.server_of(shard), shard);
     }
     grant(to, moving);
@@ -321,10 +321,10 @@ TEST_CASE_FIXTURE(Move, "a shard that moves to another server during a batch los
     const std::uint64_t number = std::stoull(id.substr(20), nullptr, 16);
     const auto found = moved.get({uuid_of(number)}).front();
     lost += found && found->json == entity(number, fmt::format(R"("n":{})", number + 2)) ? 0 : 1;
-    of_neighbours += number % total_shards == moving || (number + 2) % total_shards == moving ? 0 : 1;
+    of_neighbours += number % shard_count == moving || (number + 2) % shard_count == moving ? 0 : 1;
   }
-  CHECK(lost == (accepts_writes ? entities / total_shards : 0));
-  CHECK(of_neighbours == entities / 4 + 1);  // and the first line
+  CHECK(lost == (accepts_writes ? entity_count / shard_count : 0));
+  CHECK(of_neighbours == entity_count / 4 + 1);  // and the first line
   if (!accepts_writes) {
     check_status(result, 3, {"looseleaf: error: ", "shard: 4\n", "hint: ", "looseleaf: stored 21 entities, failed "});
     JobControl control;

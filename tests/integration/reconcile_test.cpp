@@ -1,6 +1,5 @@
 // Reconcile, orphans, the purge of tombstones, clean's records, and drops beside long-running writers.
 #include "reconcile/reconcile.hpp"
-#include "reconcile/sweep.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "base/failpoint.hpp"
 #include "clean/purge.hpp"
 #include "job/job.hpp"
+#include "reconcile/sweep.hpp"
 #include "scan/changes.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
@@ -28,14 +28,14 @@ constexpr const char* index_size =
 constexpr const char* index_tags =
     R"({"table": "index_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})";
 
-const std::string even = "00000000000000000000000000000010";
-const Uuid even_id = *Uuid::parse(even);
+const std::string planted = "00000000000000000000000000000010";
+const Uuid planted_id = *Uuid::parse(planted);
 
 // One entity of size 8, whose row is on shard 0, with faults planted around it.
 struct Planted : StoreFixture {
   Planted() {
     create_index(index_size);
-    REQUIRE(put_one(datastore, entity(even, R"("size":8)")) == WriteStatus::stored);
+    REQUIRE(put_one(datastore, entity(planted, R"("size":8)")) == WriteStatus::stored);
   }
 
   [[nodiscard]] std::vector<std::string> rows(std::uint32_t shard) const {
@@ -51,14 +51,14 @@ struct Planted : StoreFixture {
 TEST_CASE("reconcile inserts what is missing and deletes what is stale or misplaced, and nothing else") {
   Planted fixture;
   fixture.cluster.sql(0, "DELETE FROM index_size");
-  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
-  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + planted + "'), (6, x'" + std::string(32, 'e') + "')");
+  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + planted + "')");
   shard::Shards shards = fixture.shards();
   const auto examined =
-      reconcile::reconcile(shards, 0, std::vector{even_id}, reconcile::ReconcileMode::examine, shards.deadline());
+      reconcile::reconcile(shards, 0, std::vector{planted_id}, reconcile::ReconcileMode::examine, shards.deadline());
   CHECK(examined.differences.size() == 3);
   CHECK(fixture.rows(0) == std::vector<std::string>{"4", "6"});  // examining changes nothing
-  reconcile::reconcile(shards, 0, std::vector{even_id}, reconcile::ReconcileMode::repair, shards.deadline());
+  reconcile::reconcile(shards, 0, std::vector{planted_id}, reconcile::ReconcileMode::repair, shards.deadline());
   CHECK(fixture.rows(0) == std::vector<std::string>{"6", "8"});
   CHECK(fixture.rows(1).empty());
 }
@@ -81,7 +81,7 @@ TEST_CASE("rows of a few entities are read and deleted without a look at all oth
                       "CREATE TABLE numbers AS SELECT a.d + 10*b.d + 100*c.d + 1000*e.d AS n FROM digits a, digits b, "
                       "digits c, digits e;"
                       "DELETE FROM index_size; INSERT INTO index_size SELECT n, x'" +
-                          even +
+                          planted +
                           "' FROM numbers; ANALYZE TABLE index_size; DELETE FROM index_size;"
                           "INSERT INTO index_size SELECT n % 10, UNHEX(LPAD(HEX(n), 32, '0')) FROM numbers");
   shard::Shards shards = fixture.shards();
@@ -107,8 +107,8 @@ TEST_CASE("orphans are deleted only if their entity really does not exist") {
   const Uuid orphan = *Uuid::parse(std::string(32, 'e'));
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (6, x'" + std::string(32, 'e') + "')");
   shard::Shards shards = fixture.shards();
-  const auto found = reconcile::sweep_orphans(shards, 0, std::vector{even_id, orphan}, reconcile::ReconcileMode::repair,
-                                              shards.deadline());
+  const auto found = reconcile::sweep_orphans(shards, 0, std::vector{planted_id, orphan},
+                                              reconcile::ReconcileMode::repair, shards.deadline());
   CHECK(found.size() == 1);
   CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
 }
@@ -130,7 +130,7 @@ TEST_CASE("a connection to a server that was demoted answers no get and no query
     return [=](const Datastore& store) { static_cast<void>(Index(index).get_all(store, {{"size", size}})); };
   };
   const std::vector<std::pair<std::string, Read>> reads = {
-      {"get", [](const Datastore& store) { static_cast<void>(store.get({even_id})); }},
+      {"get", [](const Datastore& store) { static_cast<void>(store.get({planted_id})); }},
       {"query", query("index_size", "8")},
       {"query without a match", query("index_size", "4")},
       {"query of an index that is unknown there", query("index_new", "8")}};
@@ -156,7 +156,7 @@ TEST_CASE("what a demoted server still tells a job does not count") {
       fixture.shards().catalog(0, base::Deadline(std::chrono::seconds(5)))->indexes;
   const auto reconcile_on = [](std::uint32_t entity_shard) {
     return [=](shard::Shards& shards) {
-      reconcile::reconcile(shards, entity_shard, std::vector{even_id}, reconcile::ReconcileMode::examine,
+      reconcile::reconcile(shards, entity_shard, std::vector{planted_id}, reconcile::ReconcileMode::examine,
                            shards.deadline());
     };
   };
@@ -187,19 +187,19 @@ TEST_CASE("verify names every kind of fault, repair mends them, and a second loo
   fixture.create_index(index_tags);
   CHECK(fixture.findings().empty());
   fixture.cluster.sql(0, "DELETE FROM index_size");
-  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "'), (6, x'" + std::string(32, 'e') + "')");
-  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + even + "')");
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + planted + "'), (6, x'" + std::string(32, 'e') + "')");
+  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + planted + "')");
   const std::vector<std::string> expected = {"misplaced index_size [8]", "missing index_size [8]",
                                              "orphan index_size [6]", "stale index_size [4]"};
   CHECK(fixture.findings() == expected);
   CHECK(fixture.findings(true) == expected);
   CHECK(fixture.findings().empty());
-  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{planted});
 }
 
 TEST_CASE("a tombstone is purged once it is settled, and not while an index row of it is left") {
   Planted fixture;
-  fixture.datastore.remove({even_id});
+  fixture.datastore.remove({planted_id});
   const auto entities = [&] { return fixture.cluster.sql(0, "SELECT COUNT(*) FROM entities"); };
   JobControl control;
   CHECK(fixture.datastore.clean({}, control).purged == 0);  // younger than a day
@@ -209,7 +209,7 @@ TEST_CASE("a tombstone is purged once it is settled, and not while an index row 
   fixture.cluster.sql(0, "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 2 DAY WHERE job = 'purge'");
   SUBCASE("settled") {}
   SUBCASE("with a row left behind, which goes first") {
-    fixture.cluster.sql(1, "INSERT INTO index_size VALUES (9, x'" + even + "')");
+    fixture.cluster.sql(1, "INSERT INTO index_size VALUES (9, x'" + planted + "')");
   }
   CHECK(fixture.datastore.clean({}, control).purged == 1);
   CHECK(entities() == "0\n");
@@ -218,7 +218,7 @@ TEST_CASE("a tombstone is purged once it is settled, and not while an index row 
 
 TEST_CASE("a tombstone younger than a running backfill stays, but not because of one that has ended") {
   Planted fixture;
-  fixture.datastore.remove({even_id});
+  fixture.datastore.remove({planted_id});
   fixture.create_index(index_tags);  // is building, because of the tombstone
   fixture.cluster.sql(0, "UPDATE entities SET updated = updated - INTERVAL 2 DAY");
   const auto plant_cursor = [&](const std::string& table) {
@@ -245,9 +245,9 @@ TEST_CASE("clean handles every record once, also those that were written while t
   JobControl control;
   CHECK(fixture.datastore.clean({}, control).checked == 0);
   fixture.cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = '2043-01-01 00:00:00'");
-  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8,"n":1)")) == WriteStatus::stored);
-  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + even + "')");
-  fixture.cluster.sql(0, cleanup_record({even}) + "; " + cleanup_record({even}) +
+  REQUIRE(put_one(fixture.datastore, entity(planted, R"("size":8,"n":1)")) == WriteStatus::stored);
+  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + planted + "')");
+  fixture.cluster.sql(0, cleanup_record({planted}) + "; " + cleanup_record({planted}) +
                              "; UPDATE looseleaf_cleanup SET since = '2043-01-01 00:00:00'");
   CleanOptions options;
   options.on_pass = [](const CleanPass& pass) { CHECK(pass.lags.front() == std::chrono::seconds(0)); };
@@ -416,14 +416,14 @@ TEST_CASE("an index that became ready on some shards only is proven complete bef
   JobControl control;
   CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
   CHECK(fixture.findings().empty());
-  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{even});
+  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{planted});
 }
 
 TEST_CASE("a shard that joins empty leaves no index ready until it was filled again") {
   StoreFixture fixture(2);
   fixture.create_index(index_size);
   const std::string odd = "00000000000000000000000000000011";
-  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":7)")) == WriteStatus::stored);  // its row is on shard 1
+  REQUIRE(put_one(fixture.datastore, entity(planted, R"("size":7)")) == WriteStatus::stored);  // its row is on shard 1
   fixture.cluster.server_sql(fixture.cluster.server_of(1), "DROP DATABASE " + fixture.cluster.database(1));
   Datastore store = fixture.open();
   CHECK_THROWS_AS(store.init(), Error);
@@ -433,14 +433,14 @@ TEST_CASE("a shard that joins empty leaves no index ready until it was filled ag
   fixture.create_index(index_size);
   JobControl control;
   fixture.datastore.backfill({}, control);
-  CHECK(fixture.query("index_size", {"size=7"}) == std::vector<std::string>{even});
+  CHECK(fixture.query("index_size", {"size=7"}) == std::vector<std::string>{planted});
   CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{odd});
   CHECK(fixture.findings().empty());
 }
 
 TEST_CASE("a second backfill of an index is refused and names the holder") {
   StoreFixture fixture;
-  REQUIRE(put_one(fixture.datastore, entity(even, R"("size":8)")) == WriteStatus::stored);
+  REQUIRE(put_one(fixture.datastore, entity(planted, R"("size":8)")) == WriteStatus::stored);
   fixture.create_index(index_size);
   Datastore other = fixture.open();
   JobControl control;

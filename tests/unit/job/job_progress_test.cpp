@@ -11,11 +11,11 @@ namespace {
 constexpr std::uint64_t entities = 1000;
 
 // A job on one shard that has a plan.
-struct Fixture {
+struct ProgressFixture {
   JobProgress progress{1, "backfill"};
   double before = 0;
 
-  explicit Fixture(std::uint64_t estimate = entities, std::uint64_t done = 0) {
+  explicit ProgressFixture(std::uint64_t estimate = entities, std::uint64_t done = 0) {
     progress.plan({{"backfill", 1}, {"reconcile", 0.05}, {"compare", 0.05}});
     progress.begin("backfill");
     progress.expect(0, estimate, done);
@@ -49,7 +49,7 @@ struct Fixture {
 TEST_CASE("a job's bar never goes back and is not full before the end, whatever its phases count") {
   for (const std::uint64_t estimate : {std::uint64_t{0}, entities / 3, entities, entities * 3}) {
     CAPTURE(estimate);
-    Fixture job(estimate);
+    ProgressFixture job(estimate);
     job.work(entities);
     job.begin("reconcile", 0);
     job.begin("compare", 7'000'000);
@@ -63,7 +63,7 @@ TEST_CASE("a job's bar never goes back and is not full before the end, whatever 
 }
 
 TEST_CASE("in its first phase a job counts entities, and its later phases have the shares that were planned") {
-  Fixture job;
+  ProgressFixture job;
   job.work(600);
   CHECK(job.progress.of(0).done == 600);
   CHECK(job.progress.of(0).estimate == 1112);  // 1.1 / 0.99 of the entities
@@ -79,7 +79,7 @@ TEST_CASE("in its first phase a job counts entities, and its later phases have t
 }
 
 TEST_CASE("work that a plan learns of later is a part of what is left") {
-  Fixture job;
+  ProgressFixture job;
   job.work(entities);
   job.begin("reconcile", 10);
   job.work(10);
@@ -92,7 +92,7 @@ TEST_CASE("work that a plan learns of later is a part of what is left") {
 }
 
 TEST_CASE("a resumed job begins where the earlier one ended") {
-  Fixture job(entities, 500);
+  ProgressFixture job(entities, 500);
   CHECK(job.progress.of(0).done == 500);
   CHECK(job.before == doctest::Approx(0.45).epsilon(0.01));
 }

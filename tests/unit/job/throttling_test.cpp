@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 // Two shards that nothing connects to.
-struct Fixture {
+struct ThrottlingFixture {
   shard::Shards shards{Cluster::parse(R"({"shards": ["h1:1/a", "h2:2/b"], "user": "u", "ssl_mode": "disabled"})", "c"),
                        Options()};
 
@@ -32,7 +32,7 @@ struct Fixture {
   std::vector<std::string> reasons;
 };
 
-TEST_CASE_FIXTURE(Fixture, "a job without limits never waits, and keeps its chunks") {
+TEST_CASE_FIXTURE(ThrottlingFixture, "a job without limits never waits, and keeps its chunks") {
   Throttling throttling(shards, {});
   CHECK_FALSE(throttling.paces());
   CHECK(throttling.limit_chunk(1'000'000) == 1'000'000);
@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(Fixture, "a job without limits never waits, and keeps its chun
   CHECK_FALSE(other.owns_lock());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a job waits until its rate allows the next entities") {
+TEST_CASE_FIXTURE(ThrottlingFixture, "a job waits until its rate allows the next entities") {
   Throttling throttling(shards, {.max_rate = 1000});
   CHECK(throttling.paces());
   CHECK(wait(throttling, 900) < 100ms);  // half a second of it counts as delay that the job may make up for
@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(Fixture, "a job waits until its rate allows the next entities"
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ThrottlingFixture,
                   "a limited rate is kept over half a second: what comes late is made good, but no more than that") {
   Throttling throttling(shards, {.max_rate = 1000});
   const auto wait_for = [&](std::uint64_t entities) {
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(wait_for(1000) > 900ms);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a low rate means small chunks, one at a time") {
+TEST_CASE_FIXTURE(ThrottlingFixture, "a low rate means small chunks, one at a time") {
   const std::pair<std::uint64_t, std::size_t> cases[] = {
       {1, 50}, {20'000, 50}, {40'000, 100}, {400'000, 1000}, {4'000'000, 1000}};
   for (const auto& [rate, chunk] : cases) {
@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "a low rate means small chunks, one at a time") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a job pauses while a file exists, and its caller can stop it") {
+TEST_CASE_FIXTURE(ThrottlingFixture, "a job pauses while a file exists, and its caller can stop it") {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("looseleaf-pause-" + std::to_string(::getpid()))).string();
   std::ofstream(file).put('\n');
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Fixture, "a job pauses while a file exists, and its caller can
   CHECK(wait(throttling, 1) < 100ms);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a limit of the lag needs replicas") {
+TEST_CASE_FIXTURE(ThrottlingFixture, "a limit of the lag needs replicas") {
   CHECK_THROWS_WITH_AS(Throttling(shards, {.max_lag = 1}), "`--max-lag` needs replicas in the cluster file", Error);
 }
 

@@ -59,13 +59,13 @@ std::vector<std::string> shown(const Outcome& outcome) {
   return lines;
 }
 
-struct Case {
+struct ReaderCase {
   std::string input;
   std::vector<std::string> pieces;
 };
 
-void check(const std::vector<Case>& cases) {
-  for (const Case& expected : cases) {
+void check(const std::vector<ReaderCase>& cases) {
+  for (const ReaderCase& expected : cases) {
     CAPTURE(expected.input);
     CHECK(shown(read_all(expected.input)) == expected.pieces);
     CHECK(shown(read_all(expected.input, 1)) == expected.pieces);

@@ -17,7 +17,7 @@ std::string id_of(const std::vector<std::string>& key, const std::string& text) 
 }
 
 // "line:column what property"
-std::string rejection_of(const std::string& text) {
+std::string key_rejection_of(const std::string& text) {
   try {
     static_cast<void>(model::accept_entity(text, {}, Key({"a", "b.c"})));
   } catch (const Error& error) {
@@ -69,19 +69,19 @@ TEST_CASE("a text without an id gets that of its key, and one with another id is
   const model::AcceptedEntity entity = model::accept_entity(R"({"a":7})", {}, Key({"a"}));
   CHECK(entity.text == R"({"id":")" + id + R"(","a":7})");
   CHECK(!entity.id_was_made);
-  CHECK(rejection_of("{\"a\":1,\n \"b\":{\"c\":2},\"id\":\"" + id + "\"}") == "2:19 id is not that of the key -");
+  CHECK(key_rejection_of("{\"a\":1,\n \"b\":{\"c\":2},\"id\":\"" + id + "\"}") == "2:19 id is not that of the key -");
 }
 
 TEST_CASE("an entity without a value that its key can have is rejected") {
   for (const char* const value :
        {"null", "true", "1.0", "1e2", "9223372036854775808", "-9223372036854775809", "[1]", "{}", "[\"x\"]"}) {
     CAPTURE(value);
-    CHECK(rejection_of(std::string("{\"b\":{\"c\":1},\"a\":") + value + "}") ==
+    CHECK(key_rejection_of(std::string("{\"b\":{\"c\":1},\"a\":") + value + "}") ==
           "1:1 the entity has no value that its key can have a");
   }
-  CHECK(rejection_of(R"({"a":1,"b":2})") == "1:1 the entity has no value that its key can have b.c");
-  CHECK(rejection_of(R"({"a":1,"b":[{"c":2}]})") == "1:1 the entity has no value that its key can have b.c");
-  CHECK(rejection_of(R"({"a":9223372036854775807,"b":{"c":""}})") == "accepted");
+  CHECK(key_rejection_of(R"({"a":1,"b":2})") == "1:1 the entity has no value that its key can have b.c");
+  CHECK(key_rejection_of(R"({"a":1,"b":[{"c":2}]})") == "1:1 the entity has no value that its key can have b.c");
+  CHECK(key_rejection_of(R"({"a":9223372036854775807,"b":{"c":""}})") == "accepted");
 }
 
 TEST_CASE("a key on the command line that cannot be read, or that no entity can have, is refused") {

@@ -179,7 +179,7 @@ class RandomTexts {
   std::mt19937 random_;
 };
 
-std::string nested(std::size_t depth) {
+std::string nested_object(std::size_t depth) {
   std::string text = R"({"a":1,"b":)";
   for (std::size_t i = 0; i < depth; ++i) {
     text += i % 2 == 0 ? "[" : R"({"a":)";
@@ -213,9 +213,9 @@ TEST_CASE("long, deep and odd texts give the same rows as others") {
            "{" + id + R"(,"a":7,"b":")" + std::string(100'000, 'x') + "\"}",
            "{" + id + R"(,"a":7,"b":18446744073709551616})",
            "{" + id + R"(,"a":"\ud834\udd1e"})",
-           nested(100),
-           nested(200),
-           nested(5000),
+           nested_object(100),
+           nested_object(200),
+           nested_object(5000),
            "  {\"a\":7}\n",
            "\xEF\xBB\xBF{\"a\":7}",
            std::string("{\"a\":7}\0", 8),

@@ -18,7 +18,7 @@ using namespace looseleaf;
 namespace {
 
 const std::string id = R"("id":"f48b0440ca0c4d34b0f50123456789ab")";
-const std::string fill(70'000, 'x');  // makes a text too long for the fast parser
+const std::string filler(70'000, 'x');  // makes a text too long for the fast parser
 
 IndexDefinition where_k(const std::string& scalar) {
   return IndexDefinition::parse(
@@ -33,8 +33,8 @@ void check_pair(const std::string& wanted, const std::string& stored, bool equal
   const IndexDefinition definition = where_k(wanted);
   const IndexDefinition again = IndexDefinition::parse(definition.canonical_json(), "catalog");
   CHECK(again == definition);
-  for (const std::string& text :
-       {fmt::format("{{{},\"k\":{}}}", id, stored), fmt::format("{{{},\"k\":{},\"fill\":\"{}\"}}", id, stored, fill)}) {
+  for (const std::string& text : {fmt::format("{{{},\"k\":{}}}", id, stored),
+                                  fmt::format("{{{},\"k\":{},\"fill\":\"{}\"}}", id, stored, filler)}) {
     const model::ParsedEntity entity(text);
     CHECK(filter.matches(entity) == equal);
     CHECK(entity.matches_where(definition) == equal);
@@ -52,8 +52,8 @@ void check_order(const std::string& stored, char order, const std::string& wante
       {Operator::equal, equal},     {Operator::not_equal, !equal},
       {Operator::less, less},       {Operator::less_equal, less || equal},
       {Operator::greater, greater}, {Operator::greater_equal, greater || equal}};
-  for (const std::string& text :
-       {fmt::format("{{{},\"k\":{}}}", id, stored), fmt::format("{{{},\"k\":{},\"fill\":\"{}\"}}", id, stored, fill)}) {
+  for (const std::string& text : {fmt::format("{{{},\"k\":{}}}", id, stored),
+                                  fmt::format("{{{},\"k\":{},\"fill\":\"{}\"}}", id, stored, filler)}) {
     const model::ParsedEntity entity(text);
     for (const auto& [op, holds] : expected) {
       CAPTURE(static_cast<int>(op));
@@ -252,7 +252,7 @@ TEST_CASE("an element of the first array on a path is enough, and is not equal o
     CAPTURE(test.condition);
     const model::Filter filter({Condition::parse(test.condition)});
     CHECK(filter.matches(model::ParsedEntity(test.stored)) == test.matches);
-    const std::string with_fill = test.stored.substr(0, test.stored.size() - 1) + ",\"fill\":\"" + fill + "\"}";
+    const std::string with_fill = test.stored.substr(0, test.stored.size() - 1) + ",\"fill\":\"" + filler + "\"}";
     CHECK(filter.matches(model::ParsedEntity(with_fill)) == test.matches);
   }
   const model::ParsedEntity entity(R"({"k":[1,2],"j":3})");
