@@ -154,6 +154,11 @@ void print_notes_of_values(const QueryArguments& options) {
       print_note(fmt::format("nothing was found: in \"{}\" the space belongs to the value", condition));
     } else if (value.starts_with('@') && options.order_by.empty()) {
       print_note(fmt::format("nothing was found: {} names a file of values only with --order-by", condition));
+    } else if (value.find_first_not_of("*%") != std::string::npos && (value.ends_with('*') || value.ends_with('%'))) {
+      print_note(
+          fmt::format("nothing was found: in {} the {} stands for itself; `name^=text` finds what begins with "
+                      "a text",
+                      condition, value.back()));
     }
   }
 }

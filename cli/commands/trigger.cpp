@@ -34,7 +34,9 @@ struct TriggerArguments {
   std::string metrics_file;
   bool force = false;
 
-  [[nodiscard]] std::string position() const { return position_of(after.value_or("beginning")); }
+  [[nodiscard]] std::optional<std::string> position() const {
+    return after ? std::optional(position_of(*after)) : std::nullopt;
+  }
 };
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint) {
@@ -49,9 +51,12 @@ void check(const TriggerArguments& options) {
            lists ? "leave the name out; it shows all triggers"
                  : fmt::format("run `looseleaf trigger {} NAME{}`", options.action, runs ? " -- COMMAND..." : ""));
   }
-  if (options.command.empty() == runs) {
-    refuse(runs ? "the command is missing" : "a command is for `trigger run` only",
-           "run `looseleaf trigger run NAME -- COMMAND...`");
+  if (!runs && !options.command.empty()) {
+    refuse(fmt::format("`trigger {}` takes one name", options.action),
+           "run it once for each trigger; a command is for `trigger run` only");
+  }
+  if (runs && options.command.empty()) {
+    refuse("the command is missing", "run `looseleaf trigger run NAME -- COMMAND...`");
   }
   if (!runs && (!options.where.empty() || options.batch || options.command_timeout || !options.metrics_file.empty())) {
     refuse("--where, --batch, --command-timeout and --metrics-file are for `trigger run` only", "leave them out");
@@ -171,7 +176,7 @@ ExitStatus list_triggers(const Globals& globals) {
 
 ExitStatus change_trigger(const TriggerArguments& options, const Globals& globals) {
   const bool resets = options.action == "reset";
-  const std::string after = options.position();
+  const std::string after = options.position().value_or("beginning");
   Datastore store = open_store(globals);
   if (resets) {
     store.reset_trigger(options.name, after, options.force);
@@ -220,9 +225,9 @@ void add_parameters(Command& command, TriggerArguments& options) {
        .help =
            "where a new trigger begins, or one that is reset: a position, `beginning` or `now`; default `beginning`",
        .target = &options.after,
-       .details =
-           "`beginning` delivers all entities first. `@FILE` reads a position from a file. `run` ignores it if the "
-           "trigger exists."},
+       .details = "`beginning` delivers all entities first. `@FILE` reads a position from a file. If the trigger "
+                  "exists, `run` "
+                  "goes on where it was, and warns that this option is not used."},
       where_parameter(options.where, Explained::by_query),
       {.name = "--batch",
        .value = "N",

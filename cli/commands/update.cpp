@@ -66,6 +66,9 @@ ExitStatus run(const UpdateArguments& options, const Globals& globals) {
     if (result.error && result.error->code() == ErrorCode::interrupted) {
       break;
     }
+    if (result.status == WriteStatus::rejected && result.error) {
+      result.error->with("printed by", options.command.front());
+    }
     absent.explain(result);
     report.take(result);
   }

@@ -40,16 +40,18 @@ struct Packed {
   std::size_t at = 0;  // where the magic bytes are
 };
 constexpr std::size_t tar_magic_at = 257;
-constexpr std::array<Packed, 8> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
-                                                {"\x28\xB5\x2F\xFD", "zstd", "zstdcat"},
-                                                {"\xFD"
-                                                 "7zXZ",
-                                                 "xz", "xzcat"},
-                                                {"BZh91AY&SY", "bzip2", "bzcat"},
-                                                {"PK\x03\x04", "zip", "unzip -p"},
-                                                {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
-                                                {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
-                                                {"ustar", "tar", "tar -xOf", tar_magic_at}}};
+constexpr std::array<Packed, 10> packed_formats{{{Gunzip::magic, "gzip", "zcat"},
+                                                 {"\x28\xB5\x2F\xFD", "zstd", "zstdcat"},
+                                                 {"\xFD"
+                                                  "7zXZ",
+                                                  "xz", "xzcat"},
+                                                 {"BZh91AY&SY", "bzip2", "bzcat"},
+                                                 {"PK\x03\x04", "zip", "unzip -p"},
+                                                 {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
+                                                 {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8"},
+                                                 {{"{\0", 2}, "UTF-16", "iconv -f UTF-16LE -t UTF-8"},
+                                                 {{"\0{", 2}, "UTF-16", "iconv -f UTF-16BE -t UTF-8"},
+                                                 {"ustar", "tar", "tar -xOf", tar_magic_at}}};
 
 // True if more bytes are needed to recognise a format.
 bool may_begin_packed(std::string_view beginning) {

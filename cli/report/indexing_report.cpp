@@ -20,7 +20,7 @@ std::string hint_for(NoRow::Why why, bool planned) {
   };
   switch (why) {
     case NoRow::Why::no_match:
-      return correct("check the values in `where`, and their types");
+      return correct("check the values in `where`, and their types, and that none of them is in an array");
     case NoRow::Why::absent:
       return correct("check how the property is spelt");
     case NoRow::Why::other_type:

@@ -35,7 +35,8 @@ const std::vector<Mistake> mistakes = {
     {R"({"table": "by_titel", "properties": [{"name": "titel", "type": "string"}]})", "by_titel", "`titel` is absent",
      "absent", "check how the property is spelt"},
     {R"({"table": "by_year", "properties": [{"name": "title", "type": "string"}], "where": {"published": "yes"}})",
-     "by_year", "it does not match `where`", "no_match", "check the values in `where`, and their types"},
+     "by_year", "it does not match `where`", "no_match",
+     "check the values in `where`, and their types, and that none of them is in an array"},
     {R"({"table": "by_each", "properties": [{"name": "title", "type": "string", "each": true}]})", "by_each",
      "`title` is not an array, and the definition has `each`", "not_an_array", "leave `each` out"}};
 

@@ -209,6 +209,7 @@ TEST_CASE("a file that is compressed otherwise is refused as a whole, and says h
     CHECK(times("error: ", result.err) == 1);
   }
   check_run(cluster.looseleaf({"put"}, "\xFF\xFE{\0"), 3, "", {"format: UTF-16\n", "`iconv -f UTF-16 -t UTF-8 FILE |"});
+  check_run(cluster.looseleaf({"put"}, std::string("{\0\"\0", 4)), 3, "", {"`iconv -f UTF-16LE -t UTF-8 FILE |"});
   check_run(cluster.looseleaf({"put"}, gzipped("\xFF\xFE{")), 3, "", {"format: UTF-16\n"});
   check_run(cluster.looseleaf({"put"}, "BZ\n" + entity(1)), 1, id_of(1) + "\n", {"error: text between entities\n"});
 }

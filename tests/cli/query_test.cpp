@@ -386,6 +386,10 @@ TEST_CASE("a query that finds nothing says what belongs to a value and was proba
             {"nothing was found: in \"s= paid\" the space belongs to the value\n"});
   check_run(cluster.looseleaf({"query", "i", "s=@file", "--count"}), 0, "0\n",
             {"nothing was found: s=@file names a file of values only with --order-by\n"});
+  check_run(cluster.looseleaf({"query", "i", "s=pai%", "--count"}), 0, "0\n",
+            {"nothing was found: in s=pai% the % stands for itself; `name^=text` finds what begins with a text\n"});
+  check_run(cluster.looseleaf({"query", "i", "s>paid", "s<due", "--count"}), 0, "0\n",
+            {"warning: no value lies between the two bounds of a property\n  property: s\n"});
   check_run(cluster.looseleaf({"query", "i", "s=paid and n>1", "--count"}), 0, "0\n",
             {"warning: one condition looks like two", "hint: give each of them as an argument of its own\n"});
   check_run(cluster.looseleaf({"query", "i", "s =paid"}), 2, "",

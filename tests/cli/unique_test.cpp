@@ -130,6 +130,14 @@ TestCluster with_duplicates() {
 TEST_CASE("backfill lists entities with the same values, and the unique index stays building until there are none") {
   const TestCluster cluster = with_duplicates();
   check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_m.json", by_m)}), 0, {"created by_m"});
+  const std::string again =
+      R"({"table": "again", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
+  const cli::ProcessResult planned =
+      cluster.looseleaf({"create-index", "--dry-run", cluster.directory().write("again.json", again)});
+  check_status(planned, 0,
+               {"warning: two entities have the same value, and the index would be unique\n", "  index: again\n",
+                "  value: [", "  entities: ", "hint: the backfill would not make the index ready"});
+  CHECK(times("warning: ", planned.err) == 1);
   const cli::ProcessResult found = cluster.looseleaf({"backfill"});
   check_status(
       found, 1,

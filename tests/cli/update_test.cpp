@@ -83,7 +83,7 @@ TEST_CASE("an update stores nothing unless the command prints another text of th
       {"cat", 0, id_of(1) + "\n", ""},
       {"true", 1, "", "error: there is no new text for the entity\n"},
       {"cat; echo '{}'", 1, "", "error: syntax error\n"},
-      {"echo nonsense", 1, "", "error: "},
+      {"echo nonsense", 1, "", "  printed by: sh\n"},
       {"echo '{\"n\":1}'", 1, "", "error: the new text has another id\n  new_id: none\n"},
       {"echo '" + entity(2) + "'", 1, "", "error: the new text has another id\n  new_id: " + id_of(2)},
       {add_1 + "; exit 4", 3, "", "error: the command failed\n  status: 4\n"},

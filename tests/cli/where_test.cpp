@@ -218,12 +218,27 @@ TEST_CASE("a condition that no value can meet is warned of, with the way to writ
       {"s!=null", ""},
       {"s exists", ""},
       {"z=1", ""},
+      {"s=q*", "write --where 's^=q'"},
+      {"s^=qu%", "write --where 's^=qu'"},
+      {"tags[]=c*", "write --where 'tags[]^=c'"},
+      {"s=*", ""},
+      {"id=" + id_of(3), "run `looseleaf get`, to which dashes and capital letters make no difference\n"},
+      {"id=" + id_of(1), ""},
   };
   for (const Case& test : cases) {
     CAPTURE(test.condition);
     const std::string err = cluster.looseleaf(with_conditions(readers[1], {test.condition})).err;
     CHECK(times("warning: ", err) == (test.hint.empty() ? 0 : 1));
     CHECK(contains(err, test.hint));
+  }
+  const std::vector<std::pair<std::vector<std::string>, bool>> bounds = {
+      {{"n>8", "n<7"}, true},      {{"n<=7.5", "n>=8"}, true},       {{"s>y", "s<=x"}, true},
+      {{"n>=8", "n<8"}, false},    {{"n>8", "n>7"}, false},          {{"n>8", "s<x"}, false},
+      {{"n>8", "n<\"x\""}, false}, {{"tags[]>c", "tags[]<a"}, false}};
+  for (const auto& [conditions, exclude_each_other] : bounds) {
+    CAPTURE(conditions.front());
+    CHECK(contains(cluster.looseleaf(with_conditions(readers[1], conditions)).err,
+                   "warning: no value lies between the two bounds of a property\n") == exclude_each_other);
   }
   for (const std::vector<std::string>& reader : {readers[0], readers[2]}) {
     check_status(cluster.looseleaf(with_conditions(reader, {"s='x'", "year=1999", "year=2000"})), 0,

@@ -133,6 +133,12 @@ TEST_CASE("a new trigger begins now if it is told so, and a filter says which en
   wait_until("the changes are delivered", [&] { return ids_in(file).size() == 2; });
   stop(process);
   CHECK(contains(read_text(file), R"("matches":false)"));
+  cli::Process again = cluster.start(run_with("cat >> $0", file, {"--after", "beginning"}));
+  wait_until("it has begun", [&] { return contains(again.err(), "reading 2 shards: 0, 1"); });
+  stop(again);
+  CHECK(contains(again.err(), "warning: the trigger exists and goes on where it was, so --after is not used\n"));
+  CHECK(contains(again.err(), "hint: to begin there, stop the trigger and run `looseleaf trigger reset`"));
+  CHECK(ids_in(file).size() == 2);
 }
 
 TEST_CASE("two processes divide the shards, and another one takes over from one that was killed") {
@@ -407,7 +413,9 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
       {{"run", "t"}, {"error: the command is missing\n", "hint: run `looseleaf trigger run NAME"}},
       {{"run", "a b", "--", "cat"}, {"error: invalid name of a trigger\n", "  trigger: a b\n", "hint: use 1 to 64"}},
       {{"list", "t"}, {"error: `trigger list` takes no name\n", "hint: "}},
-      {{"drop", "t", "--", "cat"}, {"error: a command is for `trigger run` only\n", "hint: "}},
+      {{"drop", "t", "--", "cat"},
+       {"error: `trigger drop` takes one name\n",
+        "hint: run it once for each trigger; a command is for `trigger run` only"}},
       {{"drop", "t", "--after", "now"}, {"error: --after is for `trigger run` and `trigger reset` only\n", "hint: "}},
       {{"reset", "t", "--batch", "1"},
        {"error: --where, --batch, --command-timeout and --metrics-file are for", "hint: "}},

@@ -23,8 +23,9 @@ struct TriggerReport {
 
 struct TriggerOptions {
   std::string name;  // 1 to 64 characters of A-Z, a-z, 0-9, _, . and -
-  // Where a trigger that does not exist yet begins: see FeedOptions::after. An existing one goes on where it was.
-  std::string after = "beginning";
+  // Where a trigger that does not exist yet begins: see FeedOptions::after; absent: "beginning". An existing one goes
+  // on where it was; if this is given, Options::on_warning gets a warning.
+  std::optional<std::string> after = {};
   std::vector<Condition> where = {};  // see FeedOptions::where
   std::uint64_t batch = 1000;         // the most changes of a batch; it ends at about 8 MiB of text in any case
   // Called from time to time. If it returns true, the call gives its shards back and returns.

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
@@ -12,6 +15,34 @@
 #include "shard/entity_rows.hpp"
 
 namespace looseleaf::index {
+namespace {
+
+// Finds values that several entities of a sample have although an index is to be unique.
+class SharedValues {
+ public:
+  explicit SharedValues(base::Warnings& warnings) : warnings_(warnings) {}
+
+  void add(const IndexDefinition& definition, const std::vector<model::Row>& rows, const Uuid& id) {
+    for (const model::Row& row : rows) {
+      const auto [first, is_new] = ids_.try_emplace({definition.table, model::to_json(row)}, id);
+      if (!is_new && !std::exchange(told_[definition.table], true)) {
+        warnings_.give({"two entities have the same value, and the index would be unique",
+                        {{"index", definition.table},
+                         {"value", first->first.second},
+                         {"entities", to_string(first->second) + ", " + to_string(id)}},
+                        "the backfill would not make the index ready: change the entities first, or leave `unique` "
+                        "out"});
+      }
+    }
+  }
+
+ private:
+  base::Warnings& warnings_;
+  std::map<std::pair<std::string, std::string>, Uuid> ids_;  // by index and values
+  std::map<std::string, bool> told_;                         // by index
+};
+
+}  // namespace
 
 // Definitions are the same on every shard.
 std::vector<IndexedEntity> explain(shard::Shards& shards, std::string_view json, Position start) {
@@ -38,6 +69,7 @@ std::map<std::string, IndexingCounts> count_sample(shard::Shards& shards,
   const std::size_t sample = std::max<std::size_t>(1, of_all_shards / shards.count());
   std::mutex mutex;
   std::map<std::string, IndexingCounts> indexing;
+  SharedValues shared(shards.warnings());
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
     const auto entities = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
       return shard::read_before(database, std::numeric_limits<std::int64_t>::max(), sample, most_bytes);
@@ -50,8 +82,11 @@ std::map<std::string, IndexingCounts> count_sample(shard::Shards& shards,
       try {
         const model::ParsedEntity entity(codec::decode_body(*row.body, model::max_body_size));
         for (const IndexDefinition& definition : definitions) {
-          model::count_entity(indexing[definition.table], definition, entity, row.id,
-                              entity.expected_rows(definition).size());
+          const std::vector<model::Row> rows = entity.expected_rows(definition);
+          model::count_entity(indexing[definition.table], definition, entity, row.id, rows.size());
+          if (definition.unique) {
+            shared.add(definition, rows, row.id);
+          }
         }
       } catch (const Error&) {  // damaged: backfill and verify name it
       }

@@ -170,6 +170,16 @@ std::size_t end_of_string(std::string_view text) {
   return at < text.size() ? at + 1 : std::string_view::npos;
 }
 
+bool is_lower_bound(Operator op) {
+  return op == Operator::greater || op == Operator::greater_equal;
+}
+
+Warning nothing_between(const std::string& property) {
+  return {"no value lies between the two bounds of a property",
+          {{"property", property}},
+          "the value behind > has to be less than the one behind <"};
+}
+
 bool holds(Operator op, std::partial_ordering order) {
   switch (op) {
     case Operator::equal:

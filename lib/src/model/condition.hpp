@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
 #include <string>
 #include <string_view>
@@ -22,5 +23,11 @@ namespace looseleaf::model {
 // True if a value that compares in this way with a condition's value meets the condition. Only for operators that
 // compare, from Operator::equal to Operator::greater_equal.
 [[nodiscard]] bool holds(Operator op, std::partial_ordering order);
+
+// True if a value that meets one operator is above the condition's value.
+[[nodiscard]] bool is_lower_bound(Operator op);
+
+// The warning of two bounds on one property, of which the lower one is the higher one.
+[[nodiscard]] Warning nothing_between(const std::string& property);
 
 }  // namespace looseleaf::model

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <looseleaf/error.hpp>
+#include <looseleaf/uuid.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,6 +111,18 @@ std::string hint_for_array(const Condition& condition) {
                                           option_with(condition, condition.property + "[]", condition.value);
 }
 
+bool is_greater(const Scalar& a, const Scalar& b) {
+  if (const auto* const text = std::get_if<std::string>(&a)) {
+    return std::holds_alternative<std::string>(b) && *text > std::get<std::string>(b);
+  }
+  const auto number = [](const Scalar& value) {
+    const auto* const integer = std::get_if<std::int64_t>(&value);
+    const auto* const fraction = std::get_if<double>(&value);
+    return integer ? std::optional(static_cast<double>(*integer)) : fraction ? std::optional(*fraction) : std::nullopt;
+  };
+  return number(a) && number(b) && *number(a) > *number(b);
+}
+
 bool is_quoted(const std::string& value) {
   return value.size() > 1 && value.front() == '\'' && value.back() == '\'';
 }
@@ -167,7 +180,18 @@ void Filter::warn_of_mistakes(base::Warnings& warnings, Reading reading) const {
     if (const std::optional<Warning> mistake = test.met ? std::nullopt : mistake_in(test)) {
       warnings.give(*mistake);
     }
+    if (std::any_of(tests_.begin(), tests_.end(), [&](const Test& other) { return exclude_each_other(test, other); })) {
+      warnings.give(nothing_between(written_name(test.written)));
+    }
   }
+}
+
+// Elements of an array may meet one bound each.
+bool Filter::exclude_each_other(const Test& lower, const Test& upper) {
+  const Operator op = upper.criterion.op;
+  return lower.criterion.path == upper.criterion.path && !lower.criterion.each && !upper.criterion.each &&
+         is_lower_bound(lower.criterion.op) && (op == Operator::less || op == Operator::less_equal) &&
+         is_greater(lower.criterion.any_of.front(), upper.criterion.any_of.front());
 }
 
 // Nothing is ever equal to null by mistake: where there is no null, `!=null` is true as it should be.
@@ -192,6 +216,17 @@ std::optional<Warning> Filter::mistake_in(const Test& test) {
                    std::move(context),
                    "leave them out: " + option_with(condition, written_name(condition),
                                                     condition.value.substr(1, condition.value.size() - 2))};
+  }
+  if (wanted == kinds::string && condition.property == "id" && Uuid::parse(condition.value)) {
+    return Warning{"a filter compares the text of an id, and no entity that was read has this text", std::move(context),
+                   "write the id exactly as it was put, or run `looseleaf get`, to which dashes and capital letters "
+                   "make no difference"};
+  }
+  const std::size_t length = condition.value.find_last_not_of("*%") + 1;
+  if (wanted == kinds::string && length > 0 && length < condition.value.size()) {
+    return Warning{"* and % in a filter stand for themselves, and no value that was read meets it", std::move(context),
+                   "to find what begins with a text, write " +
+                       fmt::format("--where '{}^={}'", written_name(condition), condition.value.substr(0, length))};
   }
   return std::nullopt;
 }

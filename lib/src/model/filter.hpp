@@ -26,8 +26,9 @@ class Filter {
 
   enum class Reading { ended, goes_on };
   // Warns of each condition that is probably a mistake: none of the entities for which matches() was called had the
-  // property, or a value of the condition's type there, or the value has quotes around it. While the reading goes on,
-  // it does so only after many entities, because the first ones may be of another kind.
+  // property, or a value of the condition's type there, or the value has quotes around it or is a pattern. Warns of
+  // conditions that exclude each other, too. While the reading goes on, it does so only after many entities, because
+  // the first ones may be of another kind.
   void warn_of_mistakes(base::Warnings& warnings, Reading reading) const;
 
  private:
@@ -40,6 +41,7 @@ class Filter {
   };
 
   [[nodiscard]] static std::optional<Warning> mistake_in(const Test& test);
+  [[nodiscard]] static bool exclude_each_other(const Test& lower, const Test& upper);
   void add(const Condition& condition);
 
   std::deque<Test> tests_;  // atomics cannot be moved

@@ -60,6 +60,13 @@ QueryExecution::QueryExecution(shard::Shards& shards, const shard::CatalogIndex&
   }
 }
 
+void QueryExecution::warn_of_mistakes() const {
+  filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
+  if (const std::optional<Warning> contradiction = plan_.contradiction()) {
+    shards_.warnings().give(*contradiction);
+  }
+}
+
 QueryReport QueryExecution::run() {
   bool more = true;
   while (more) {
@@ -74,7 +81,6 @@ QueryReport QueryExecution::run() {
   if (more && (query_.limit == 0 || report_.entities < query_.limit)) {
     look_again(std::nullopt);
   }
-  filter_.warn_of_mistakes(shards_.warnings(), model::Filter::Reading::ended);
   for (const ShardRows& stream : streams_) {
     QueryReport::Shard shard = stream.report();
     report_.index_rows += shard.index_rows;
@@ -82,6 +88,7 @@ QueryReport QueryExecution::run() {
       report_.shards.push_back(std::move(shard));
     }
   }
+  warn_of_mistakes();
   for (const auto& [shard, error] : unavailable_.missed()) {
     report_.unavailable.emplace_back(shard, error);
   }

@@ -45,6 +45,7 @@ class QueryExecution {
 
  private:
   void stop_if_asked() const;
+  void warn_of_mistakes() const;
 
   // Merges the shards' rows into the next batch. An empty batch means that no rows are left.
   std::vector<shard::IndexEntry> next_batch();

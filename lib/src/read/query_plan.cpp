@@ -124,10 +124,6 @@ std::vector<QueryPlan::Values> split(QueryPlan::Values values, std::size_t most)
   return parts;
 }
 
-bool is_lower(Operator op) {
-  return op == Operator::greater || op == Operator::greater_equal;
-}
-
 }  // namespace
 
 std::size_t order_position(const IndexDefinition& definition, const Query& query) {
@@ -226,12 +222,25 @@ void QueryPlan::add_range(const Condition& condition, std::size_t position) {
   }
   for (const Bound& bound : bounds_) {
     if (bound.property == position && (bound.op == Operator::prefix || condition.op == Operator::prefix ||
-                                       is_lower(bound.op) == is_lower(condition.op))) {
+                                       model::is_lower_bound(bound.op) == model::is_lower_bound(condition.op))) {
       throw Error(ErrorCode::usage, "conditions on one property contradict or repeat each other",
                   {{"property", property.name}}, "give at most one lower and one upper bound, or one prefix");
     }
   }
   bounds_.push_back({position, condition.op, {model::parse_value(property, condition.value)}});
+}
+
+std::optional<Warning> QueryPlan::contradiction() const {
+  for (const Bound& lower : bounds_) {
+    for (const Bound& upper : bounds_) {
+      const bool is_range = lower.property == upper.property && model::is_lower_bound(lower.op) &&
+                            (upper.op == Operator::less || upper.op == Operator::less_equal);
+      if (is_range && (lower.any_of.front() <=> upper.any_of.front()) > 0) {
+        return model::nothing_between(definition_.properties[lower.property].name);
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::uint32_t> QueryPlan::shards(std::uint32_t count) const {

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <looseleaf/index_definition.hpp>
+#include <looseleaf/options.hpp>
 #include <looseleaf/query.hpp>
 #include <optional>
 #include <span>
@@ -79,6 +80,9 @@ class QueryPlan {
   [[nodiscard]] std::vector<model::Row> matching_rows(const model::ParsedEntity& entity) const;
   // Returns the first of these rows in the order of the query: the entity's place in the answer.
   [[nodiscard]] const model::Row& first(const std::vector<model::Row>& matching) const;
+
+  // Returns a warning if the conditions exclude each other.
+  [[nodiscard]] std::optional<Warning> contradiction() const;
 
   // True if the conditions fix the values of all properties.
   [[nodiscard]] bool is_point() const;

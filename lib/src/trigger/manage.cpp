@@ -135,8 +135,16 @@ void check_name(const std::string& name) {
   }
 }
 
-void create(shard::Shards& shards, const std::string& name, const std::string& after) {
+void create(shard::Shards& shards, const std::string& name, const std::optional<std::string>& after) {
+  const auto warn_if_given = [&] {
+    if (after) {
+      shards.warnings().give({"the trigger exists and goes on where it was, so --after is not used",
+                              {{"trigger", name}, {"after", *after}},
+                              "to begin there, stop the trigger and run `looseleaf trigger reset`"});
+    }
+  };
   if (shards_without(shards, name).empty()) {
+    warn_if_given();
     return;
   }
   const job::JobLock creating = lock(shards, name);
@@ -144,13 +152,15 @@ void create(shard::Shards& shards, const std::string& name, const std::string& a
   const bool is_new = missing.size() == shards.count();
   if (is_new) {
     shard::require_not_moved(shards);
+  } else {
+    warn_if_given();
   }
   if (!is_new && !missing.empty()) {
     shards.warnings().give({"a shard has no row of the trigger, so it begins there with all entities",
                             {{"trigger", name}, {"shards", fmt::format("{}", fmt::join(missing, ", "))}},
                             "this is so after a restore, or if the first run was interrupted"});
   }
-  write_all(shards, missing, name, feed::start_position(shards, is_new ? after : "beginning"));
+  write_all(shards, missing, name, feed::start_position(shards, is_new ? after.value_or("beginning") : "beginning"));
 }
 
 void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running) {

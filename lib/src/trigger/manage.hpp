@@ -1,6 +1,7 @@
 // Creates, resets and drops triggers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,9 @@ namespace looseleaf::trigger {
 void check_name(const std::string& name);
 
 // Creates the rows that the trigger lacks. `after` is where it begins if it has none at all. A shard that alone lacks
-// its row begins with all entities, because nobody knows how far it had come. Throws Error(moved) instead of creating a
-// trigger of a store that has moved.
-void create(shard::Shards& shards, const std::string& name, const std::string& after);
+// its row begins with all entities, because nobody knows how far it had come. Warns if there is an `after` that is not
+// used. Throws Error(moved) instead of creating a trigger of a store that has moved.
+void create(shard::Shards& shards, const std::string& name, const std::optional<std::string>& after);
 
 // Whether a trigger may be changed while a process runs it.
 enum class WhileRunning { refuse, change };
