@@ -143,7 +143,7 @@ TEST_CASE("of freezes at the same time one freezes all shards, and the others ch
   }
 }
 
-// Reads rely on it: they ask for the state in the last part of a statement.
+// docs/protocol.md takes it for granted.
 TEST_CASE("the parts of a UNION see the same moment") {
   const StoreFixture fixture(1);
   fixture.cluster.sql(0, "INSERT INTO entities (id, updated, body) VALUES (x'" + id_of(1) + "', NOW(6), NULL)");

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "shard/access.hpp"
+#include "shard/schema.hpp"
 #include "shard/statements.hpp"
 #include "shard/writable.hpp"
 #include "sql/literals.hpp"
@@ -62,49 +63,42 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, Col
   return rows;
 }
 
-// Selects ids, which are absent if the server is read-only, bodies, and stamps if they are wanted. Every cell of a
-// result costs time.
-std::string select_bodies(const sql::Database& database, std::uint64_t max_size, Stamps stamps) {
-  return fmt::format("SELECT IF({}, id, NULL) AS id, LEFT(body, {}) AS body{} FROM {} WHERE id IN (",
-                     database->is_writable(), max_size + 1, stamps == Stamps::read ? ", updated" : "",
-                     database.table("entities"));
-}
-
-// Returns the end of a statement that reads bodies: a row without an id for each of these shards that has moved. All
-// parts of a UNION see the same moment.
-std::string union_moved(Lease& lease, std::span<const std::uint32_t> shards, Moved moved, Stamps stamps) {
-  std::string select;
-  if (moved == Moved::refuse) {
-    for (const std::uint32_t shard : shards) {
-      select += fmt::format(" UNION ALL SELECT NULL, NULL{} FROM {} WHERE only_row = 1 AND access = '{}'",
-                            stamps == Stamps::read ? ", NULL" : "", lease.on(shard).table("looseleaf_shard"),
-                            to_string(AccessState::moved));
-    }
-  }
-  return select;
+// Selects ids, bodies, and stamps if they are wanted, up to a list of ids. An id is absent if the server is read-only
+// or, with Moved::refuse, the shard has moved; it is empty if there is no such entity. So there is a row in any case,
+// in which a shard's state and its entities are from the same moment. Every cell of a result costs time, and so does a
+// UNION. The list is followed by `end_of_bodies`.
+constexpr std::string_view end_of_bodies = ") WHERE only_row = 1";
+std::string select_bodies(const sql::Database& database, std::uint64_t max_size, Moved moved, Stamps stamps) {
+  const std::string counts =
+      database->is_writable() +
+      (moved == Moved::refuse ? fmt::format(" AND access <> '{}'", to_string(AccessState::moved)) : "");
+  return fmt::format(
+      "SELECT IF({}, IFNULL(id, ''), NULL) AS id, LEFT(body, {}) AS body{} FROM {} LEFT JOIN {} ON id IN (", counts,
+      max_size + 1, stamps == Stamps::read ? ", updated" : "", database.table("looseleaf_shard"),
+      database.table("entities"));
 }
 
 // A statement for few ids of one database has a power of two of placeholders, and the last id fills the rest, so that
 // only few different statements exist.
 sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& by_shard,
                          std::uint64_t max_size, Moved moved, Stamps stamps) {
-  const std::string end = union_moved(lease, shards, moved, stamps);
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::vector<Uuid>& first = by_shard.at(shards.front());
   if (shards.size() == 1 && first.size() <= few && max_size <= small) {
-    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size, stamps));
+    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size, moved, stamps));
     for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
       statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
     }
-    return lease->query(statement.add(")" + end));
+    return lease->query(statement.add(end_of_bodies));
   }
   std::string select;
   for (const std::uint32_t shard : shards) {
     select += select.empty() ? "" : " UNION ALL ";
-    select += select_bodies(lease.on(shard), max_size, stamps) + id_list(by_shard.at(shard)) + ")";
+    select += select_bodies(lease.on(shard), max_size, moved, stamps) + id_list(by_shard.at(shard)) +
+              std::string(end_of_bodies);
   }
-  return lease->query(select + end);
+  return lease->query(select);
 }
 
 // Formats the id, stamp, writer and body of rows as SQL. It caches the text of stamp and writer, because rows that are
@@ -176,9 +170,8 @@ std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const 
 std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
                                    std::uint64_t max_size, Moved moved, Stamps stamps) {
   sql::Result result = query_bodies(lease, shards, ids, max_size, moved, stamps);
-  if (result.empty()) {
-    require_still_writable(*lease);
-    return {};
+  if (result.size() < shards.size()) {
+    throw NotInitialised();  // a shard without its fence
   }
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
@@ -190,7 +183,7 @@ std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> 
       require_writable(*lease, "ON");
     }
     if (!result.cell(i, 1)) {
-      continue;  // a tombstone
+      continue;  // a tombstone, or no entity
     }
     EntityRow row{.id = require_uuid(result.text(i, 0)), .body_size = result.text(i, 1).size()};
     if (*row.body_size <= max_size) {
