@@ -369,9 +369,11 @@ class World {
     const auto begins_with = [&](const char* text) {
       return err.starts_with(std::string("looseleaf: warning: ") + text);
     };
-    while (begins_with("no entity that was read has ") || begins_with("no value that was read has ") ||
-           begins_with("the quotes in a filter belong to the value")) {
-      require(!query.where.empty(), "a warning of a filter");
+    const auto is_of_bounds = [&] { return begins_with("no value lies between the two bounds of a property"); };
+    while (is_of_bounds() || begins_with("no entity that was read has ") ||
+           begins_with("no value that was read has ") || begins_with("the quotes in a filter belong to the value") ||
+           begins_with("* and % in a filter ") || begins_with("a filter compares the text of an id")) {
+      require(!query.where.empty() || is_of_bounds(), "a warning of a filter");
       constexpr std::string_view last_line = "\nhint: ";
       err.erase(0, err.find('\n', err.find(last_line) + last_line.size()) + 1);
     }
