@@ -226,8 +226,7 @@ void add_parameters(Command& command, TriggerArguments& options) {
            "where a new trigger begins, or one that is reset: a position, `beginning` or `now`; default `beginning`",
        .target = &options.after,
        .details = "`beginning` delivers all entities first. `@FILE` reads a position from a file. If the trigger "
-                  "exists, `run` "
-                  "goes on where it was, and warns that this option is not used."},
+                  "exists, `run` goes on where it was, and warns that this option is not used."},
       where_parameter(options.where, Explained::by_query),
       {.name = "--batch",
        .value = "N",
