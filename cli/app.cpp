@@ -216,7 +216,7 @@ int take_second_list(const Registry& registry, int argc, const char* const* argv
   return static_cast<int>(end - words.begin());
 }
 
-// Warns of options of which only the last value counts: whoever repeats one expects something else.
+// Warns of options of which only the last value counts: users who repeat one expect something else.
 void warn_of_repeated_options(const CLI::App& app, const std::vector<Parameter>& parameters) {
   const auto takes_names = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(),

@@ -10,7 +10,7 @@
 namespace looseleaf::test {
 namespace {
 
-TestCluster with_a(std::uint64_t count) {
+TestCluster with_property_a(std::uint64_t count) {
   TestCluster cluster = initialised();
   put_all(cluster, entity_lines(count, "\"a\":{}"));
   return cluster;
@@ -21,7 +21,7 @@ std::string line_of(std::uint64_t number) {
 }
 
 TEST_CASE("entities come in the order asked, as often as asked") {
-  const TestCluster cluster = with_a(5);
+  const TestCluster cluster = with_property_a(5);
   check_run(cluster.looseleaf({"get", id_of(4), id_of(0), id_of(3), id_of(0)}), 0,
             line_of(4) + line_of(0) + line_of(3) + line_of(0));
   check_run(cluster.looseleaf({"get", "-"}, "\xEF\xBB\xBF" + id_of(4) + "\n\n  " + id_of(1) + " \r\n" + id_of(4)), 0,
@@ -29,7 +29,7 @@ TEST_CASE("entities come in the order asked, as often as asked") {
 }
 
 TEST_CASE("more ids than fit one statement keep their order") {
-  const TestCluster cluster = with_a(3'000);
+  const TestCluster cluster = with_property_a(3'000);
   std::string ids, expected;
   for (std::uint64_t i = 3'000; i-- > 0;) {
     ids += id_of(i) + "\n";
@@ -39,7 +39,7 @@ TEST_CASE("more ids than fit one statement keep their order") {
 }
 
 TEST_CASE("an id that is not there is reported, and the others are printed") {
-  const TestCluster cluster = with_a(2);
+  const TestCluster cluster = with_property_a(2);
   check_run(cluster.looseleaf({"get", id_of(1), id_of(99), id_of(0)}), 1, line_of(1) + line_of(0),
             {"looseleaf: warning: no such entity\n", "id: " + id_of(99) + "\n"});
   check_run(cluster.looseleaf({"get", "-"}, id_of(98) + "\n" + id_of(1) + "\n"), 1, line_of(1),
@@ -47,7 +47,7 @@ TEST_CASE("an id that is not there is reported, and the others are printed") {
 }
 
 TEST_CASE("get and explain name an entity whose body is no JSON object or has another entity's id, and print no body") {
-  const TestCluster cluster = with_a(5);
+  const TestCluster cluster = with_property_a(5);
   const auto store_body = [&](std::uint64_t number, const std::string& text) {
     cluster.sql(static_cast<std::uint32_t>(number % 2),
                 fmt::format("UPDATE entities SET body = COMPRESS('{}') WHERE id = UNHEX('{}')", text, id_of(number)));
@@ -67,14 +67,14 @@ TEST_CASE("a bad id on standard input is reported with its line, and the rest go
   const std::string input = id_of(1) + "\nnonsense\n\n" + id_of(0) + "\n018f2c4e\n";
   const std::vector<std::string> complaints = {"error: not an id\n", "line: 2\n", "id: nonsense\n",
                                                "error: not an id\n", "line: 5\n", "id: 018f2c4e\n"};
-  const TestCluster cluster = with_a(2);
+  const TestCluster cluster = with_property_a(2);
   check_run(cluster.looseleaf({"get", "-"}, input), 1, line_of(1) + line_of(0), complaints);
   check_run(cluster.looseleaf({"delete", "-"}, input), 1, id_of(1) + "\n" + id_of(0) + "\n", complaints);
   CHECK(cluster.looseleaf({"get", id_of(0)}).status == 1);
 }
 
 TEST_CASE("a long text in place of an id is shortened, because it may be private") {
-  const TestCluster cluster = with_a(1);
+  const TestCluster cluster = with_property_a(1);
   const std::string text = R"({"id":"018f2c4e","name":"Zoë Grün","salary":98765})";
   const std::vector<std::string> complaint = {R"(id: {"id":"018f2c4e","name":"Zoë Grün","sala...)"
                                               "\n"};
@@ -87,7 +87,7 @@ TEST_CASE("a long text in place of an id is shortened, because it may be private
 }
 
 TEST_CASE("a bad id among the arguments is refused before anything is done") {
-  const TestCluster cluster = with_a(2);
+  const TestCluster cluster = with_property_a(2);
   for (const std::string command : {"get", "delete"}) {
     CAPTURE(command);
     check_run(cluster.looseleaf({command, id_of(1), "nonsense"}), 2, "",
@@ -117,7 +117,7 @@ TEST_CASE("with --stamps get prints what names this version of an entity, howeve
 }
 
 TEST_CASE("a deleted entity is gone, its id was printed, and deleting it again misses it") {
-  const TestCluster cluster = with_a(3);
+  const TestCluster cluster = with_property_a(3);
   check_run(cluster.looseleaf({"delete", id_of(2), id_of(0)}), 0, id_of(2) + "\n" + id_of(0) + "\n");
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1), id_of(2)}), 1, line_of(1),
             {"id: " + id_of(0) + "\n", "id: " + id_of(2) + "\n"});
@@ -126,20 +126,20 @@ TEST_CASE("a deleted entity is gone, its id was printed, and deleting it again m
 }
 
 TEST_CASE("an id that is given twice is deleted once") {
-  const TestCluster cluster = with_a(1);
+  const TestCluster cluster = with_property_a(1);
   check_run(cluster.looseleaf({"delete", "-"}, id_of(0) + "\n" + id_of(0) + "\n"), 1, id_of(0) + "\n",
             {"warning: no such entity\n", "line: 2\n"});
 }
 
 TEST_CASE("a deleted entity can be put again") {
-  const TestCluster cluster = with_a(1);
+  const TestCluster cluster = with_property_a(1);
   check_run(cluster.looseleaf({"delete", "--quiet", id_of(0)}), 0, "");
   check_run(cluster.looseleaf({"put"}, entity(0, "\"b\":1")), 0, id_of(0) + "\n");
   check_run(cluster.looseleaf({"get", id_of(0)}), 0, entity(0, "\"b\":1") + "\n");
 }
 
 TEST_CASE("what query prints can be piped into delete") {
-  const TestCluster cluster = with_a(10);
+  const TestCluster cluster = with_property_a(10);
   create_index(cluster, R"({"table": "by_a", "properties": [{"name": "a", "type": "int"}]})");
   REQUIRE(cluster.looseleaf({"backfill"}).status == 0);
   const std::string ids = cluster.looseleaf({"query", "by_a", "a<5", "--ids"}).out;
@@ -148,7 +148,7 @@ TEST_CASE("what query prints can be piped into delete") {
 }
 
 TEST_CASE("as JSON a summary comes last") {
-  const TestCluster cluster = with_a(1);
+  const TestCluster cluster = with_property_a(1);
   check_run(cluster.looseleaf({"get", id_of(0), id_of(9), "--output", "json"}), 1,
             line_of(0) + "{\"schema_version\":1,\"found\":1,\"missing\":1,\"rejected\":0,\"failed\":0}\n",
             {R"({"event":"warning","what":"no such entity")"});
@@ -162,7 +162,7 @@ TEST_CASE("as JSON a summary comes last") {
 }
 
 TEST_CASE("get ends quietly when its output is no longer wanted") {
-  const TestCluster cluster = with_a(5'000);
+  const TestCluster cluster = with_property_a(5'000);
   const std::string ids = id_lines(5'000);
   const cli::ProcessResult result = run(
       {"sh", "-c", R"({ "$LOOSELEAF_BIN" --cluster "$0" get -; echo "status $?" >&2; } | head -n 1)", cluster.file()},
@@ -172,7 +172,7 @@ TEST_CASE("get ends quietly when its output is no longer wanted") {
 }
 
 TEST_CASE("get to a full disk is reported") {
-  const TestCluster cluster = with_a(1);
+  const TestCluster cluster = with_property_a(1);
   const cli::ProcessResult result =
       run({"sh", "-c", R"("$LOOSELEAF_BIN" --cluster "$0" get "$1" > /dev/full)", cluster.file(), id_of(0)});
   check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: ", "hint: make space"});
