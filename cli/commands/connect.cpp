@@ -57,13 +57,18 @@ looseleaf::Options store_options(const Globals& globals) {
   return options;
 }
 
-// `context` is what warnings say beside their own.
-looseleaf::Options with_messages(looseleaf::Options options, const Error::Context& context = {}) {
-  options.on_warning = [context](const Warning& warning) {
-    Error::Context all = warning.context;
-    all.insert(all.end(), context.begin(), context.end());
-    print_warning(warning.what, all, warning.hint);
-  };
+// Hints name commands for the usual cluster.
+std::string for_cluster(std::string hint, const std::string& file) {
+  constexpr std::string_view program = "`looseleaf ";
+  const std::string option = fmt::format("--cluster {} ", file);
+  for (std::size_t at = 0; (at = hint.find(program, at)) != std::string::npos; at += program.size()) {
+    hint.insert(at + program.size(), option);
+  }
+  return hint;
+}
+
+looseleaf::Options with_messages(looseleaf::Options options) {
+  options.on_warning = [](const Warning& warning) { print_warning(warning.what, warning.context, warning.hint); };
   options.ask_password = ask_password;
   return options;
 }
@@ -91,8 +96,13 @@ Datastore open_store(const Globals& globals, Waits waits) {
 }
 
 Datastore open_other_store(const std::string& cluster_file, const Globals& globals) {
-  looseleaf::Options options = with_messages(store_options(globals), {{"cluster_file", cluster_file}});
+  looseleaf::Options options = with_messages(store_options(globals));
   options.defaults_file.clear();
+  options.on_warning = [cluster_file](const Warning& warning) {
+    Error::Context context = warning.context;
+    context.emplace_back("cluster_file", cluster_file);
+    print_warning(warning.what, context, for_cluster(warning.hint, cluster_file));
+  };
   if (::access(cluster_file.c_str(), R_OK) != 0) {
     throw Error(ErrorCode::bad_cluster, "cannot read the other cluster's file",
                 {{"file", cluster_file}, {"reason", std::strerror(errno)}}, "check the name of this file");

@@ -276,16 +276,21 @@ class PutSession {
   }
 
   [[nodiscard]] CsvColumns read_header(const CsvRecord& record, const std::string& name) {
+    Error::Context context;
+    if (name != "-") {
+      context.emplace_back("file", name);
+    }
     try {
       CsvColumns columns(record, types_);
       columns.require(key_);
       report_.begin_rejects_with(columns.rejects_header());
+      if (const auto number = columns.column_like_a_value()) {
+        context.emplace_back("field", *number);
+        print_warning("a number is the name of a column", context,
+                      "if the first line does not name the columns, put a line that does in front of it");
+      }
       return columns;
     } catch (const Error& error) {
-      Error::Context context;
-      if (name != "-") {
-        context.emplace_back("file", name);
-      }
       context.insert(context.end(), error.context().begin(), error.context().end());
       throw Error(error.code(), error.what(), std::move(context), error.hint() + "; nothing of this input was stored");
     }

@@ -1,24 +1,46 @@
 // Reads index definitions from files and folders.
 #include "cli/files/definitions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <looseleaf/error.hpp>
 #include <system_error>
+
+#include "base/text.hpp"
+#include "cli/terminal/messages.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Editors leave hidden files behind.
+bool is_definition_file(const std::string& name) {
+  return name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with('.');
+}
+
+// Whether somebody may think that it is read: a file whose name ends in .JSON, or a folder with definitions.
+bool is_mistaken_for_definitions(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  std::error_code error;
+  if (name.starts_with('.') || !entry.is_directory(error)) {
+    return is_definition_file(base::ascii_lower(name));
+  }
+  const fs::directory_iterator inside(entry.path(), error);
+  return std::any_of(begin(inside), end(inside),
+                     [](const fs::directory_entry& file) { return is_definition_file(file.path().filename()); });
+}
+
 std::vector<std::string> definition_files(const std::string& folder) {
-  std::vector<std::string> files;
+  std::vector<std::string> files, left_out;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    // Editors leave hidden files behind.
-    if (name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with('.')) {
+    if (is_definition_file(entry->path().filename())) {
       files.push_back(entry->path().string());
+    } else if (is_mistaken_for_definitions(*entry)) {
+      left_out.push_back(entry->path().string());
     }
   }
   if (error) {
@@ -28,6 +50,11 @@ std::vector<std::string> definition_files(const std::string& folder) {
   if (files.empty()) {
     throw Error(ErrorCode::usage, "the folder contains no definitions", {{"folder", folder}},
                 "definitions are files whose names end in .json, but not in .schema.json, and do not begin with a dot");
+  }
+  std::sort(left_out.begin(), left_out.end());
+  for (const std::string& path : left_out) {
+    print_warning("left out of the folder's definitions", {{"path", path}},
+                  "definitions are files of the folder itself, and their names end in .json in small letters");
   }
   std::sort(files.begin(), files.end());
   return files;

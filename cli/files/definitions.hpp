@@ -13,8 +13,9 @@ struct DefinitionFolder {
   std::map<std::string, std::string> files;  // the file that declares a table
 };
 
-// Reads the definition files of a folder: `*.json`, but not `*.schema.json` and not hidden files. Throws Error(usage)
-// if there are none, and Error(bad_definition) if one is wrong or two declare the same index.
+// Reads the definition files of a folder: `*.json`, but not `*.schema.json` and not hidden files. Warns of `*.JSON` and
+// of folders in it that have definitions. Throws Error(usage) if there are none, and Error(bad_definition) if one is
+// wrong or two declare the same index.
 [[nodiscard]] DefinitionFolder load_definition_folder(const std::string& folder);
 
 // Reads definition files. A folder stands for its definition files. A definition that is given twice is returned once.

@@ -178,6 +178,12 @@ void CsvColumns::require(const Key& key) const {
   }
 }
 
+std::optional<std::string> CsvColumns::column_like_a_value() const {
+  const auto found =
+      std::find_if(columns_.begin(), columns_.end(), [](const Column& column) { return is_json_number(column.name); });
+  return found == columns_.end() ? std::nullopt : std::optional(found->name);
+}
+
 void CsvColumns::add_column(const CsvCell& cell, const ColumnTypes& types) {
   if (cell.text.empty()) {
     throw bad_header("a column without a name", cell, "name each column in the first line, or delete the column");
@@ -191,6 +197,10 @@ void CsvColumns::add_column(const CsvCell& cell, const ColumnTypes& types) {
   }
   if (cell.text.front() == ' ' || cell.text.back() == ' ') {
     throw bad_header("a column's name begins or ends with a space", cell, "put no space beside the commas");
+  }
+  if (Uuid::parse(cell.text)) {
+    throw bad_header("the header has an id where it should name a column", cell,
+                     "put a line with the names of the columns in front of the file");
   }
   add_path(cell);
   const bool is_id = cell.text == "id";
@@ -234,6 +244,11 @@ std::string CsvColumns::to_json(const CsvRecord& record) const {
                  record.position,
                  {{"cells", std::to_string(record.cells.size())}, {"columns", std::to_string(columns_.size())}},
                  "enclose a cell that contains a comma or a line break in quotes"};
+  }
+  const auto repeats = [](const CsvCell& cell, const Column& column) { return cell.text == column.name; };
+  if (columns_.size() > 1 &&
+      std::equal(record.cells.begin(), record.cells.end(), columns_.begin(), columns_.end(), repeats)) {
+    throw Reject{"the line repeats the header", record.position, {}, "delete the line"};
   }
   Values values;
   for (std::size_t i = 0; i < columns_.size(); ++i) {

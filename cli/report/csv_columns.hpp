@@ -32,6 +32,9 @@ class CsvColumns {
   // Throws Error(usage) if no column can have one of the key's properties.
   void require(const Key& key) const;
 
+  // The name of a column that is a number: then the input may lack a header. Years are columns of some tables.
+  [[nodiscard]] std::optional<std::string> column_like_a_value() const;
+
   // Why a record is no entity. The context names the column.
   struct Reject {
     std::string what;

@@ -37,6 +37,23 @@ TEST_CASE("diff is silent on standard output, and ends with 0, if the active ind
   check_run(cluster.looseleaf({"diff", folder.path(), "--quiet"}), 0, "");
 }
 
+TEST_CASE("what is not read of a folder of definitions, although it looks like them, is warned of") {
+  const TestCluster cluster = with_old_index();
+  const TemporaryDirectory folder, empty(folder.path()), old(folder.path());
+  folder.write("a.json", by_n);
+  folder.write("b.JSON", with_table("by_old"));
+  folder.write("notes.txt", "");
+  old.write("c.json", with_table("by_c"));
+  const auto left_out = [](const std::string& path) {
+    return fmt::format("looseleaf: warning: left out of the folder's definitions\n  path: {}\nhint: definitions are",
+                       path);
+  };
+  const cli::ProcessResult diff = cluster.looseleaf({"diff", folder.path()});
+  check_run(diff, 1, "extra by_old\n", {left_out(folder.path() + "/b.JSON"), left_out(old.path())});
+  CHECK(diff.err.find("notes.txt") == std::string::npos);
+  CHECK(diff.err.find(empty.path()) == std::string::npos);
+}
+
 TEST_CASE("diff names every index that is not as declared, and what differs") {
   const TestCluster cluster = with_old_index();
   create_index(cluster, with_table("by_building"));

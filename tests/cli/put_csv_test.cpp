@@ -207,6 +207,10 @@ TEST_CASE("headers and types that do not fit are refused, and nothing of the inp
        1,
        {"error: a column's name begins or ends with a space\n", "  field: id \n", "hint: put no"}},
       {"a, b\n1,2\n", {}, 1, {"error: a column's name begins or ends with a space\n", "  field:  b\n"}},
+      {id_of(1) + ",1999\n" + id_of(2) + ",2000\n",
+       {},
+       1,
+       {"error: the header has an id where it should name a column\n", "  column: 1\n", "hint: put a line with"}},
       {"a\n1\n",
        {"--types", "b=int"},
        2,
@@ -229,6 +233,19 @@ TEST_CASE("headers and types that do not fit are refused, and nothing of the inp
   check_run(cluster.looseleaf({"put", "--types", "a=int"}, "{}"), 2, "",
             {"error: --types is for --csv only\n", "hint: "});
   CHECK(cluster.looseleaf({"export"}).out.empty());
+}
+
+TEST_CASE(
+    "a line that repeats the header is rejected, unless it is a single word, and a number for a name is warned of") {
+  const TestCluster cluster = initialised();
+  check_run(cluster.looseleaf({"put", "--csv", "--quiet"}, "a,b\n1,2\na,b\n3,4\na,4\n"), 1, "",
+            {"error: the line repeats the header\n  line: 3\n  column: 1\nhint: delete the line\n"});
+  CHECK(lines_of(cluster.looseleaf({"export"}).out).size() == 3);
+  check_run(cluster.looseleaf({"put", "--csv", "--quiet"}, "a\na\n"), 0, "");
+  const std::string file = cluster.directory().write("books.csv", "Emma,1815\nDune,1965\n");
+  check_run(cluster.looseleaf({"put", "--csv", "--quiet", file}), 0, "",
+            {"warning: a number is the name of a column\n  file: " + file + "\n  field: 1815\n",
+             "hint: if the first line does not name the columns, put"});
 }
 
 TEST_CASE("several files of CSV may differ in their columns, unless their rejects go to one file") {

@@ -116,6 +116,8 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
     command.insert(command.end(), {"--timeout", "3.5", "--quiet"});
     processes.push_back(cluster.start(std::move(command), entity(1, "\"n\":1")));
   }
+  const TestCluster original = initialised();
+  cli::Process copy = original.start({"copy", "--to", cluster.file(), "--timeout", "3.5"});
   for (std::size_t i = 0; i < commands.size(); ++i) {
     INFO(fmt::format("{}", fmt::join(commands[i], " ")));
     const cli::ProcessResult result = processes[i].wait();
@@ -131,6 +133,10 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
          "hint: start the server, or correct its socket or address in the cluster file; retried until --timeout "
          "(3.5 s) expired\n"}));
   }
+  check_status(
+      copy.wait(), 3,
+      {"looseleaf: warning: waiting for a shard\n", "  cluster_file: " + cluster.file() + "\n",
+       "hint: run `looseleaf --cluster " + cluster.file() + " status` to see", "looseleaf: error: cannot connect"});
 }
 
 TEST_CASE("a command that follows tells of a shard that is down once, and that it is tried again") {

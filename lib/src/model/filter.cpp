@@ -177,7 +177,7 @@ void Filter::warn_of_mistakes(base::Warnings& warnings, Reading reading) const {
     return;
   }
   for (const Test& test : tests_) {
-    if (const std::optional<Warning> mistake = test.met ? std::nullopt : mistake_in(test)) {
+    if (const std::optional<Warning> mistake = test.met ? std::nullopt : mistake_in(test, reading)) {
       warnings.give(*mistake);
     }
     if (std::any_of(tests_.begin(), tests_.end(), [&](const Test& other) { return exclude_each_other(test, other); })) {
@@ -195,7 +195,7 @@ bool Filter::exclude_each_other(const Test& lower, const Test& upper) {
 }
 
 // Nothing is ever equal to null by mistake: where there is no null, `!=null` is true as it should be.
-std::optional<Warning> Filter::mistake_in(const Test& test) {
+std::optional<Warning> Filter::mistake_in(const Test& test, Reading reading) {
   const Condition& condition = test.written;
   const unsigned wanted = wanted_kinds(test.criterion), found = test.found;
   Error::Context context = {{"property", written_name(condition)}};
@@ -217,7 +217,8 @@ std::optional<Warning> Filter::mistake_in(const Test& test) {
                    "leave them out: " + option_with(condition, written_name(condition),
                                                     condition.value.substr(1, condition.value.size() - 2))};
   }
-  if (wanted == kinds::string && condition.property == "id" && Uuid::parse(condition.value)) {
+  const bool may_come = reading == Reading::goes_on;  // that one entity which was not among many others
+  if (wanted == kinds::string && condition.property == "id" && Uuid::parse(condition.value) && !may_come) {
     return Warning{"a filter compares the text of an id, and no entity that was read has this text", std::move(context),
                    "write the id exactly as it was put, or run `looseleaf get`, to which dashes and capital letters "
                    "make no difference"};

@@ -40,7 +40,7 @@ class Filter {
     mutable std::atomic<bool> met = false;    // by an entity
   };
 
-  [[nodiscard]] static std::optional<Warning> mistake_in(const Test& test);
+  [[nodiscard]] static std::optional<Warning> mistake_in(const Test& test, Reading reading);
   [[nodiscard]] static bool exclude_each_other(const Test& lower, const Test& upper);
   void add(const Condition& condition);
 
