@@ -1,10 +1,13 @@
 // Several processes write to a few entities and read them while their store is copied and then moves to another
 // cluster. Each goes on there when it is told so. The history over both clusters must have an explanation.
+// LOOSELEAF_ENTITIES more entities, which no worker touches, move with them (0), then to 8 shards on servers of their
+// own, LOOSELEAF_OTHER_SERVER.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -17,9 +20,21 @@
 namespace looseleaf::test {
 namespace {
 
+std::uint64_t untouched_entities() {
+  const char* const entities = std::getenv("LOOSELEAF_ENTITIES");
+  return entities == nullptr ? 0 : std::stoull(entities);
+}
+
 TEST_CASE("what processes are told while their store moves has an explanation, and they are told of no other failure") {
   const std::uint64_t seed = print_run_seed();
-  HistoryFixture original(2), other(3);
+  const std::uint64_t still = untouched_entities();
+  HistoryFixture original(2);
+  HistoryFixture other(still == 0 ? TestCluster::shared(3)
+                                  : TestCluster({.shards = 8, .servers = 2, .server = other_server()}));
+  original.create_index(by_n_sharded);
+  if (still > 0) {
+    check_status(original.cluster.looseleaf({"put", "--quiet"}, entity_lines(still, R"("n":{0})")), 0);
+  }
   MovingWorkers workers(original, other, seed, "w");
   cli::Process follower = original.cluster.start(copy_to(other, {"--follow"}));
   wait_for("the copy to follow", [&] { return !other.cluster.sql(1, "SELECT id FROM entities LIMIT 1").empty(); });
@@ -33,6 +48,7 @@ TEST_CASE("what processes are told while their store moves has an explanation, a
   other.read_all();
   other.check_explained();
   other.check_tables();
+  CHECK(other.query("by_n", {"n>=0"}).size() == still);
   const auto count = [&](Outcome outcome) {
     return std::count_if(other.history.begin(), other.history.end(),
                          [&](const Operation& operation) { return operation.outcome == outcome; });
@@ -41,6 +57,7 @@ TEST_CASE("what processes are told while their store moves has an explanation, a
   CHECK(count(Outcome::unknown) == 0);
   log_proof("move-history",
             {{"seed", fmt::format("{}", seed)},
+             {"entities that no worker touches", fmt::format("{}", still)},
              {"operations", fmt::format("{}", other.history.size())},
              {"operations that were refused because the store had moved", fmt::format("{}", count(Outcome::failed))}});
 }

@@ -1,7 +1,7 @@
 // Rounds in each of which a store is copied and moves to a new cluster, while workers write to it and read it, and a
 // copier or a server of either cluster is killed at random. The number of rounds that count: LOOSELEAF_ROUNDS, else 10,
-// or 100 in a full run. LOOSELEAF_SEED repeats the choices, but not the moments. LOOSELEAF_OTHER_SERVER is the server
-// of every second cluster, like LOOSELEAF_TEST_SERVER.
+// or 100 in a full run. LOOSELEAF_SEED repeats the choices, but not the moments. Every second cluster is on
+// LOOSELEAF_OTHER_SERVER.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -29,15 +28,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-enum class Victim { follower, finisher, original, other };
+enum class MoveVictim { follower, finisher, original, other };
 constexpr std::array<const char*, 4> names = {"copy --follow", "copy --finish", "server of the original",
                                               "server of the other"};
 constexpr int still = 3000;  // entities that no worker touches
-
-std::string other_server() {
-  const char* const server = std::getenv("LOOSELEAF_OTHER_SERVER");
-  return server == nullptr ? "" : server;
-}
 
 struct MoveTotals {
   int rounds = 0, repeated = 0, undone_by_writers = 0, moved_by_victim = 0;
@@ -69,7 +63,7 @@ class MoveWorld {
   }
 
   void run_round(MoveTotals& totals) {
-    const auto victim = static_cast<Victim>(totals.rounds++ % 4);
+    const auto victim = static_cast<MoveVictim>(totals.rounds++ % 4);
     CAPTURE(totals.rounds);
     INFO(names.at(static_cast<std::size_t>(victim)));
     other_ = std::make_unique<HistoryFixture>(TestCluster(original_->cluster.shards() == a_.shards() ? b_ : a_));
@@ -80,7 +74,7 @@ class MoveWorld {
       ++totals.undone_by_writers;
     }
     complete(totals);
-    judge(workers, victim == Victim::original || victim == Victim::other);
+    judge(workers, victim == MoveVictim::original || victim == MoveVictim::other);
     totals.counted.at(static_cast<std::size_t>(victim)) += counts ? 1 : 0;
     totals.add(other_->history);
     go_on();
@@ -107,8 +101,8 @@ class MoveWorld {
   }
 
   // At a random moment of a copy, or of its end. Returns false if the copy was not in progress.
-  bool copy_and_kill(Victim victim) {
-    const bool finish = victim == Victim::finisher || (victim != Victim::follower && below(3) != 0);
+  bool copy_and_kill(MoveVictim victim) {
+    const bool finish = victim == MoveVictim::finisher || (victim != MoveVictim::follower && below(3) != 0);
     cli::Process copier = finish ? start_copier({"--finish", "--freeze-limit", "2"}) : start_copier({"--follow"});
     const bool late = finish && below(3) != 0;
     wait_for("the copy to begin", [&] {
@@ -116,8 +110,8 @@ class MoveWorld {
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(below(late ? 250 : 1000)));
     const bool in_progress = !cli::is_gone(copier.pid());
-    if (victim == Victim::original || victim == Victim::other) {
-      kill_server(victim == Victim::original ? *original_ : *other_);
+    if (victim == MoveVictim::original || victim == MoveVictim::other) {
+      kill_server(victim == MoveVictim::original ? *original_ : *other_);
       if (finish) {
         const cli::ProcessResult result = copier.wait();
         CHECK_MESSAGE((result.status == 0 || result.status == 3), result.err);
