@@ -33,12 +33,12 @@ constexpr std::uint32_t servers = 3;
 constexpr std::uint64_t of_a_put = 2500;  // entities
 constexpr std::size_t deleted_at_once = 40;
 
-enum class Victim { put, server_beside_puts, flush, server_beside_flushes };
+enum class BufferVictim { put, server_beside_puts, flush, server_beside_flushes };
 constexpr std::array<const char*, 4> places = {"buffer.copy:before", "buffer.copy:after", "buffer.commit:before",
                                                "buffer.commit:after"};
 constexpr std::array<const char*, 4> names = {"put", "server beside puts", "flush", "server beside flushes"};
 
-struct Totals {
+struct BufferTotals {
   int rounds = 0;
   std::array<int, 4> counted = {};
   std::uint64_t stored = 0, buffered = 0, unknown = 0, failed = 0, refused = 0, deleted = 0;
@@ -63,7 +63,7 @@ class BufferWorld {
     create_index(cluster_, by_n_sharded);
   }
 
-  void run_round(Victim victim, Totals& totals) {
+  void run_round(BufferVictim victim, BufferTotals& totals) {
     ++totals.rounds;
     writes_.clear();
     deleted_.clear();
@@ -81,7 +81,7 @@ class BufferWorld {
 
   // Acknowledged writes are lost if their servers do not flush their logs. Returns the problems.
   std::vector<std::string> lose_copies() {
-    Totals totals;
+    BufferTotals totals;
     writes_.clear();
     cluster_.sandbox().kill_server(0);
     const std::vector<GivenWrite> given = make_writes(0);
@@ -134,16 +134,16 @@ class BufferWorld {
   void sleep(std::uint64_t longest) { std::this_thread::sleep_for(std::chrono::milliseconds(below(longest))); }
 
   // A put stops while it buffers, and then it, or another server, is killed. Returns true if it did stop.
-  bool put_beside_a_dead_server(Victim victim) {
+  bool put_beside_a_dead_server(BufferVictim victim) {
     const auto down = static_cast<std::uint32_t>(below(servers));
     cluster_.sandbox().kill_server(down);
-    const bool kills = victim == Victim::put || victim == Victim::server_beside_puts;
+    const bool kills = victim == BufferVictim::put || victim == BufferVictim::server_beside_puts;
     const std::string stop = fmt::format("{}#{}=stop", places.at(below(places.size())), 1 + below(3));
     const std::vector<GivenWrite> given = make_writes(0), then = make_writes(1);
     cli::Process first = cluster_.start(put_, lines(given), kills ? stop : "");
     cli::Process second = cluster_.start(put_, lines(then));
     const bool counts = kills && wait_until_stopped(first);
-    if (counts && victim == Victim::put) {
+    if (counts && victim == BufferVictim::put) {
       first.signal(SIGKILL);
     } else if (counts) {
       cluster_.sandbox().kill_server((down + 1 + static_cast<std::uint32_t>(below(2))) % servers);
@@ -161,17 +161,17 @@ class BufferWorld {
   }
 
   // Two flushes at once, while entities are deleted. Returns true if something was killed before they ended.
-  bool flush_and_delete(Victim victim) {
+  bool flush_and_delete(BufferVictim victim) {
     cli::Process first = cluster_.start(flush_), second = cluster_.start(flush_);
     sleep(300);
     const bool goes_on_still = goes_on(first) && goes_on(second);
     bool counts = false;
-    if (victim == Victim::flush) {
+    if (victim == BufferVictim::flush) {
       counts = goes_on_still;
       first.signal(SIGKILL);
     }
     delete_some();
-    if (victim == Victim::server_beside_flushes) {
+    if (victim == BufferVictim::server_beside_flushes) {
       counts = goes_on(first) || goes_on(second);
       cluster_.sandbox().kill_server(static_cast<std::uint32_t>(below(servers)));
       sleep(200);
@@ -200,14 +200,14 @@ class BufferWorld {
     }
   }
 
-  void flush_to_the_end(Totals& totals) {
+  void flush_to_the_end(BufferTotals& totals) {
     const cli::ProcessResult result = cluster_.looseleaf(flush_);
     if (result.status != 0 && result.status != 1) {
       totals.problems.push_back("the last flush fails: " + result.err);
     }
   }
 
-  void judge(Totals& totals) {
+  void judge(BufferTotals& totals) {
     std::string asked;
     for (const GivenWrite& write : writes_) {
       asked += write.id + "\n";
@@ -247,7 +247,7 @@ class BufferWorld {
     check_nothing_left(totals);
   }
 
-  void check_nothing_left(Totals& totals) {
+  void check_nothing_left(BufferTotals& totals) {
     static_cast<void>(cluster_.looseleaf({"refused", "drop", "--all"}));
     for (const char* const table : {"looseleaf_buffer", "looseleaf_receipt"}) {
       if (const std::size_t rows = rows_of(cluster_, table); rows > 0) {
@@ -277,9 +277,9 @@ TEST_CASE("whatever is killed, a buffered write that was acknowledged takes effe
   const std::uint64_t seed = print_run_seed();
   const int wanted = static_cast<int>(wanted_rounds(5, 200));
   BufferWorld world(seed, {});
-  Totals totals;
+  BufferTotals totals;
   while ((totals.all_counted() < wanted || !totals.all_kinds()) && totals.rounds < 4 * wanted) {
-    world.run_round(static_cast<Victim>(totals.rounds % static_cast<int>(names.size())), totals);
+    world.run_round(static_cast<BufferVictim>(totals.rounds % static_cast<int>(names.size())), totals);
     for (const std::string& problem : std::exchange(totals.problems, {})) {
       FAIL_CHECK(problem);
     }

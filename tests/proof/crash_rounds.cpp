@@ -40,7 +40,7 @@ const char* name_of(Victim victim) {
   return "";
 }
 
-struct Totals {
+struct CrashTotals {
   int rounds = 0, counted = 0;
   std::map<Victim, int> victims;  // of rounds that count
   std::uint64_t acknowledged = 0, least_acknowledged = ~0ULL, queries = 0, answers = 0;
@@ -81,10 +81,10 @@ void expect_nothing(const std::string& what, const std::vector<std::string>& fou
 }
 
 // Rounds until the checker reports something, five at most.
-Totals control_rounds(const CrashOptions& options, bool (*noticed)(const Totals&)) {
+CrashTotals control_rounds(const CrashOptions& options, bool (*noticed)(const CrashTotals&)) {
   constexpr int most = 5;
   CrashWorld world(options);
-  Totals totals;
+  CrashTotals totals;
   while (totals.rounds < most && !noticed(totals)) {
     totals.add(world.run_round());
   }
@@ -110,7 +110,7 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
   CrashOptions options;
   options.seed = print_run_seed();
   CrashWorld world(options);
-  Totals totals;
+  CrashTotals totals;
   const auto all_kinds = [&] {
     return std::all_of(options.victims.begin(), options.victims.end(),
                        [&](Victim victim) { return totals.victims[victim] > 0; });
@@ -170,7 +170,7 @@ TEST_CASE("control: servers that do not flush their log lose acknowledged writes
   options.victims = {Victim::server};
   // MySQL's threads that write the log would leave hardly anything to lose.
   options.server_args = {"--innodb-flush-log-at-trx-commit=0", "--loose-innodb-log-writer-threads=OFF"};
-  CHECK(control_rounds(options, [](const Totals& totals) { return totals.lost > 0; }).lost > 0);
+  CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.lost > 0; }).lost > 0);
 }
 
 TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong answers and shared values") {
@@ -181,8 +181,9 @@ TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong
   options.seed = run_seed();
   options.victims = {Victim::recorder};
   options.failpoint = "put.insert_index_rows=skip";
-  const Totals totals = control_rounds(
-      options, [](const Totals& sofar) { return sofar.missing > 0 && sofar.wrong_answers > 0 && sofar.shared > 0; });
+  const CrashTotals totals = control_rounds(options, [](const CrashTotals& sofar) {
+    return sofar.missing > 0 && sofar.wrong_answers > 0 && sofar.shared > 0;
+  });
   CHECK(totals.missing > 0);
   CHECK(totals.wrong_answers > 0);
   CHECK(totals.shared > 0);
@@ -197,7 +198,7 @@ TEST_CASE("control: a consumer that stores its position before the batch lacks v
   options.seed = run_seed();
   options.victims = {Victim::putter};
   options.position_first = true;
-  CHECK(control_rounds(options, [](const Totals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
+  CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 
 TEST_CASE("control: a trigger that stores the position of a batch that it left out lacks versions, and is noticed") {
@@ -208,7 +209,7 @@ TEST_CASE("control: a trigger that stores the position of a batch that it left o
   options.seed = run_seed();
   options.victims = {Victim::putter};
   options.trigger_failpoint = "trigger.deliver:before#2=skip";
-  CHECK(control_rounds(options, [](const Totals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
+  CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 
 // An entity of shard 0 whose rows are on shard 1. A put changes it, and stops in its reconcile, when it has read the

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t shards = 4, servers = crash_servers;
+constexpr std::uint32_t crash_shards = 4;
 constexpr auto shortest_round = std::chrono::milliseconds(100);
 constexpr int longest_round = 400;  // milliseconds more
 constexpr auto after_kill = std::chrono::milliseconds(100);
@@ -47,7 +47,7 @@ void create_all(Datastore& datastore) {
 CrashWorld::CrashWorld(const CrashOptions& options)
     : options_(options),
       random_(options.seed),
-      cluster_({.shards = shards, .servers = servers, .extra_args = with_notes(options.server_args)}),
+      cluster_({.shards = crash_shards, .servers = crash_servers, .extra_args = with_notes(options.server_args)}),
       observer_(cluster_) {
   Datastore datastore = Datastore::open(Cluster::load(cluster_.file()));
   datastore.init();
@@ -94,7 +94,7 @@ CrashRound CrashWorld::run_round() {
 // Nobody is at work, and the trigger has delivered everything. So what was deleted is old enough to be purged, and what
 // jobs that died have looked at stays before or behind it. The newest rows stay: a position names one of them.
 void CrashWorld::let_days_pass() {
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < crash_shards; ++shard) {
     sql::Connection& connection = observer_.connection(shard);
     const std::string newest = connection.query("SELECT MAX(updated) FROM entities").text(0, 0);
     connection.execute(fmt::format(
@@ -118,7 +118,7 @@ bool CrashWorld::kill(CrashLoad& load, Victim victim) {
 // As soon as a transaction is seen there that has written. Its recovery tells whether one was under way when it died.
 bool CrashWorld::kill_server() {
   constexpr int looks = 20;
-  const auto server = static_cast<std::uint32_t>(below(servers));
+  const auto server = static_cast<std::uint32_t>(below(crash_servers));
   bool seen = false;
   for (int i = 0; i < looks && !seen; ++i) {
     // The server answers from what it gathered in the last tenth of a second.
@@ -146,7 +146,7 @@ bool CrashWorld::has_open_write(std::uint32_t server) {
 
 void CrashWorld::wait_until_alone() {
   const auto limit = Clock::now() + std::chrono::seconds(30);
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+  for (std::uint32_t shard = 0; shard < crash_shards; ++shard) {
     while (observer_.sessions_since(shard, 0) != std::vector<std::uint64_t>{observer_.connection(shard).id()}) {
       if (Clock::now() > limit) {
         throw std::runtime_error("sessions of processes that ended stay");

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t count = 10'000;  // entities
+constexpr std::uint64_t entity_count = 10'000;
 
 constexpr const char* by_n_unique =
     R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
@@ -33,15 +33,15 @@ constexpr const char* by_n_unique =
 // the round before.
 std::string entities(std::uint64_t part, std::uint64_t round) {
   std::string text;
-  for (std::uint64_t number = part; number < count; number += 2) {
-    text += entity(number, fmt::format("\"n\":{}", number + round * (count + 1))) + "\n";
+  for (std::uint64_t number = part; number < entity_count; number += 2) {
+    text += entity(number, fmt::format("\"n\":{}", number + round * (entity_count + 1))) + "\n";
   }
   return text;
 }
 
 std::string ids(std::uint64_t part) {
   std::string text;
-  for (std::uint64_t number = part; number < count; number += 2) {
+  for (std::uint64_t number = part; number < entity_count; number += 2) {
     text += id_of(number) + "\n";
   }
   return text;
@@ -81,7 +81,7 @@ class Asker {
           ++given;
           return true;
         });
-        if (given != count || found.size() != count) {
+        if (given != entity_count || found.size() != entity_count) {
           wrong_ = fmt::format("{} entities given, {} different ones", given, found.size());
         }
       } catch (const Error& error) {

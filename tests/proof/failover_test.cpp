@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t many = 20'000;
 
-std::string entities(std::uint64_t count, std::uint64_t added, std::uint64_t first = 0) {
+std::string numbered_entities(std::uint64_t count, std::uint64_t added, std::uint64_t first = 0) {
   std::string text;
   for (std::uint64_t i = first; i < first + count; ++i) {
     text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
@@ -31,7 +31,7 @@ struct Filled : Replicated {
   explicit Filled(std::uint64_t count) {
     check_status(looseleaf({"init", "--quiet"}), 0);
     check_status(looseleaf({"create-index", write("by_n.json", by_n_sharded), "--quiet"}), 0);
-    check_run(looseleaf({"put"}, entities(count, 0)), 0, id_lines(count));
+    check_run(looseleaf({"put"}, numbered_entities(count, 0)), 0, id_lines(count));
   }
 
   // What comes after the replica has taken over is on the new server alone.
@@ -51,7 +51,7 @@ int lag(const std::string& metrics, int shard) {
 
 TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
   Filled replicated(many);
-  cli::Process put = replicated.start({"put"}, entities(many, 1));  // moves every index row to the other shard
+  cli::Process put = replicated.start({"put"}, numbered_entities(many, 1));  // moves every index row to the other shard
   for (int i = 0; i < 500 && put.out().empty(); ++i) {
     std::this_thread::sleep_for(10ms);
   }
@@ -60,7 +60,7 @@ TEST_CASE("a planned failover to a replica in the middle of a put costs nothing 
   std::this_thread::sleep_for(300ms);
   replicated.promote();
   check_went_well(put.wait(), id_lines(many));
-  check_run(replicated.looseleaf({"get", "-"}, id_lines(many)), 0, entities(many, 1));
+  check_run(replicated.looseleaf({"get", "-"}, id_lines(many)), 0, numbered_entities(many, 1));
   const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
   CHECK(query.out == id_lines(many));
   check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);

@@ -42,7 +42,7 @@ std::string on_shard_1(const std::string& stem) {
   return value;
 }
 
-struct Scenario : HistoryFixture {
+struct HistoryScenario : HistoryFixture {
   void check_all() {
     read_all();
     check_explained();
@@ -61,7 +61,7 @@ struct Scenario : HistoryFixture {
 
 TEST_CASE("of two processes that put new ids at the same moments one comes first, and nothing is lost") {
   const int ids = full_run() ? 1000 : 250;
-  Scenario scenario;
+  HistoryScenario scenario;
   const auto commands = [&](const std::string& who, const std::string& other) {
     const std::string directory = scenario.cluster.directory().path() + "/";
     std::string lines;
@@ -100,7 +100,7 @@ const std::vector<Race> races = {
     {"one has inserted it, the other one takes it for new", "put.write_entities:after@0#1=stop", true, false, true},
     {"both take it for new, one has inserted it", "put.write_entities:after@0#2=stop", false, false, true}};
 
-struct RaceScenario : Scenario {
+struct RaceScenario : HistoryScenario {
   // `owner`, which may not change, is the other one's: if it is not ann, who comes second is refused.
   void run_race(const Race& race, int number, const std::string& owner) {
     const auto before = [&](bool looks, int id) { return looks ? "" : put(id, R"("color":"white")"); };
@@ -146,7 +146,7 @@ TEST_CASE("of two processes that both found no such entity one comes first, and 
 
 TEST_CASE("a sweep of orphans waits for a put that has its index rows and is about to commit" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   Worker putter =
       scenario.worker("putter", put(0, R"("color":"red","owner":"ann","tags":["a"])"), "put.commit:before#1=stop");
   putter.wait_until_stopped();
@@ -182,7 +182,7 @@ std::vector<Overtaking> overtakings(int entity) {
 
 // `lose_answer(name, commands)` starts a put and returns it stopped where it looks what became of it.
 template <typename Function>
-void overtake(Scenario& scenario, Function&& lose_answer) {
+void overtake(HistoryScenario& scenario, Function&& lose_answer) {
   for (std::size_t i = 0; i < overtakings(0).size(); ++i) {
     const int entity = 2 * static_cast<int>(i);
     const Overtaking overtaking = overtakings(entity)[i];
@@ -199,7 +199,7 @@ void overtake(Scenario& scenario, Function&& lose_answer) {
 }
 
 // Its connection dies before its COMMIT arrives; returns it stopped where it looks what became of it.
-Worker start_put_that_dies(Scenario& scenario, const std::string& name, const std::string& commands) {
+Worker start_put_that_dies(HistoryScenario& scenario, const std::string& name, const std::string& commands) {
   Worker writer = scenario.worker(name, commands, "put.commit:before#1=stop,put.resolve:before#1=stop");
   writer.wait_until_stopped();
   scenario.sessions.kill_all(0, name);
@@ -210,7 +210,7 @@ Worker start_put_that_dies(Scenario& scenario, const std::string& name, const st
 
 TEST_CASE("a put whose connection died before its COMMIT undoes nobody's write when it finds out" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   overtake(scenario, [&](const std::string& name, const std::string& commands) {
     return start_put_that_dies(scenario, name, commands);
   });
@@ -218,7 +218,7 @@ TEST_CASE("a put whose connection died before its COMMIT undoes nobody's write w
 
 TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobody's write when it finds out" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   FaultProxy proxy(scenario.cluster.socket(0));
   overtake(scenario, [&](const std::string& name, const std::string& commands) {
     proxy.judge_by(at_commit_of(Direction::to_client, scenario.insert_into(0, "entities"), {Verdict::Kind::cut}));
@@ -235,7 +235,7 @@ TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobod
 
 TEST_CASE("a put that was overtaken by one that could not have followed it is not acknowledged" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   scenario.run("first", put(0, R"("color":"white")"));
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
   scenario.run("other", put(0, R"("owner":"bob")"));
@@ -248,7 +248,7 @@ TEST_CASE("a put that was overtaken by one that could not have followed it is no
 
 TEST_CASE("a put that was overtaken by one that could not have followed it, and a delete, is not acknowledged" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   scenario.run("first", put(0, R"("color":"white")"));
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
   scenario.run("other", put(0, R"("owner":"bob")") + remove(0) + get(0));
@@ -260,7 +260,7 @@ TEST_CASE("a put that was overtaken by one that could not have followed it, and 
 
 TEST_CASE("a put that was overtaken, and whose key another entity has taken since, is not acknowledged" *
           doctest::skip(!base::failpoints_enabled)) {
-  Scenario scenario;
+  HistoryScenario scenario;
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("key":"ann")"));
   scenario.run("other", put(2, R"("key":"ann")") + put(0, R"("color":"white")"));
   writer.signal(SIGCONT);
@@ -289,7 +289,7 @@ std::vector<Reconciling> reconcilings(int entity) {
            put(entity, member("owner", two, 2)), "index_owner"}};
 }
 
-struct ReconcileScenario : Scenario {
+struct ReconcileScenario : HistoryScenario {
   // Each of them on an entity of its own.
   void for_each(const std::function<void(const Reconciling&)>& run) {
     for (std::size_t i = 0; i < reconcilings(0).size(); ++i) {

@@ -34,8 +34,8 @@ struct Values {
   std::optional<int> owner;
 };
 
-std::string entity(std::uint64_t number, const Values& values) {
-  return test::entity(
+std::string entity_with(std::uint64_t number, const Values& values) {
+  return entity(
       id_of(number),
       fmt::format(R"("n":{},"c":"{}","tags":[{}],"m":{},"u":{}{})", values.n, values.c, fmt::join(values.tags, ","),
                   number % 5, number + 7, values.owner ? fmt::format(R"(,"owner":{})", *values.owner) : std::string()));
@@ -43,11 +43,11 @@ std::string entity(std::uint64_t number, const Values& values) {
 
 std::string before(int number) {
   const std::optional<int> owner = number == 3 ? std::nullopt : std::optional(number);
-  return entity(number, {10 + number, "before", {1, 2, 3}, owner});
+  return entity_with(number, {10 + number, "before", {1, 2, 3}, owner});
 }
 
 KillWrite put(int number, const Values& values) {
-  return {id_of(number), entity(number, values)};
+  return {id_of(number), entity_with(number, values)};
 }
 
 std::string row(int value, int number) {
@@ -191,7 +191,8 @@ std::vector<Scenario> put_scenarios() {
       scenario.input += *write.body + "\n";
     }
   }
-  scenarios.back().input += entity(12, {11, "a", {4, 5}, 52}) + "\n" + entity(13, {10, "a", {4, 5}, 53}) + "\n";
+  scenarios.back().input +=
+      entity_with(12, {11, "a", {4, 5}, 52}) + "\n" + entity_with(13, {10, "a", {4, 5}, 53}) + "\n";
   return scenarios;
 }
 

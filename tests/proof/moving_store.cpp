@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "tests/proof/history_record.hpp"
 
 namespace looseleaf::test {
@@ -10,6 +12,11 @@ namespace {
 constexpr int workers = 3, operations_before = 200, operations_after = 400;  // operations of each
 
 }  // namespace
+
+std::string other_server() {
+  const char* const server = std::getenv("LOOSELEAF_OTHER_SERVER");
+  return server == nullptr ? "" : server;
+}
 
 std::vector<std::string> copy_to(const HistoryFixture& other, const std::vector<std::string>& options) {
   std::vector<std::string> arguments = {"copy", "--to", other.cluster.file()};

@@ -9,6 +9,9 @@
 
 namespace looseleaf::test {
 
+// LOOSELEAF_OTHER_SERVER: the server program, or its folder, of the other cluster; else the one on which all tests run.
+[[nodiscard]] std::string other_server();
+
 // The arguments of `looseleaf`.
 [[nodiscard]] std::vector<std::string> copy_to(const HistoryFixture& other,
                                                const std::vector<std::string>& options = {});

@@ -83,7 +83,7 @@ Verdict judge(const Reference& reference, const Uuid& id, const Json& entity) {
   return verdict;
 }
 
-std::string describe(const ReferencePut& put, const Verdict& verdict) {
+std::string complaint_about(const ReferencePut& put, const Verdict& verdict) {
   std::vector<std::string> holders;
   for (const Uuid& holder : verdict.holders) {
     holders.push_back(to_string(holder));
@@ -130,7 +130,7 @@ class Search {
     }
     if (stuck && (complaint_.empty() || left_.size() < least_left_)) {
       least_left_ = left_.size();
-      complaint_ = describe(*next().front(), judge_now(*next().front()));
+      complaint_ = complaint_about(*next().front(), judge_now(*next().front()));
     }
     left_ = before;
     return false;

@@ -16,27 +16,11 @@
 #include "sql/literals.hpp"
 #include "tests/proof/random_ops_puts.hpp"
 #include "tests/proof/random_ops_reference.hpp"
+#include "tests/proof/random_questions.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
-
-std::string describe(const Query& query) {
-  static const std::vector<std::string> operators = {"=", "<", "<=", ">", ">=", "^="};
-  std::vector<std::string> conditions;
-  for (const Condition& condition : query.conditions) {
-    conditions.push_back(condition.property + operators[static_cast<std::size_t>(condition.op)] +
-                         Json::string(condition.value).write());
-  }
-  return fmt::format("query {} {}{}{}{}", query.index, fmt::join(conditions, " "),
-                     query.order_by.empty() ? "" : " --order-by " + query.order_by, query.descending ? " --desc" : "",
-                     query.limit != 0 ? fmt::format(" --limit {}", query.limit) : "");
-}
-
-// The library disagrees with the reference.
-struct Mismatch : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // It has more rows than it should, and lacks none.
 struct MoreRows : Mismatch {
@@ -74,16 +58,8 @@ void require_findings(const std::multiset<std::string>& expected, const std::mul
   });
 }
 
-std::vector<std::string> texts_of(const std::vector<Uuid>& ids) {
-  std::vector<std::string> texts;
-  for (const Uuid& id : ids) {
-    texts.push_back(to_string(id));
-  }
-  return texts;
-}
-
 // Findings as "kind index shard id".
-std::multiset<std::string> texts_of(const std::vector<Finding>& findings) {
+std::multiset<std::string> finding_texts(const std::vector<Finding>& findings) {
   std::multiset<std::string> texts;
   for (const Finding& finding : findings) {
     texts.insert(fmt::format("{} {} {} {}", to_string(finding.kind), finding.index, finding.shard,
@@ -92,7 +68,7 @@ std::multiset<std::string> texts_of(const std::vector<Finding>& findings) {
   return texts;
 }
 
-std::vector<std::string> texts_of(const ReferenceTable& table) {
+std::vector<std::string> row_texts(const ReferenceTable& table) {
   std::vector<std::string> texts;
   for (std::size_t shard = 0; shard < table.size(); ++shard) {
     for (const ReferenceRow& row : table[shard]) {
@@ -481,7 +457,7 @@ class Pair {
   void verify() {
     done_.emplace_back("verify");
     const VerifyReport report = run_verify(false);
-    require_findings({}, texts_of(report.findings));
+    require_findings({}, finding_texts(report.findings));
     std::vector<std::string> ready;
     for (const auto& [table, index] : reference_.indexes()) {
       if (index.ready) {
@@ -527,8 +503,8 @@ class Pair {
   void check_tables() {
     done_.emplace_back("look at the tables");
     for (const auto& [table, index] : reference_.indexes()) {
-      std::vector<std::string> expected = texts_of(reference_.table(index.definition));
-      std::vector<std::string> found = texts_of(read_table(index.definition));
+      std::vector<std::string> expected = row_texts(reference_.table(index.definition));
+      std::vector<std::string> found = row_texts(read_table(index.definition));
       if (!index.ready) {
         std::vector<std::string> both;
         std::set_intersection(expected.begin(), expected.end(), found.begin(), found.end(), std::back_inserter(both));
@@ -577,11 +553,11 @@ class Pair {
   void check_repair(const IndexDefinition& definition) {
     const std::multiset<std::string> expected = expected_findings(definition);
     done_.emplace_back("verify, verify --repair");
-    require_findings(expected, texts_of(run_verify(false).findings));
+    require_findings(expected, finding_texts(run_verify(false).findings));
     tally_.findings += expected.size();
     const VerifyReport report = run_verify(true);
-    require_equal("findings that were mended", expected, texts_of(report.mended));
-    require_equal("findings that were not mended", std::multiset<std::string>(), texts_of(report.findings));
+    require_equal("findings that were mended", expected, finding_texts(report.mended));
+    require_equal("findings that were not mended", std::multiset<std::string>(), finding_texts(report.findings));
     check_tables();
   }
 

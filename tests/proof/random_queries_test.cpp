@@ -20,6 +20,7 @@
 #include "tests/proof/random_ops_puts.hpp"
 #include "tests/proof/random_ops_reference.hpp"
 #include "tests/proof/random_ops_values.hpp"
+#include "tests/proof/random_questions.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/proof.hpp"
 #include "tests/support/store_fixture.hpp"
@@ -31,39 +32,12 @@ constexpr std::size_t indexes = 6, still = 40, moving = 12, extra_rows = 8;  // 
 constexpr std::size_t cases_per_store = 1000, cases_per_program_run = 150;
 constexpr std::size_t most_pages = 8;
 constexpr std::array<std::uint64_t, 7> page_sizes = {1, 2, 3, 5, 10, 50, 0};
-constexpr std::array<const char*, 8> operators = {"=", "<", "<=", ">", ">=", "^=", "!=", " exists"};
 constexpr std::size_t of_indexes = 6;  // those that an index can use
 
 // What is asked, and the filters that it asks for.
 struct Question {
   Query query;
   Filters filters;
-};
-
-// On one line each; values as JSON, so that all of them can be read.
-std::vector<std::string> describe(const std::vector<Condition>& conditions) {
-  std::vector<std::string> texts;
-  for (const Condition& condition : conditions) {
-    texts.push_back(condition.property + (condition.each ? "[]" : "") +
-                    operators.at(static_cast<std::size_t>(condition.op)) + Json::string(condition.value).write());
-  }
-  return texts;
-}
-
-std::string describe(const Query& query) {
-  return fmt::format("query {} {} --where {} --order-by '{}' {} --limit {}", query.index,
-                     fmt::join(describe(query.conditions), " "), fmt::join(describe(query.where), " "), query.order_by,
-                     query.descending ? "--desc" : "", query.limit);
-}
-
-std::vector<std::string> texts_of(const std::vector<Uuid>& ids) {
-  std::vector<std::string> texts;
-  std::transform(ids.begin(), ids.end(), std::back_inserter(texts), [](const Uuid& id) { return to_string(id); });
-  return texts;
-}
-
-struct Mismatch : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 void require(bool held, const std::string& what) {

@@ -55,9 +55,9 @@ std::string wait_for_put(sql::Connection& admin) {
 constexpr const char* refused_connections = "'Connections', 'Connection_errors_max_connections'";
 
 // Waits until the sum of some counters of the server has grown by this.
-class Counter {
+class StatusCounter {
  public:
-  Counter(sql::Connection& admin, std::string names) : admin_(admin), names_(std::move(names)), before_(read()) {}
+  StatusCounter(sql::Connection& admin, std::string names) : admin_(admin), names_(std::move(names)), before_(read()) {}
 
   void wait_for_growth(std::uint64_t by) const {
     wait_until(names_ + " grows", [&] { return read() >= before_ + by; });
@@ -204,7 +204,7 @@ TEST_CASE("a server whose connections are all taken is asked again until the tim
             {"looseleaf: error: the server has too many connections\n", "code: 1040\n", "shard: 0\n",
              "hint: raise max_connections on the server, or run fewer commands at once; retried until --timeout "
              "(1 s) expired\n"});
-  const Counter refused(*admin, refused_connections);
+  const StatusCounter refused(*admin, refused_connections);
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   refused.wait_for_growth(3);
   taken.clear();
@@ -239,7 +239,7 @@ TEST_CASE("an account that may have no more connections for now is tried again u
             {"looseleaf: error: the user has too many connections\n", "code: 1203\n", "shard: 0\n",
              "hint: raise max_user_connections, or run fewer commands at once; retried until --timeout (1 s) "
              "expired\n"});
-  const Counter refused(*admin, refused_connections);
+  const StatusCounter refused(*admin, refused_connections);
   cli::Process patient = store.start({"get", id_of(0), "--timeout", "20"});
   refused.wait_for_growth(3);
   taken.clear();
@@ -299,7 +299,7 @@ TEST_CASE("statements that run into the server's time limit are tried again unti
       store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3,
       {"looseleaf: error: the server ended the statement early\n", on_mysql() ? "code: 3024\n" : "code: 1969\n",
        "shard: 0\n", "hint: raise the server's time limit for statements, or find out what kills them\n"});
-  const Counter ended(*other, "'Max_statement_time_exceeded', 'Max_execution_time_exceeded'");
+  const StatusCounter ended(*other, "'Max_statement_time_exceeded', 'Max_execution_time_exceeded'");
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   ended.wait_for_growth(2);
   CHECK(patient.out().empty());
@@ -403,7 +403,7 @@ TEST_CASE("a server that was taken offline is asked again until the time is up")
   const Setting offline(store.cluster, "offline_mode", "1");
   check_run(store.looseleaf({"put", "--timeout", "1"}, entity(0, "\"n\":2")), 3, "",
             {"looseleaf: error: the server is temporarily not accepting connections\n", "code: 3032\n", "shard: 0\n"});
-  const Counter refused(*admin, refused_connections);
+  const StatusCounter refused(*admin, refused_connections);
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   refused.wait_for_growth(3);
   offline.restore();

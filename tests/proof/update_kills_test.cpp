@@ -38,9 +38,9 @@ struct Tally {
   std::uint64_t acknowledged = 0, killed = 0, unknown = 0;  // killed: before they said anything
 };
 
-class Counter {
+class CountingStore {
  public:
-  Counter() { put_all(cluster_, entity(1, R"("n":0)")); }
+  CountingStore() { put_all(cluster_, entity(1, R"("n":0)")); }
 
   // Each process updates `times` times. `failpoint` is set in all that are not killed.
   void run(std::uint64_t times, bool with_kills, const std::string& failpoint) {
@@ -126,7 +126,7 @@ class Counter {
 TEST_CASE("no acknowledged update is lost, and none is done twice, although updates are killed and lose their lock") {
   const std::uint64_t times = wanted_rounds(25, 500);
   const auto start = std::chrono::steady_clock::now();
-  Counter counter;
+  CountingStore counter;
   counter.run(times, true, {});
   const Tally& tally = counter.tally();
   CHECK(tally.acknowledged + tally.killed + tally.unknown == processes * times);
@@ -148,7 +148,7 @@ TEST_CASE("no acknowledged update is lost, and none is done twice, although upda
 
 TEST_CASE("the counter shows lost updates if the condition on the stamp is left out" *
           doctest::skip(!base::failpoints_enabled)) {
-  Counter counter;
+  CountingStore counter;
   counter.run(5, false, "put.check_condition=skip");
   CHECK(counter.value() < counter.tally().acknowledged);
 }
