@@ -105,6 +105,12 @@ std::vector<std::string> debian_definitions() {
   return files;
 }
 
+std::string by_link(bool unique) {
+  return fmt::format(
+      R"({{"table": "by_link", "properties": [{{"name": "link", "type": "string", "max_length": 80}}], "shard_on": "link", "unique": {}}})",
+      unique);
+}
+
 std::uint64_t lines_of(const std::string& path) {
   std::ifstream file(path);
   require(static_cast<bool>(file), "cannot read " + path);
@@ -122,6 +128,11 @@ void run(const Settings& settings) {
     return Puts(servers, variant, shards, servers.write_definitions(indexes), file, settings.entities);
   };
   const Puts none = puts("no index", 2, 0), one = puts("1 index", 2, 1), three = puts("3 indexes", 2, 3);
+  const auto puts_with = [&](const char* variant, const std::string& definition) {
+    const std::string index = servers.cluster().directory().write(fmt::format("{}.json", variant), definition);
+    return Puts(servers, variant, 2, {index}, file, settings.entities);
+  };
+  const Puts links = puts_with("links", by_link(false)), unique_links = puts_with("unique links", by_link(true));
   one.write_statements();
   for (int run = 1; run <= settings.runs; ++run) {
     one.looseleaf(run);
@@ -134,6 +145,8 @@ void run(const Settings& settings) {
     none.raw_loader(run);
     three.looseleaf(run);
     three.raw_loader(run);
+    links.looseleaf(run);
+    unique_links.looseleaf(run);
     if (!settings.debian.empty()) {
       const Puts packages(servers, "Debian packages, 3 indexes", 2, debian_definitions(), settings.debian,
                           lines_of(settings.debian));

@@ -11,9 +11,8 @@ namespace {
 
 constexpr const char* put = "put, 1 index / raw loader";
 
-std::string line(const char* by, double rate) {
-  return nlohmann::json({{"work", "put"}, {"variant", "1 index"}, {"by", by}, {"run", 1}, {"rate", rate}}).dump() +
-         "\n";
+std::string line(const char* by, double rate, const char* work = "put", const char* variant = "1 index") {
+  return nlohmann::json({{"work", work}, {"variant", variant}, {"by", by}, {"run", 1}, {"rate", rate}}).dump() + "\n";
 }
 
 std::vector<Ratio> ratios(const std::string& records) {
@@ -39,6 +38,15 @@ TEST_CASE("a ratio is taken run by run, and its goal is compared with the median
   CHECK(to_json(std::vector<Ratio>{*ratio})[0]["median"] == 1.3);
   CHECK(to_json(std::vector<Ratio>{*ratio})[0]["min"] == 0.5);
   CHECK(to_json(std::vector<Ratio>{*ratio})[0]["max"] == 5.0);
+}
+
+TEST_CASE("the times of a work that somebody does in two steps are added") {
+  const auto all = ratios(line("looseleaf", 3, "backfill") + line("raw index rows", 3, "backfill") +
+                          line("reading and decoding", 6, "verify", "all bodies"));
+  const Ratio* const ratio = find(all, "backfill, 1 index / reading and decoding, then raw index rows");
+  REQUIRE(ratio != nullptr);
+  CHECK(ratio->values == std::vector<double>{1.5});
+  CHECK(ratio->goal == "≥ 1.20");
 }
 
 TEST_CASE("a goal that is missed says so") {
