@@ -1,15 +1,15 @@
-// A session that uses MySQL Connector/C++. Only this file uses the connector.
+// A session that uses MySQL Connector/C++. Only this file and connector_options.cpp use the connector.
 #include "sql/connection.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <list>
 #include <new>
 #include <utility>
 
 #include "sql/connector.hpp"
+#include "sql/connector_options.hpp"
 #include "sql/rehearsal.hpp"
 #include "sql/session.hpp"
 
@@ -30,73 +30,10 @@ constexpr std::string_view begin_and = "START TRANSACTION; ";
 // Follows that statement if its count is wanted: the connector knows only the count of a packet's first statement.
 constexpr std::string_view and_count = "; SELECT ROW_COUNT()";
 
-int whole_seconds(std::chrono::milliseconds duration) {
-  return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
-}
-
 // get_driver_instance() fills a static map and is not safe for threads.
 ::sql::Driver& driver() {
   static ::sql::Driver* const instance = ::get_driver_instance();
   return *instance;
-}
-
-// Does not use map[name] = value: if memory runs out, the connector's assignment of a Variant destroys the old value
-// twice.
-template <typename Value>
-void add(::sql::ConnectOptionsMap& map, const char* name, const Value& value) {
-  map.emplace(name, value);
-}
-
-#ifdef LOOSELEAF_CONNECTOR_8
-void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
-  constexpr int disabled = 1;  // SSL_MODE_DISABLED; the other modes follow in the order of SslMode
-  add(map, "OPT_SSL_MODE", disabled + static_cast<int>(mode));
-}
-#else
-// Even if TLS is enforced, the client library continues without it if the server has none. So Connection checks the
-// cipher. The library can only verify chain and host name together, so verify-ca is verify-identity here.
-void add_tls_mode(::sql::ConnectOptionsMap& map, SslMode mode) {
-  add(map, "sslEnforce", mode != SslMode::disabled);
-  add(map, "sslVerify", mode == SslMode::verify_ca || mode == SslMode::verify_identity);
-}
-#endif
-
-void add_tls(::sql::ConnectOptionsMap& map, const TlsSettings& tls, SslMode mode) {
-  add_tls_mode(map, mode);
-  if (mode == SslMode::disabled) {
-    return;
-  }
-  const std::pair<const char*, const std::string&> files[] = {
-      {"sslCA", tls.ca}, {"sslCAPath", tls.ca_path}, {"sslCert", tls.cert}, {"sslKey", tls.key}};
-  for (const auto& [key, file] : files) {
-    if (!file.empty()) {
-      add(map, key, ::sql::SQLString(file));
-    }
-  }
-}
-
-::sql::ConnectOptionsMap connect_map(const ConnectOptions& options) {
-  ::sql::ConnectOptionsMap map;
-  if (options.address.socket.empty()) {
-    add(map, "hostName", ::sql::SQLString("tcp://[" + options.address.host + "]"));
-    add(map, "port", static_cast<int>(options.address.port));
-  } else {
-    add(map, "hostName", ::sql::SQLString("unix://" + options.address.socket));
-  }
-  add(map, "userName", ::sql::SQLString(options.user));
-  add(map, "password", ::sql::SQLString(options.password));
-  if (!options.database.empty()) {
-    add(map, "schema", ::sql::SQLString(options.database));
-  }
-  add(map, "OPT_CONNECT_TIMEOUT", whole_seconds(options.connect_timeout));
-  add(map, "OPT_READ_TIMEOUT", whole_seconds(options.read_timeout));
-  add(map, "OPT_WRITE_TIMEOUT", whole_seconds(options.read_timeout));
-  add(map, "OPT_LOCAL_INFILE", 0);
-  add(map, "OPT_RECONNECT", false);
-  add(map, "CLIENT_MULTI_STATEMENTS", true);  // for the packets that begin a transaction; see require_one_statement()
-  add(map, "OPT_CHARSET_NAME", ::sql::SQLString("utf8mb4"));
-  add_tls(map, options.tls, options.tls.mode.value_or(SslMode::verify_identity));
-  return map;
 }
 
 // True for an error of the client library, not of the server. The state of the connection is then unknown.
@@ -210,53 +147,13 @@ void bind(Prepared& statement, const std::vector<Statement::Value>& values) {
   }
 }
 
-template <typename Number>
-Number parse_number(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ErrorCode::corrupt, "a column does not hold a whole number");
-  }
-  return number;
-}
-
 }  // namespace
-
-NamedTexts to_named_texts(Result result) {
-  NamedTexts rows;
-  for (std::size_t row = 0; row < result.size(); ++row) {
-    std::string name = result.take(row, 0);
-    rows.emplace_back(std::move(name), result.take(row, 1));
-  }
-  return rows;
-}
-
-const std::string& Result::text(std::size_t row, std::size_t column) const {
-  const auto& value = cell(row, column);
-  if (!value) {
-    throw Error(ErrorCode::corrupt, "a column that cannot be null is null");
-  }
-  return *value;
-}
-
-std::uint64_t Result::unsigned_integer(std::size_t row, std::size_t column) const {
-  return parse_number<std::uint64_t>(text(row, column));
-}
-
-std::int64_t Result::integer(std::size_t row, std::size_t column) const {
-  return parse_number<std::int64_t>(text(row, column));
-}
-
-std::string Result::take(std::size_t row, std::size_t column) {
-  static_cast<void>(text(row, column));
-  return std::move(*cells_[row * columns_ + column]);
-}
 
 class Connection::Impl {
  public:
   explicit Impl(const ConnectOptions& options) : address_(options.address), server_(to_string(options.address)) {
     translated([&] {
-      auto map = connect_map(options);
+      auto map = connector_options(options);
       connection_.reset(driver().connect(map));
     });
     assert_tls(options.tls.mode.value_or(SslMode::verify_identity));
@@ -334,7 +231,7 @@ class Connection::Impl {
         if (rows->isNull(column)) {
           return std::nullopt;
         }
-        lag = std::max(lag.value_or(0), parse_number<std::uint64_t>(rows->getString(column)));
+        lag = std::max(lag.value_or(0), rows->getUInt64(column));
       }
       return lag;
     });
