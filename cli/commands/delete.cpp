@@ -5,27 +5,15 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/entity_names.hpp"
-#include "cli/files/files.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::size_t lines_at_a_time = 1000;
-
 struct DeleteArguments {
   EntityNames names;
 };
-
-// Returns true after a signal, and if the store refuses everything: then the input is not read from this line on.
-bool ends(WriteReport& report, std::optional<Position> next) {
-  const bool hopeless = report.hopeless();
-  if (hopeless) {
-    report.leave_rest(next);
-  }
-  return hopeless || stop_requested();
-}
 
 void delete_listed(WriteStream& stream, WriteReport& report, const std::vector<Uuid>& ids) {
   for (const auto& id : ids) {
@@ -33,29 +21,6 @@ void delete_listed(WriteStream& stream, WriteReport& report, const std::vector<U
       return;
     }
     stream.remove(id);
-  }
-}
-
-void delete_read(WriteStream& stream, WriteReport& report) {
-  report.begin_input("-", 0);
-  Input input("-");
-  hint_if_terminal(input, "ids");
-  IdReader reader(input);
-  try {
-    for (auto lines = reader.next(lines_at_a_time); !lines.empty(); lines = reader.next(lines_at_a_time)) {
-      for (const auto& line : lines) {
-        if (ends(report, Position{line.line, 1})) {
-          return;
-        }
-        if (line.id) {
-          stream.remove(*line.id, {line.line, 1});
-        } else {
-          report.reject(line);
-        }
-      }
-    }
-  } catch (const Error& error) {
-    report.input_failed(error);
   }
 }
 
@@ -71,7 +36,7 @@ ExitStatus run(const DeleteArguments& options, const Globals& globals) {
     report.take(result);
   });
   if (from_input) {
-    delete_read(stream, report);
+    write_ids_read(report, [&](const Uuid& id, Position position) { stream.remove(id, position); });
   } else {
     delete_listed(stream, report, ids);
   }

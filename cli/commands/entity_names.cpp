@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/files/files.hpp"
+#include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
 
@@ -53,6 +54,35 @@ Error AbsentEntities::error_of(const Uuid& id) const {
 void AbsentEntities::explain(WriteResult& result) const {
   if (result.status == WriteStatus::not_found && result.id) {
     result.error = error_of(*result.id);
+  }
+}
+
+bool ends(WriteReport& report, std::optional<Position> next) {
+  const bool hopeless = report.hopeless();
+  if (hopeless) {
+    report.leave_rest(next);
+  }
+  return hopeless || stop_requested();
+}
+
+void write_ids_read(WriteReport& report, const std::function<void(const Uuid&, Position)>& write) {
+  constexpr std::size_t lines_at_a_time = 1000;
+  report.begin_input("-", 0);
+  Input input("-");
+  hint_if_terminal(input, "ids");
+  IdReader reader(input);
+  try {
+    for (auto lines = reader.next(lines_at_a_time); !lines.empty(); lines = reader.next(lines_at_a_time)) {
+      for (const auto& line : lines) {
+        const Position position{line.line, 1};
+        if (ends(report, position)) {
+          return;
+        }
+        line.id ? write(*line.id, position) : report.reject(line);
+      }
+    }
+  } catch (const Error& error) {
+    report.input_failed(error);
   }
 }
 

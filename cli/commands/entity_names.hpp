@@ -1,15 +1,19 @@
 // How commands name entities: by their ids, or by the values of their keys.
 #pragma once
 
+#include <functional>
+#include <looseleaf/entity_reader.hpp>
 #include <looseleaf/error.hpp>
 #include <looseleaf/key.hpp>
 #include <looseleaf/uuid.hpp>
 #include <looseleaf/write.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/registry/registry.hpp"
+#include "cli/report/write_report.hpp"
 
 namespace looseleaf::cli {
 
@@ -40,6 +44,14 @@ class AbsentEntities {
   };
   std::map<Uuid, Named> named_;
 };
+
+// True after a signal, and if the store refuses everything: then nothing more is written. The report says from which
+// place on the input was not read.
+[[nodiscard]] bool ends(WriteReport& report, std::optional<Position> next);
+
+// Reads ids from standard input, one per line, and calls `write` for each, until ends(). Lines that are no ids are
+// rejected.
+void write_ids_read(WriteReport& report, const std::function<void(const Uuid&, Position)>& write);
 
 // The arguments, and the option for keys, one of which is required. `names` must outlive the parameters.
 [[nodiscard]] Parameter ids_parameter(EntityNames& names, std::string help);

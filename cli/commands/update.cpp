@@ -46,7 +46,8 @@ ExitStatus run(const UpdateArguments& options, const Globals& globals) {
   if (options.command.empty()) {
     throw Error(ErrorCode::usage, "the command is missing", {}, "run `looseleaf update ID... -- COMMAND...`");
   }
-  const std::vector<KeyWithValues> entities = options.names.parse();
+  const bool from_input = options.names.from_input();
+  const std::vector<KeyWithValues> entities = from_input ? std::vector<KeyWithValues>{} : options.names.parse();
   const Consumer consumer(
       options.command,
       options.command_timeout ? std::optional(std::chrono::seconds(*options.command_timeout)) : std::nullopt,
@@ -55,22 +56,26 @@ ExitStatus run(const UpdateArguments& options, const Globals& globals) {
   const Drain drain;
   const AbsentEntities absent(options.names);
   WriteReport report(WriteKind::update, globals, "");
-  for (const KeyWithValues& entity : entities) {
-    if (report.hopeless()) {
-      report.leave_rest(std::nullopt);
-    }
-    if (stop_requested() || report.hopeless()) {
-      break;
-    }
+  const auto update_one = [&](const KeyWithValues& entity, Position position) {
     WriteResult result = update(store, entity, consumer);
+    result.position = position;
     if (result.error && result.error->code() == ErrorCode::interrupted) {
-      break;
+      return;
     }
     if (result.status == WriteStatus::rejected && result.error) {
       result.error->with("printed by", options.command.front());
     }
     absent.explain(result);
     report.take(result);
+  };
+  if (from_input) {
+    write_ids_read(report, [&](const Uuid& id, Position position) { update_one({{}, id, false}, position); });
+  }
+  for (const KeyWithValues& entity : entities) {
+    if (ends(report, std::nullopt)) {
+      break;
+    }
+    update_one(entity, {});
   }
   return report.finish();
 }
@@ -83,7 +88,7 @@ Command update_command() {
   command.name = "update";
   command.summary = "give entities to a command, store what it prints, print each id";
   command.parameters = {
-      ids_parameter(options->names, "ids, with or without dashes"),
+      ids_parameter(options->names, "ids, with or without dashes; `-` reads them from standard input, one per line"),
       keys_parameter(options->names),
       {.name = "COMMAND",
        .value = "",
@@ -109,7 +114,10 @@ Command update_command() {
       "COMMAND may run several times for one entity, so it should do nothing but print. It has no terminal, so it "
       "cannot ask anything. If the outcome of a commit is "
       "unknown, the update is not repeated, and the exit status is 3."};
-  command.examples = {{"Add 1 to a counter", "looseleaf update 71f0c4d2291844cca2df6f486e96e37c -- jq -c '.n += 1'"}};
+  command.examples = {{"Add 1 to a counter", "looseleaf update 71f0c4d2291844cca2df6f486e96e37c -- jq -c '.n += 1'"},
+                      {"Change all entities of a user",
+                       "looseleaf query index_user_id user_id=f48b0440ca0c4f66991c4d5f6a078eaf --ids |\n"
+                       "  looseleaf update - -- jq -c '.seen = true'"}};
   command.see_also = {"put", "get"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };
   return command;

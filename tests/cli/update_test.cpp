@@ -57,6 +57,20 @@ TEST_CASE("an entity that another process changes while the command runs is give
   CHECK(read_text(runs) == "run\nrun\n");
 }
 
+// The command restores what a server has that dies before it has written the last version to its disk.
+TEST_CASE("a text that the command prints again is stored if the server has forgotten it meanwhile") {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, with_n(1));
+  cluster.sql(0, "CREATE TABLE earlier AS SELECT * FROM entities");
+  put_all(cluster, with_n(2));
+  const std::string once = cluster.directory().path() + "/once";
+  const std::string forget = fmt::format(
+      R"(mkdir {0} 2> /dev/null && "{1}" --defaults-file={2} --socket={3} {4} -e 'UPDATE entities NATURAL JOIN (SELECT id, updated AS u, body AS b FROM earlier) e SET updated = u, body = b'; )",
+      once, cluster.client(), cluster.defaults_file(), cluster.socket(0), cluster.database(0));
+  check_run(cluster.looseleaf(update(forget + "echo '" + with_n(2) + "'")), 0, id_of(1) + "\n");
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, with_n(2) + "\n");
+}
+
 TEST_CASE("updates of one entity wait for one another, so that a command seldom runs in vain") {
   const TestCluster cluster = with_counter();
   const std::string runs = cluster.directory().write("runs", "");
@@ -123,6 +137,19 @@ TEST_CASE("each entity is updated in turn, and one that does not exist is named"
   CHECK(lines[3] ==
         R"({"schema_version":1,"stored":1,"unchanged":0,"not_found":1,"rejected":0,"failed":1,"unknown":0})");
   check_run(cluster.looseleaf({"get", id_of(1), id_of(3)}), 0, with_n(1) + "\n" + entity(3, R"("n":7)") + "\n");
+}
+
+TEST_CASE("ids are read from standard input, which the command does not see") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(1, R"("n":1)") + "\n" + entity(2, R"("n":2)"));
+  const std::vector<std::string> update = {"update", "-", "--", "sed", "s/}/,\"seen\":true}/"};
+  check_run(cluster.looseleaf(update, id_of(1) + "\nno id\n" + id_of(3) + "\n" + id_of(2)), 1,
+            id_of(1) + "\n" + id_of(2) + "\n",
+            {"error: not an id\n", "  line: 2\n", "warning: no such entity\n", "  line: 3\n",
+             "stored 2 entities, not found 1, rejected 1\n"});
+  check_run(cluster.looseleaf({"get", id_of(1), id_of(2)}), 0,
+            entity(1, R"("n":1,"seen":true)") + "\n" + entity(2, R"("n":2,"seen":true)") + "\n");
+  check_run(cluster.looseleaf(update, ""), 0, "");
 }
 
 TEST_CASE("a process that a command leaves behind with its output is not waited for") {

@@ -69,7 +69,7 @@ void lock_stamps(const sql::Database& database, const std::vector<Superseded>& e
   for (const Superseded& entity : entities) {
     wanted.push_back(entity.id);
   }
-  for (const shard::EntityRow& row : shard::lock_stamps_shared(database, wanted)) {
+  for (const shard::EntityRow& row : shard::read_stamps(database, wanted, shard::Lock::shared)) {
     stamps.emplace(row.id, row.updated);
   }
 }

@@ -101,6 +101,13 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
   return lease->query(select);
 }
 
+// ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
+const char* suffix_of(Lock lock) {
+  return lock == Lock::none     ? " ORDER BY id"
+         : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
+                                : " ORDER BY id FOR UPDATE";
+}
+
 // Formats the id, stamp, writer and body of rows as SQL. It caches the text of stamp and writer, because rows that are
 // written together mostly have the same.
 class RowLiterals {
@@ -143,14 +150,10 @@ std::size_t statement_size(std::size_t body_size) {
 }
 
 std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock) {
-  // ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
-  const char* suffix = lock == Lock::none     ? " ORDER BY id"
-                       : lock == Lock::shared ? " ORDER BY id LOCK IN SHARE MODE"
-                                              : " ORDER BY id FOR UPDATE";
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     append_rows(rows, database->query("SELECT added_id, id, updated, writer, body FROM " + database.table("entities") +
-                                      " WHERE id IN (" + id_list(some) + ")" + suffix));
+                                      " WHERE id IN (" + id_list(some) + ")" + suffix_of(lock)));
   });
   return rows;
 }
@@ -264,11 +267,11 @@ std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<co
   return rows;
 }
 
-std::vector<EntityRow> lock_stamps_shared(const sql::Database& database, std::span<const Uuid> ids) {
+std::vector<EntityRow> read_stamps(const sql::Database& database, std::span<const Uuid> ids, Lock lock) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     const sql::Result result = database->query("SELECT id, updated FROM " + database.table("entities") +
-                                               " WHERE id IN (" + id_list(some) + ") ORDER BY id LOCK IN SHARE MODE");
+                                               " WHERE id IN (" + id_list(some) + ")" + suffix_of(lock));
     for (std::size_t i = 0; i < result.size(); ++i) {
       rows.push_back({.id = require_uuid(result.text(i, 0)), .updated = base::parse_stamp(result.text(i, 1))});
     }

@@ -55,7 +55,11 @@ class Merge {
   }
 
  private:
-  using PlacesByShard = std::map<std::uint32_t, std::vector<std::size_t>>;
+  struct Unchanged {
+    std::vector<std::size_t> places;
+    std::map<Uuid, std::string> stamps;
+  };
+  using UnchangedByShard = std::map<std::uint32_t, Unchanged>;
 
   // Returns the places of the texts that can be merged.
   std::vector<std::size_t> accept_all() {
@@ -99,7 +103,7 @@ class Merge {
       ids.push_back(*results_[place].id);
       deadlines_[place] = deadlines_[place] ? deadlines_[place] : shards_.deadline();
     }
-    PlacesByShard unchanged;
+    UnchangedByShard unchanged;
     auto next = places.begin();
     read_versions(shards_, ids, model::require_mergeable,
                   [&](const GetResult& read) { merge(*next++, read, unchanged); });
@@ -109,13 +113,15 @@ class Merge {
     }
   }
 
-  void merge(std::size_t place, const GetResult& read, PlacesByShard& unchanged) {
+  void merge(std::size_t place, const GetResult& read, UnchangedByShard& unchanged) {
     if (read.error) {
       decide(place, WriteStatus::failed, *read.error);
     } else if (!read.entity) {
       decide(place, WriteStatus::not_found);
     } else if (std::string text = model::merge_patch(read.entity->json, texts_[place]); text == read.entity->json) {
-      unchanged[shard::shard_of(read.id, shards_.count())].push_back(place);
+      Unchanged& of_shard = unchanged[shard::shard_of(read.id, shards_.count())];
+      of_shard.places.push_back(place);
+      of_shard.stamps.emplace(read.id, read.stamp);
     } else {
       {
         const std::lock_guard lock(mutex_);
@@ -164,15 +170,20 @@ class Merge {
     std::sort(again.begin(), again.end());
   }
 
-  void conclude_unchanged(std::uint32_t shard, const std::vector<std::size_t>& places) {
+  void conclude_unchanged(std::uint32_t shard, const Unchanged& unchanged) {
     std::optional<Error> failure;
+    std::set<Uuid> changed;
     try {
-      make_durable(shards_, shard);
+      changed = make_durable(shards_, shard, unchanged.stamps);
     } catch (const Error& error) {
       failure = error;
     }
-    for (const std::size_t place : places) {
-      decide(place, failure ? WriteStatus::failed : WriteStatus::unchanged, failure);
+    for (const std::size_t place : unchanged.places) {
+      if (changed.contains(*results_[place].id)) {
+        changed_.push_back(place);
+      } else {
+        decide(place, failure ? WriteStatus::failed : WriteStatus::unchanged, failure);
+      }
     }
   }
 

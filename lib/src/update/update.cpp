@@ -112,9 +112,10 @@ WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Versi
     return rejected;
   }
   if (text == version.text) {
-    make_durable(shards, shard::shard_of(version.id, shards.count()));
+    const std::uint32_t shard = shard::shard_of(version.id, shards.count());
     WriteResult result;
-    result.status = WriteStatus::unchanged;
+    result.status = make_durable(shards, shard, {{version.id, version.stamp}}).empty() ? WriteStatus::unchanged
+                                                                                       : WriteStatus::changed;
     return result;
   }
   return put_if_unchanged(shards, writer, text, version.stamp);

@@ -2,9 +2,11 @@
 #include "update/versions.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "read/get.hpp"
 #include "shard/durability.hpp"
+#include "shard/entity_rows.hpp"
 
 namespace looseleaf::update {
 
@@ -32,9 +34,23 @@ GetResult read_version(shard::Shards& shards, const Uuid& id) {
   return version;
 }
 
-void make_durable(shard::Shards& shards, std::uint32_t shard) {
-  shard::with_shard(shards, shard, shards.deadline(),
-                    [&](const sql::Database& database) { shard::make_durable(database, shard); });
+// The versions are read again by the session that makes them durable. It may be a new one, and only what it sees itself
+// was not forgotten before.
+std::set<Uuid> make_durable(shard::Shards& shards, std::uint32_t shard, const std::map<Uuid, std::string>& stamps) {
+  std::vector<Uuid> ids;
+  for (const auto& [id, _] : stamps) {
+    ids.push_back(id);
+  }
+  return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    std::set<Uuid> changed(ids.begin(), ids.end());
+    for (const shard::EntityRow& row : shard::read_stamps(database, ids, shard::Lock::none)) {
+      if (to_string(row.updated) == stamps.at(row.id)) {
+        changed.erase(row.id);
+      }
+    }
+    shard::make_durable(database, shard);
+    return changed;
+  });
 }
 
 }  // namespace looseleaf::update

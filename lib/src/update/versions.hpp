@@ -5,6 +5,8 @@
 #include <functional>
 #include <looseleaf/entity.hpp>
 #include <looseleaf/uuid.hpp>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -26,7 +28,10 @@ void read_versions(shard::Shards& shards, std::span<const Uuid> ids, const TextC
                    const std::function<void(GetResult)>& on_result);
 [[nodiscard]] GetResult read_version(shard::Shards& shards, const Uuid& id);
 
-// Returns when what was read from a shard is on disk. For a caller that acknowledges it without a write of its own.
-void make_durable(shard::Shards& shards, std::uint32_t shard);
+// Returns when these versions of entities of one shard are on its server's disk, for a caller that acknowledges them
+// without a write of its own. Returns the ids of which there is another version now: another process has changed them,
+// or the server has died since they were read, and has forgotten them.
+[[nodiscard]] std::set<Uuid> make_durable(shard::Shards& shards, std::uint32_t shard,
+                                          const std::map<Uuid, std::string>& stamps);
 
 }  // namespace looseleaf::update
