@@ -116,6 +116,18 @@ TEST_CASE("a buffered entity whose value is taken when it is flushed is refused,
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
 }
 
+TEST_CASE("a buffered entity whose value is too long for a unique index is refused when it is flushed") {
+  const TestCluster cluster = initialised_alone(3);
+  create_index(cluster, R"({"table": "by_s", "properties": [{"name": "s", "type": "string", "max_length": 3}],
+                            "shard_on": "s", "unique": true})");
+  cluster.sandbox().kill_server(2);
+  check_status(cluster.looseleaf({"put", "--buffer"}, entity(2, R"("s":"abcd")")), 0, {"new entities are buffered"});
+  cluster.sandbox().start_server(2);
+  check_status(cluster.looseleaf({"flush"}), 1, {"stored 0 buffered writes, refused 1"});
+  const cli::ProcessResult refused = cluster.looseleaf({"refused", "list"});
+  CHECK(contains(refused.out + refused.err, "a value is too long for a unique index"));
+}
+
 // The entities 0 to 5 from before the index: n = 0, 0, 1, 1, 2, 2.
 TestCluster with_duplicates() {
   TestCluster cluster = initialised();

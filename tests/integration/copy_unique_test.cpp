@@ -137,6 +137,18 @@ TEST_CASE("values that move all the time end where they are in the original, als
   pair.check_same();
 }
 
+TEST_CASE("a unique index that the original has dropped since is not taken for a fault of the original") {
+  const UniquePair pair;
+  cli::Process follower = pair.original.start(pair.copy_command({"--follow"}));
+  wait_until("it follows", [&] { return contains(follower.err(), "the copy has caught up"); });
+  check_status(pair.original.looseleaf({"drop-index", "--yes", "by_n"}), 0, {"dropped by_n"});
+  pair.set(1, 0);
+  check_status(follower.wait(), 3,
+               {"error: an index has been created, filled or dropped meanwhile\n", "hint: run the"});
+  check_status(pair.copy(), 0, {"dropped 1 index"});
+  pair.check_same();
+}
+
 TEST_CASE("an entity whose value was too long before the index was created is copied") {
   const UniquePair pair;
   put_all(pair.original, entity(30, R"("s":"abcd")"));

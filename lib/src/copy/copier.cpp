@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "copy/indexes.hpp"
 #include "copy/source_marks.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
@@ -232,6 +233,7 @@ void Copier::require_other_values(const WriteResult& refused, const shard::Entit
   } catch (const Error&) {  // one that cannot be read is not in the way
     return;
   }
+  require_same_indexes(original_, target_.shards());  // the original may have dropped the index, or made another one
   throw Error(ErrorCode::refused, "two entities of the original have the same values in a unique index",
               refused.error->context(),
               "change or delete one of them in the original, then run the command again; `looseleaf backfill` or "
@@ -256,6 +258,9 @@ WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body
   std::optional<write::Write> write;
   if (body) {
     write = write::encode_stored(target_.shards(), *body, result);
+    if (write) {
+      write->is_copy = true;
+    }
   } else {
     write = write::Write{id, std::nullopt, std::nullopt, &result};
   }

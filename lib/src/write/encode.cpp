@@ -80,9 +80,7 @@ std::optional<Write> encode_stored(shard::Shards& shards, std::string body, Writ
   return encode(result, [&] {
     const std::string text = codec::decode_body(body, model::max_body_size);
     const model::ParsedEntity entity(text, *result.id);
-    Write write = to_write(shards, entity, std::move(body), result);
-    write.is_copy = true;
-    return write;
+    return to_write(shards, entity, std::move(body), result);
   });
 }
 

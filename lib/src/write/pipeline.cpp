@@ -236,6 +236,7 @@ void Pipeline::encode() {
                                                    : encode_stored(shards_, *std::move(slot->write.body), slot->result);
         slot->final_already = !write;
         slot->write = std::move(write).value_or(Write());
+        slot->write.is_copy = slot->kind == Slot::Kind::put_stored;
         slot->write.condition = slot->condition;
         slot->write.holder = &slot->holder;
       }
