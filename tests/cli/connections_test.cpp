@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <list>
 #include <string>
 #include <vector>
@@ -58,6 +59,25 @@ struct ManyShards : RelayedStore {
     check_run({"verify", "--repair"});
     check_run({"clean", "--full"});
     check_run({"drop-index", "o", "--yes"});
+    run_trigger(options);
+    check_run({"trigger", "list"});
+    check_run({"changes", "--after", "beginning"});
+    check_run({"trigger", "drop", "t"});
+    check_run({"copy", "--to", initialised(3).file(), "--finish"});
+  }
+
+  // Until it has begun on each shard.
+  void run_trigger(const std::vector<std::string>& options) const {
+    std::vector<std::string> arguments = command({"trigger", "run", "t"});
+    arguments.front() = looseleaf_program();
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", "sh", "-c", "cat > /dev/null"});
+    cli::Process trigger = start(arguments);
+    wait_until("the trigger has delivered all", [&] {
+      return near().sql(many - 1, "SELECT done > 0 FROM looseleaf_progress WHERE job = 'trigger'") == "1\n";
+    });
+    trigger.signal(SIGTERM);
+    check_status(trigger.wait(), 143);
   }
 };
 

@@ -388,6 +388,17 @@ TEST_CASE("a shard that is restored from an older copy while a process reads it 
                 "hint: run `looseleaf trigger reset t`"});
 }
 
+TEST_CASE("a process counts as dead if its lease is from a clock that was far ahead") {
+  const TestCluster cluster = initialised(1);
+  cli::Process process = cluster.start(append_to(cluster.directory().path() + "/out"));
+  put_all(cluster, entity(1));
+  wait_until("it is delivered", [&] { return trigger_of(cluster)["delivered"] == 1; });
+  process.signal(SIGKILL);
+  static_cast<void>(process.wait());
+  cluster.sql(0, "UPDATE looseleaf_progress SET heartbeat = NOW(6) + INTERVAL 1 HOUR WHERE job = 'lease'");
+  check_status(cluster.looseleaf({"trigger", "drop", "t"}), 0, {"looseleaf: dropped t\n"});
+}
+
 TEST_CASE("a trigger that a process runs is reset and dropped only by force, and the process is told of the drop") {
   const TestCluster cluster = initialised();
   const std::string file = cluster.directory().path() + "/out";

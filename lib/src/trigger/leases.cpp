@@ -12,6 +12,7 @@
 namespace looseleaf::trigger {
 namespace {
 
+// Of a row, by the server's clock, which may be behind the one that wrote it: leases are replicated.
 constexpr int seconds_to_live = 8;
 
 std::string rows_in(const sql::Database& first) {
@@ -51,9 +52,10 @@ void remove_old_leases(const sql::Database& first) {
 }
 
 Processes live_processes(const sql::Database& first, const std::string& trigger) {
-  const sql::Result rows = first->query(
-      fmt::format("SELECT table_name, holder FROM {} AND detail = {} AND heartbeat > NOW(6) - INTERVAL {} SECOND",
-                  rows_in(first), sql::text_literal(trigger), seconds_to_live));
+  const sql::Result rows = first->query(fmt::format(
+      "SELECT table_name, holder FROM {0} AND detail = {1} AND heartbeat BETWEEN NOW(6) - INTERVAL {2} SECOND "
+      "AND NOW(6) + INTERVAL {2} SECOND",
+      rows_in(first), sql::text_literal(trigger), seconds_to_live));
   Processes processes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     processes.emplace(from_hex(rows.text(i, 0)), rows.text(i, 1));

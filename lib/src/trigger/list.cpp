@@ -74,25 +74,26 @@ using ByName = std::map<std::string, std::map<std::uint32_t, TriggerShard>>;
 void add_server(shard::Shards& shards, const std::vector<std::uint32_t>& here, ByName& triggers, std::mutex& mutex) {
   std::map<std::string, Processes> alive;
   for (const std::uint32_t shard : here) {
-    std::map<std::string, TriggerShard> found;
-    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    using Row = std::pair<TriggerRow, TriggerShard>;
+    auto rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      std::vector<Row> found;
       for (const job::JobRow& job : job::read_jobs(database)) {
-        if (job.job != trigger_job) {
-          continue;
+        if (job.job == trigger_job) {
+          const TriggerRow row = to_trigger_row(job);
+          found.emplace_back(row, status_of(database, shard, row));
         }
-        const TriggerRow row = to_trigger_row(job);
-        TriggerShard status = status_of(database, shard, row);
-        if (!alive.contains(row.name)) {
-          shard::with_shard(shards, here.front(), shards.deadline(),
-                            [&](const sql::Database& first) { alive[row.name] = live_processes(first, row.name); });
-        }
-        status.holder = alive[row.name].contains(row.token) ? row.holder : "";
-        found[row.name] = std::move(status);
       }
+      return found;
     });
-    const std::lock_guard lock(mutex);
-    for (auto& [name, status] : found) {
-      triggers[name][shard] = std::move(status);
+    for (auto& [row, status] : rows) {
+      if (!alive.contains(row.name)) {
+        alive[row.name] =
+            shard::with_shard(shards, here.front(), shards.deadline(),
+                              [&name = row.name](const sql::Database& first) { return live_processes(first, name); });
+      }
+      status.holder = alive[row.name].contains(row.token) ? row.holder : "";
+      const std::lock_guard lock(mutex);
+      triggers[row.name][shard] = std::move(status);
     }
   }
 }
