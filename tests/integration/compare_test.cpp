@@ -219,6 +219,30 @@ TEST_CASE("a copy that had the version of the source that it had passed is the s
   CHECK(stores.compare().same());
 }
 
+TEST_CASE("a copy that ends while it is compared is no longer compared, because others may write to it") {
+  TwoStores stores;
+  stores.put(1);
+  stores.set_position(0, far_future);
+  stores.set_position(1, far_future);
+  bool moved = false;
+  SUBCASE("the store has moved to it") {
+    moved = true;
+  }
+  SUBCASE("it was detached") {}
+  stores.control.on_progress = [&](const Progress&) {
+    TwoStores::put(stores.there, 2);
+    stores.there.cluster.sql(0, moved ? "DO 0" : "DELETE FROM looseleaf_progress");
+    stores.here.cluster.sql(0, moved ? "UPDATE looseleaf_shard SET access = 'moved'" : "DO 0");
+  };
+  try {
+    static_cast<void>(stores.compare());
+    FAIL("it succeeded");
+  } catch (const Error& error) {
+    CHECK(error.code() == (moved ? ErrorCode::moved : ErrorCode::busy));
+  }
+  CHECK(stores.found.empty());
+}
+
 TEST_CASE("a copy is waited for until it has passed the version of the source, and no longer") {
   TwoStores stores;
   stores.put(2, R"("n":1)");

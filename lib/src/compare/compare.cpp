@@ -20,7 +20,6 @@
 #include "copy/target.hpp"
 #include "index/declared_indexes.hpp"
 #include "scan/entity_scan.hpp"
-#include "shard/access.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/placement.hpp"
 
@@ -245,15 +244,6 @@ Throttle throttle_there(const shard::Shards& there, Throttle throttle) {
     throttle.max_lag = 0;
   }
   return throttle;
-}
-
-// What is written since is only in the new store.
-void require_comparable(shard::Shards& shards) {
-  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
-  if (access.state == AccessState::moved) {
-    throw Error(ErrorCode::moved, "a store that has moved cannot be compared", shard::facts(access),
-                "what was written since is only in the new store; `copy --finish` compared both before");
-  }
 }
 
 void require_two_stores(const Store& here, const Store& there) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "copy/target.hpp"
+#include "shard/access.hpp"
 #include "shard/placement.hpp"
 
 namespace looseleaf::compare {
@@ -18,6 +19,14 @@ constexpr int most_checks = 5;                  // of an entity that is written 
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
 }  // namespace
+
+void require_comparable(shard::Shards& shards) {
+  const shard::Access access = shard::read_shard(shards, 0, shards.deadline(), shard::read_access);
+  if (access.state == AccessState::moved) {
+    throw Error(ErrorCode::moved, "a store that has moved cannot be compared", shard::facts(access),
+                "what was written since is only in the new store; `copy --finish` compared both before");
+  }
+}
 
 void Settlement::add(const Uuid& id, Content here, Content there) {
   suspects_.push_back({id, std::move(here), std::move(there)});
@@ -74,6 +83,16 @@ std::vector<Settlement::Suspect> Settlement::take_reached() {
   return reached;
 }
 
+// A store is marked as moved before the other one is open. A copy that is detached is opened before its rows are gone,
+// but then what its new owner writes is a difference.
+void Settlement::require_copy() {
+  in_store(here_, [&] { require_comparable(here_.shards); });
+  if (in_store(there_, [&] { return copy::origin_of(there_.shards); }) != to_string(here_.shards.cluster_id())) {
+    throw Error(ErrorCode::busy, "the copy has ended while it was compared", {},
+                "run the command again: it compares two stores of their own");
+  }
+}
+
 void Settlement::wait(Clock::time_point until, std::chrono::seconds at_most, const std::string& reason) {
   if (Clock::now() >= until) {
     return;
@@ -93,6 +112,9 @@ void Settlement::check(std::vector<Suspect> suspects, Rule rule) {
     std::transform(some.begin(), some.end(), std::back_inserter(ids),
                    [](const Suspect& suspect) { return suspect.id; });
     std::vector<Content> there = read_contents(there_, ids, digester_);
+    if (report_.follows) {
+      require_copy();
+    }
     std::vector<Content> here = read_contents(here_, ids, digester_);
     for (std::size_t i = 0; i < some.size(); ++i) {
       check(std::move(some[i]), std::move(here[i]), std::move(there[i]), rule);

@@ -13,6 +13,9 @@
 
 namespace looseleaf::compare {
 
+// Throws Error(moved): what is written since is only in the new store.
+void require_comparable(shard::Shards& shards);
+
 // Not thread-safe. If the other store is a copy, a difference counts if the copy had passed the stamp of the source's
 // row, was read then, and the source still had that stamp afterwards. Otherwise it counts if both rows are unchanged
 // after the grace period. Neither needs a lock.
@@ -41,6 +44,8 @@ class Settlement {
   void settle_once_copied();
   // Moves the suspects that the copy has reached out of suspects_.
   [[nodiscard]] std::vector<Suspect> take_reached();
+  // Throws if others may have written to the copy before now.
+  void require_copy();
   void wait(Clock::time_point until, std::chrono::seconds at_most, const std::string& reason);
 
   enum class Rule { unchanged_on_both_sides, copied, late };

@@ -108,6 +108,10 @@ void conclude(const sql::Database& database, std::uint32_t shard, const ShardPos
   const sql::Result rows = database->query(outlook_query(database, shard, from));
   const Outlook outlook = to_outlook(database, rows, 0);
   require_history(from, outlook);
+  if (outlook.clock_floor < barrier && !step.left_out()) {
+    throw Error(ErrorCode::unavailable, "another server has taken over the shard without its last commit", {},
+                "run the command again: the page was not delivered, and is read again");
+  }
   if (!outlook.newest) {
     return;
   }
