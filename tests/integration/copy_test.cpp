@@ -246,10 +246,40 @@ void take_over_from(const std::string& place) {
 
 TEST_CASE("a copier that was asleep while another one took the copy over writes nothing" *
           doctest::skip(!base::failpoints_enabled)) {
+  take_over_from("copy.claim:after@0#1");
   take_over_from("copy.claim:after@2#1");
   take_over_from("put.fence:before@0#1");
   take_over_from("put.commit:before@0#1");
   take_over_from("copy.store:before#1");
+}
+
+TEST_CASE("a copier that slept while another one ended the copy leaves the new store as it is" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const auto sleep_and_wake = [](const std::string& place, bool has_begun) {
+    INFO(place);
+    CAPTURE(has_begun);
+    const Pair pair;
+    fill(pair.original);
+    if (has_begun) {
+      check_status(pair.copy(), 0, {"wrote "});
+    }
+    cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
+    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
+      pair.other.kill_sessions(shard);
+    }
+    check_status(pair.copy({"--detach"}), 0, {"the other cluster is a store of its own now"});
+    asleep.signal(SIGCONT);
+    check_status(asleep.wait(), 3, {"looseleaf: error: another process has taken over the copy\n"});
+    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
+      CHECK(pair.other.sql(shard, "SELECT access FROM looseleaf_shard") == "open\n");
+      CHECK(pair.other.sql(shard, "SELECT job FROM looseleaf_progress").empty());
+    }
+  };
+  for (const bool has_begun : {false, true}) {
+    sleep_and_wake("copy.claim:before@0#1", has_begun);
+    sleep_and_wake("copy.claim:after@0#1", has_begun);
+    sleep_and_wake("copy.claim:after@2#1", has_begun);
+  }
 }
 
 TEST_CASE("an entity that cannot be read is named and not copied, and the next run copies it once it is repaired") {

@@ -163,6 +163,10 @@ CHECK_FIRST                   | feed_purge
 NO_WITNESS                    | feed_restore
 WRITE_WITHOUT_TOKEN           | copy
 STORE_FIRST                   | copy
+CLAIM_ANY_OPEN                | copy
+TAKE_ANY_ROW                  | copy
+LOOK_LATER                    | copy
+LEAVE_ROW                     | copy
 STATE_BEFORE_FENCE            | freeze
 CLAIM_WHAT_IS_OPEN            | finish
 CLAIM_WHAT_IS_OPENING         | finish

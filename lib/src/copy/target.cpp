@@ -77,10 +77,7 @@ Target::Target(shard::Shards& other, const Uuid& origin, std::uint32_t count, Pu
                 "check --cluster and --to");
   }
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep_lock(stop); });
-  if (purpose == Purpose::copy) {
-    begin();
-  }
-  claim_shards(purpose);
+  begin(purpose);
   if (fresh_ && !is_empty()) {
     require_own_row();  // the entities may be those of another copier
     open();
@@ -106,42 +103,99 @@ void Target::keep_lock(const std::stop_token& stop) {
   }
 }
 
-// Writes the row before anything is frozen, so that whatever is frozen has a row that says why.
-void Target::begin() {
-  const base::Deadline deadline = other_.deadline();
-  const auto row = shard::read_shard(
-      other_, 0, deadline, [&](const sql::Database& database) { return job::read_job(database, copy_job, ""); });
-  fresh_ = !row || row->detail == detail_of(origin_, not_begun);
-  if (!fresh_) {
-    return;
+// Writes the row before anything is frozen, so that whatever is frozen has a row that says why. The shards are looked
+// at before the row. So if another copier takes the copy over meanwhile, or even ends it, the row or a shard has
+// changed.
+void Target::begin(Purpose purpose) {
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    seen_.push_back(shard::read_shard(other_, shard, other_.deadline(), shard::read_access));
   }
-  if (!row) {
-    check_before();
-  }
-  shard::with_shard(other_, 0, deadline, [&](const sql::Database& database) {
-    job::JobRow first;
-    first.job = copy_job;
-    first.token = lock_.token();
-    first.detail = detail_of(origin_, not_begun);
-    first.holder = job::this_process();
-    job::write_job(database, first);
+  const auto row = shard::read_shard(other_, 0, other_.deadline(), [](const sql::Database& database) {
+    return job::read_job(database, copy_job, "");
   });
+  if (purpose == Purpose::copy) {
+    fresh_ = !row || row->detail == detail_of(origin_, not_begun);
+    require_usable(row.has_value());
+  }
+  if (row || fresh_) {
+    claim_row(row);
+  }
+  try {
+    claim_shards(purpose);
+  } catch (const Error&) {
+    try {
+      give_row_back(row);
+    } catch (const Error&) {  // the next run takes the row as it is
+    }
+    throw;
+  }
 }
 
-// Refuses what can be refused before anything is changed.
-void Target::check_before() {
+// Refuses what can be refused before anything is changed. A shard that is open after the copy has begun may have other
+// writes, and so may one that its owner has frozen.
+void Target::require_usable(bool has_row) {
   for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
-    const Access access = shard::read_shard(other_, shard, other_.deadline(), shard::read_access);
-    if (access.state != AccessState::open) {
-      Error::Context context = other_.where(shard);
-      context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
+    const Access& access = seen_[shard];
+    const bool is_free = fresh_ && access.state == AccessState::open;
+    if (is_free || (has_row && is_of_copy(access, origin_))) {
+      continue;
+    }
+    Error::Context context = other_.where(shard);
+    context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
+    if (!has_row) {
       throw Error(ErrorCode::usage, "the other cluster does not take writes", context,
                   "copy to a cluster that is open and empty");
     }
+    throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
+                "others may have written to it; copy to an empty cluster instead, and open this one as it is: run the "
+                "command with --detach --force");
   }
-  if (!is_empty()) {
+  if (fresh_ && !is_empty()) {
     throw not_empty("entities");
   }
+}
+
+// Throws if another copier has changed the row since it was read.
+void Target::claim_row(const std::optional<job::JobRow>& seen) {
+  shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    static_cast<void>(job::lock_job(database, copy_job, ""));
+    const auto now = job::read_job(database, copy_job, "");
+    const bool is_ours = now && now->token == lock_.token();  // after an attempt whose commit was in doubt
+    const bool is_same =
+        now && seen ? now->token == seen->token && now->detail == seen->detail : now.has_value() == seen.has_value();
+    if (!is_ours && !is_same) {
+      throw taken_over();
+    }
+    job::JobRow ours = seen.value_or(job::JobRow());
+    ours.job = copy_job;
+    ours.token = lock_.token();
+    ours.holder = job::this_process();
+    if (!seen) {
+      ours.detail = detail_of(origin_, not_begun);
+    }
+    job::write_job(database, ours);
+    transaction.commit();
+  });
+}
+
+// The row is what it was before. If another copier was faster, and has opened the cluster meanwhile, it could not
+// remove the row.
+void Target::give_row_back(const std::optional<job::JobRow>& seen) {
+  const std::uint64_t former = seen ? seen->token : lock_.token();
+  const auto on_rows = [&](const std::string& sql) {
+    shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
+      database->execute(fmt::format(fmt::runtime(sql), database.table("looseleaf_progress")));
+    });
+  };
+  on_rows(fmt::format("UPDATE {{}} SET token = {} WHERE job = '{}' AND table_name = '' AND token = {}", former,
+                      copy_job, lock_.token()));
+  for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
+    if (shard::read_shard(other_, shard, other_.deadline(), shard::read_access).state != AccessState::open) {
+      return;
+    }
+  }
+  on_rows(fmt::format("DELETE FROM {{}} WHERE job = '{}' AND token = {}", copy_job, former));
 }
 
 void Target::claim_shards(Purpose purpose) {
@@ -150,28 +204,19 @@ void Target::claim_shards(Purpose purpose) {
   }
 }
 
-// A shard that is open after the copy has begun may have other writes, and so may one that its owner has frozen.
 void Target::claim_shard(std::uint32_t shard, Purpose purpose) {
-  const base::Deadline deadline = other_.deadline();
   const Step step(steps::copy_claim, shard);
-  const Access access = shard::read_shard(other_, shard, deadline, shard::read_access);
+  const Access& access = seen_[shard];
   Access ours = frozen(lock_.token(), origin_);
   const bool is_ours = is_of_copy(access, origin_);
   if (purpose == Purpose::open && !is_ours) {
     return;
   }
-  if (!is_ours && !(fresh_ && access.state == AccessState::open)) {
-    Error::Context context = other_.where(shard);
-    context.insert(context.begin(), {{"state", to_string(access.state)}, {"reason", access.reason}});
-    throw Error(ErrorCode::usage, "the copy was opened before it was complete", context,
-                "others may have written to it; copy to an empty cluster instead, and open this one as it is: run the "
-                "command with --detach --force");
-  }
   if (is_ours && access.state == AccessState::opening) {
     ours.state = access.state;
     announced_ = true;
   }
-  if (!shard::change_access(other_, shard, access, ours, deadline)) {
+  if (!shard::change_access(other_, shard, access, ours, other_.deadline())) {
     throw taken_over();
   }
 }
@@ -207,6 +252,9 @@ bool Target::is_empty() {
 void Target::take_over() {
   shard::with_shard(other_, 0, other_.deadline(), [&](const sql::Database& database) {
     sql::Transaction transaction(database);
+    if (job::lock_job(database, copy_job, "") != lock_.token()) {
+      throw taken_over();
+    }
     database->execute(fmt::format(
         "UPDATE {} SET token = {}, holder = {}, since = NOW(6), heartbeat = NOW(6) "
         "WHERE job = '{}'",

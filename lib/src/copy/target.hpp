@@ -59,8 +59,10 @@ class Target {
   void open();
 
  private:
-  void begin();
-  void check_before();
+  void begin(Purpose purpose);
+  void require_usable(bool has_row);
+  void claim_row(const std::optional<job::JobRow>& seen);
+  void give_row_back(const std::optional<job::JobRow>& seen);
   void claim_shards(Purpose purpose);
   void claim_shard(std::uint32_t shard, Purpose purpose);
   // Changes the state of a shard that still has this object's token.
@@ -74,6 +76,7 @@ class Target {
   const Uuid origin_;
   const std::uint32_t count_;
   job::JobLock lock_;
+  std::vector<shard::Access> seen_;  // of each shard, before the row of the copy was read
   bool announced_ = false;
   bool fresh_ = false;  // nothing was copied yet
   Positions positions_;

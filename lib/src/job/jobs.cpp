@@ -122,11 +122,15 @@ void write_job(const sql::Database& database, const JobRow& row) {
   database->pretend(query_for_job(database, row.job, row.table), [&] { return to_result(row); });
 }
 
+std::optional<std::uint64_t> lock_job(const sql::Database& database, const std::string& job, const std::string& table) {
+  const sql::Result held = database->query(
+      fmt::format("SELECT token FROM {} WHERE {} FOR UPDATE", database.table(progress), key(job, table)));
+  return held.empty() ? std::nullopt : std::optional(held.unsigned_integer(0, 0));
+}
+
 bool advance_job(const sql::Database& database, const JobRow& row) {
   // This locks the row first, because an UPDATE that changes nothing affects 0 rows whether or not the token matches.
-  const sql::Result held = database->query(
-      fmt::format("SELECT token FROM {} WHERE {} FOR UPDATE", database.table(progress), key(row.job, row.table)));
-  if (held.empty() || held.unsigned_integer(0, 0) != row.token) {
+  if (lock_job(database, row.job, row.table) != row.token) {
     return false;
   }
   database->execute(fmt::format(

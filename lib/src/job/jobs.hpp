@@ -40,6 +40,9 @@ inline constexpr const char* copy_scans = "scan";
 // Writes a row for a new run of the job and replaces the row of any other run. Sets `since` and `heartbeat` to the
 // server's time.
 void write_job(const sql::Database& database, const JobRow& row);
+// Locks a row in a transaction, and returns its token; absent if there is no such row.
+[[nodiscard]] std::optional<std::uint64_t> lock_job(const sql::Database& database, const std::string& job,
+                                                    const std::string& table);
 // Stores the progress of a run. Returns false if the row no longer has this token, because another run took the job
 // over.
 [[nodiscard]] bool advance_job(const sql::Database& database, const JobRow& row);

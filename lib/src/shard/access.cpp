@@ -145,8 +145,12 @@ bool change_access(Shards& shards, std::uint32_t shard, const Access& from, cons
     const auto is = [&](const Access& access) {
       return fence.access == access.state && fence.access_token == access.token;
     };
+    const auto was_open_since = [&](const std::string& since) {
+      return since.empty() || read_access(database).since == since;
+    };
     const bool stays = fence.access == AccessState::moved && to.state != AccessState::moved;
-    changed = !stays && (is(from) || is(to));
+    const bool still = is(from) && (from.state != AccessState::open || was_open_since(from.since));
+    changed = !stays && (still || is(to));
     if (is(to)) {
       write_something(database);
     } else if (changed) {

@@ -48,9 +48,10 @@ class AboutToMove : public sql::ServerError {
 // Warns if the store has moved, as one shard says. For what reads a whole store, which stays as it was then.
 void warn_if_moved(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
 
-// Changes the state if it still has the state and the token of `from`. Counts times from now on. Returns false if not.
-// If it already has the state and the token of `to`, an earlier attempt has changed it, and the result is true. The
-// state `moved` never changes.
+// Changes the state if it still has the state and the token of `from`. Every open shard has the same token, so one that
+// was closed and opened again since `from` was read is told by `since`, if that is there. Counts times from now on.
+// Returns false if nothing was changed. If it already has the state and the token of `to`, an earlier attempt has
+// changed it, and the result is true. The state `moved` never changes.
 [[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
                                  const base::Deadline& deadline);
 // Reads the state, and makes it durable: another process may have changed it just now.
