@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 namespace looseleaf::bench {
 namespace {
@@ -199,8 +200,15 @@ Usage Servers::run_in_turn(const std::vector<Program>& programs) const {
   return sum;
 }
 
+// A server closes the connections of a process that has ended a moment later.
 void Servers::forget_connections() const {
   for (std::uint32_t server = 0; server < server_count; ++server) {
+    const auto is_alone = [&] {
+      return cluster_.server_sql(server, "SHOW GLOBAL STATUS LIKE 'Threads_connected'") == "Threads_connected\t1\n";
+    };
+    for (int tries = 0; tries < 100 && !is_alone(); ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
     cluster_.server_sql(server, "FLUSH STATUS");
   }
 }
