@@ -1,6 +1,7 @@
 // Buffered writes that cannot be stored.
 #include "flush/refused.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string_view>
@@ -84,13 +85,14 @@ std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, s
         tokens.push_back(refusal.place.token);
       }
     }
+    std::uint64_t count = 0;  // also of an attempt that was committed, but whose answer was lost
     if (!tokens.empty()) {
       changed += shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
         const shard::Step scope(step, shard);
         sql::Transaction transaction(database);
         const shard::Fence fence = shard::lock_fence_shared(database);
         shard::require_write_access(shards, shard, database, fence);
-        const std::uint64_t count = change(database, shard, tokens);
+        count = std::max(count, change(database, shard, tokens));
         transaction.commit();
         return count;
       });

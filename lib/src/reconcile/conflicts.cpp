@@ -2,6 +2,7 @@
 #include "reconcile/conflicts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,6 +43,26 @@ bool contains(const std::vector<shard::PlacedRow>& sorted, const shard::PlacedRo
   return std::binary_search(sorted.begin(), sorted.end(), row);
 }
 
+// Calls `look` for each entity, with some MiB of bodies at a time in memory: they may be large.
+void read_by_size(shard::Shards& shards, std::uint32_t shard, std::span<const Uuid> ids, const base::Deadline& deadline,
+                  const std::function<void(const shard::EntityRow&)>& look) {
+  constexpr std::size_t most = 1000, few_bytes = 1 << 20;
+  std::size_t at_once = 16;
+  for (std::size_t from = 0; from < ids.size();) {
+    const auto some = ids.subspan(from, std::min(at_once, ids.size() - from));
+    const auto entities = shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+      return shard::read_entities(database, some, shard::Lock::shared);
+    });
+    std::size_t bytes = 0;
+    for (const shard::EntityRow& entity : entities) {
+      bytes += entity.body ? entity.body->size() : 0;
+      look(entity);
+    }
+    from += some.size();
+    at_once = bytes < few_bytes ? std::min(most, 2 * at_once) : std::max<std::size_t>(1, at_once / 2);
+  }
+}
+
 // Returns the rows that have the values of these entries; none if the index was dropped meanwhile.
 std::vector<shard::IndexEntry> read_with_values(shard::Shards& shards, std::uint32_t shard,
                                                 const IndexDefinition& definition,
@@ -70,12 +91,9 @@ HeldRows look_at_holders(shard::Shards& shards, const shard::Catalog& catalog,
   std::map<Uuid, Called> called;
   for (const auto& [shard, ids] : holders) {
     const std::vector<Uuid> sorted(ids.begin(), ids.end());
-    const auto entities = shard::read_shard(shards, shard, deadline, [&](const sql::Database& database) {
-      return shard::read_entities(database, sorted, shard::Lock::shared);
-    });
-    for (const shard::EntityRow& entity : entities) {
+    read_by_size(shards, shard, sorted, deadline, [&, shard = shard](const shard::EntityRow& entity) {
       called.emplace(entity.id, rows_of(shards, catalog, shard, entity));
-    }
+    });
   }
   HeldRows result;
   for (const shard::BlockedRow& row : blocked) {
