@@ -197,8 +197,9 @@ Command clean_command() {
        .help = "seconds for which deletes are kept for a trigger that is late; default 604800",
        .target = &options->keep_tombstones,
        .range = {.most = longest_seconds},
-       .details = "Without such a trigger they are kept for a day. A trigger that is later is told so, and must begin "
-                  "again."},
+       .details =
+           "Without such a trigger they are kept for a day, and as long as a copy or a running backfill needs them. "
+           "A trigger that is later is told so, and must begin again."},
       {.name = "--metrics-file",
        .value = "FILE",
        .help = "keep counts, errors and lag in a file for Prometheus' node exporter",

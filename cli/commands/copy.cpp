@@ -184,7 +184,7 @@ Command copy_command() {
   command.parameters = {
       {.name = "--to",
        .value = "FILE",
-       .help = "the cluster file of the other cluster",
+       .help = "the cluster file of the other cluster; must be given",
        .target = &options->to,
        .details = "Its user and its option file are those that this file names."},
       {.name = "--follow",
@@ -212,7 +212,7 @@ Command copy_command() {
                   "--timeout."},
       {.name = "--force",
        .value = "",
-       .help = "detach the other cluster as it is",
+       .help = "with `--detach`: detach the other cluster as it is",
        .target = &options->force,
        .details = "It may hold only a part of this store, or the writes of others."},
   };
@@ -224,7 +224,8 @@ Command copy_command() {
       "was stored when it "
       "began. It can be interrupted at any time, and the next run goes on.",
       "Traffic in this store may continue. Until it is detached, the copy is frozen for everybody but this command. It "
-      "can be read, but what it holds is late. Indexes that are created or dropped in this store meanwhile follow with "
+      "can be read, but may be older than this store. Indexes that are created or dropped in this store meanwhile "
+      "follow with "
       "the next run.",
       "An entity that cannot be read is not copied. An error of this run names it, and the exit status is 1. Later "
       "runs do not name it again; `verify --against` does."};

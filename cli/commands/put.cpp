@@ -425,12 +425,11 @@ void add_parameters(Command& command, PutArguments& options) {
        .help = "like --if-absent; if a server is down, keep entities on other servers until they can be stored",
        .target = &options.buffer,
        .details =
-           "Each is written durably to two other servers, or to one if no more answer, and its id is printed. "
+           "Each is written durably to two servers that answer, or to one if no more do, and its id is printed. "
            "`looseleaf clean --follow` and `looseleaf flush` store it when the servers that it needs answer; until "
            "then `get`, `query`, `update`, `delete` and `put --merge` do not find it. If its id exists by then with "
-           "another text, or another entity has its values in a unique index, it is refused: `looseleaf refused list` "
-           "shows it. The command waits for a server for 3 seconds, and only 0.2 seconds while one is known to be "
-           "down."},
+           "another text, or a unique index forbids it, it is refused: `looseleaf refused list` shows it. A write "
+           "waits at most 3 seconds for the servers that it needs, and only 0.2 seconds if one is known to be down."},
       {.name = "--merge",
        .value = "",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",

@@ -10,7 +10,8 @@ void add_throttle_parameters(Command& command, Throttle& throttle) {
        .help = "read at most this many rows a second, on all shards together",
        .target = &throttle.max_rate,
        .range = {.least = 1},
-       .details = "This is a mean: a delay of at most half a second is made up for."},
+       .details =
+           "This is an average: after a delay, the job reads faster until it has made up for half a second at most."},
       {.name = "--max-load",
        .value = "N",
        .help = "wait while any server runs more than N statements at once, by its `Threads_running`",

@@ -239,7 +239,7 @@ void add_parameters(Command& command, TriggerArguments& options) {
        .help = "end COMMAND if it runs longer than S seconds, and repeat the batch",
        .target = &options.command_timeout,
        .range = {.least = 1, .most = longest_seconds},
-       .details = "It gets SIGTERM, and after 5 s SIGKILL."},
+       .details = "It gets SIGTERM, and after 5 s SIGKILL. Without this option there is no limit."},
       {.name = "--metrics-file",
        .value = "FILE",
        .help = "keep counts and lag in a file for Prometheus' node exporter",

@@ -100,7 +100,7 @@ Command update_command() {
        .help = "end COMMAND if it runs longer than S seconds, and leave the entity as it is",
        .target = &options->command_timeout,
        .range = {.least = 1, .most = longest_seconds},
-       .details = "It gets SIGTERM, and after 5 s SIGKILL."},
+       .details = "It gets SIGTERM, and after 5 s SIGKILL. Without this option there is no limit."},
   };
   command.details = {
       "COMMAND gets the entity on its standard input and prints the whole new entity. That is stored if nobody has "

@@ -39,8 +39,8 @@ struct Address {
 
 inline constexpr std::uint32_t max_shards = 4096;  // the most shards that a cluster can have
 
-// The most connections that a process has to one server (address, user and TLS settings): the limits of the limit, and
-// the default.
+// The most connections that a process has to one server (address, user and TLS settings): the smallest and the largest
+// value that may be set, and the default.
 inline constexpr std::uint32_t min_connections = 4, default_connections = 8, most_connections = 1000;
 
 // The time for one operation with all its retries: its limits, and the default.

@@ -185,8 +185,9 @@ class LOOSELEAF_EXPORT Datastore {
   // be frozen, opens the others again and throws.
   void freeze(const std::string& reason);
   // Opens every frozen shard and returns their number; 0 if the store is open already. If a server fails, opens the
-  // other shards and throws. Throws Error(moved) or Error(busy) if the store has moved, which cannot be undone, or is
-  // about to; and Error(busy) if it is a copy in progress, unless `force` is true: then the copy cannot continue.
+  // other shards and throws. Gives up a move of the store that is not decided. Throws Error(moved) if the store has
+  // moved, which cannot be undone; and Error(busy) if another store is being copied or about to move here, unless
+  // `force` is true: then the copy cannot continue.
   std::uint32_t thaw(bool force = false);
 
   // Reports the state of all shards. A shard that is down is reported too; it does not cause an exception.

@@ -17,10 +17,10 @@ enum class ErrorCode {
   bad_index,        // an index is unknown, still building, or being dropped
   bad_position,     // a position in the feed is malformed, or what follows it is gone
   bad_entity,       // an entity is malformed or too large
-  refused,          // an immutable property would change
+  refused,          // an immutable property would change, or a unique index has or cannot hold the values
   frozen,           // the store is frozen: it takes no writes and no index changes
   moved,            // the store has moved to another cluster: it takes no writes, and gives no entities by id or query
-  busy,             // another process is running the job
+  busy,             // another process runs the job, or changes the state of the store
   unavailable,      // a server could not be reached, or kept failing until the timeout
   outcome_unknown,  // a COMMIT was sent, and its outcome was still unknown at the timeout
   server,           // a server reported a permanent error: privileges, disk full, ...

@@ -16,7 +16,7 @@ namespace looseleaf::job {
 
 // The row of a job on one shard. Only the job's own code defines the meaning of position, barrier and detail.
 struct JobRow {
-  std::string job;    // "create", "drop", "backfill", "clean" or "purge"
+  std::string job;    // as docs/format.md lists them
   std::string table;  // an index, or empty
   std::uint64_t generation = 0;
   std::optional<std::uint64_t> position;
