@@ -35,6 +35,32 @@ STATEMENT = re.compile(r"^ +[a-z][\w.>:\[\]*-]*(\(| = | \+= ).*;$")
 NO_STATEMENT = re.compile(r"^ +(return|throw|const|auto|using|static|case|break|continue|if|for|while|else|delete)\b")
 UNTOUCHED = re.compile(r"static_assert|steps::|failpoint|#|operator|= default|= delete")
 
+# The tests that are likely to notice a change in a folder, so they come first after the unit tests.
+LIKELY = {
+    "backfill": "index_jobs_test|index_lifecycle_test|integration_overlap",
+    "clean": "clean_test|integration_reconcile",
+    "cluster": "cluster_file_test|index_lifecycle_test",
+    "compare": "integration_compare|verify_against_test",
+    "config": "cluster_file_test|connections_test",
+    "copy": "integration_copy|integration_copy_unique",
+    "feed": "integration_feed|integration_trigger",
+    "flush": "buffer_test",
+    "index": "index_test|index_lifecycle_test|definition_test",
+    "job": "index_jobs_test|integration_job_lock|throttle_test",
+    "model": "put_test|indexing_test|where_test|definition_test",
+    "move": "integration_move|freeze_test",
+    "read": "query_test|paging_test|moving_rows_test|get_delete_test|query_order_test",
+    "reconcile": "integration_reconcile|integration_put",
+    "scan": "integration_verify|clean_test|integration_feed",
+    "server": "connections_test|server_down_test|round_trips_test",
+    "shard": "integration_put|index_lifecycle_test|integration_freeze",
+    "sql": "integration_sql|server_refusal_test|round_trips_test",
+    "trigger": "integration_trigger",
+    "update": "update_test|merge_test",
+    "verify": "integration_verify|verify_test",
+    "write": "integration_put|integration_put_batch|integration_unique|put_test",
+}
+
 # What is built and run: unit tests, then those of commands and layers, then proofs.
 STAGES = [
     (["unit_tests"], ["-R", "^unit$"]),
@@ -120,9 +146,10 @@ def first_failure(arguments):
         passed_again += failed
 
 
-def caught_by():
-    """The first test that fails on the tree as it is, "does not compile", or None."""
-    for targets, arguments in STAGES:
+def caught_by(folder):
+    """The first test that fails on the tree as it is, a file of this folder being changed; "does not compile", or None."""
+    likely = [(STAGES[1][0], ["-R", f"^({LIKELY[folder]})$"])] if folder in LIKELY else []
+    for targets, arguments in [STAGES[0], *likely, *STAGES[1:]]:
         if builds(targets).returncode != 0:
             return "does not compile"
         if failed := first_failure(arguments):
@@ -130,12 +157,12 @@ def caught_by():
     return None
 
 
-def caught_again_by(before):
+def caught_again_by(before, folder):
     """The same, where this test failed formerly."""
     targets = next(targets for targets, arguments in STAGES if re.search(arguments[-1], before))
     if builds(targets).returncode == 0 and first_failure(["-R", f"^{before}$"]):
         return before
-    return caught_by()
+    return caught_by(folder)
 
 
 def find_again(former):
@@ -183,7 +210,8 @@ def main():
         name, number, line, changed = mutant
         began = time.time()
         with Mutated(*mutant):
-            caught = caught_again_by(before) if before else caught_by()
+            folder = name.removeprefix("lib/src/").split("/")[0]
+            caught = caught_again_by(before, folder) if before else caught_by(folder)
         results.append({"file": name, "at": number, "line": line, "changed": changed, "caught_by": caught,
                         "caught_before_by": before, "seconds": round(time.time() - began)})
         with arguments.results.open("a") as out:

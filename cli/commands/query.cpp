@@ -146,7 +146,8 @@ void print_explanation_as_json(const QueryReport& report, const QueryArguments& 
 // in a filter; a shell removes the outer ones only.
 void print_notes_of_values(const QueryArguments& options) {
   for (const std::string& condition : options.conditions) {
-    const std::string value = Condition::parse(condition).value;
+    const Condition parsed = Condition::parse(condition);
+    const std::string& value = parsed.value;
     const bool quoted = value.starts_with('"') || value.starts_with('\'');
     if (value.size() > 1 && quoted && value.front() == value.back()) {
       print_note(fmt::format("nothing was found: in {} the quotes belong to the value", condition));

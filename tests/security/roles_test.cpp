@@ -108,6 +108,7 @@ TEST_CASE("each role's account can run the role's commands and is told what it l
   const std::vector<Smoke> cases = {
       {{"status"}, "", 0, 0},
       {{"show-index", "by_n"}, "", 0, 0},
+      {{"explain", id_of(1)}, "", 0, 0},
       {{"diff", folder.path()}, "", 1, 0},
       {{"create-index", "--dry-run", definition}, "", 0, 0},
       {{"get", id_of(1)}, "", 0, 0},
