@@ -61,16 +61,22 @@ void check_choice(const Parameter& parameter, const std::string& text) {
 }
 
 // An empty value, often that of a variable that the shell does not have, would be taken for no value. A command that
-// can tell them apart has a message of its own.
-void refuse_empty_value(const Parameter& parameter, const std::string& text) {
+// can tell them apart has a message of its own. The next option is taken for a value that was forgotten.
+void refuse_forgotten_value(const Parameter& parameter, const std::string& text) {
   if (text.empty() && parameter.is_option() && std::holds_alternative<std::string*>(parameter.target)) {
     throw Error(ErrorCode::usage, "an option has an empty value", {{"option", parameter.name}},
                 "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
   }
+  if (text.starts_with("--") && parameter.is_option()) {
+    throw Error(
+        ErrorCode::usage, "another option is the value of " + parameter.name,
+        {{"option", parameter.name}, {"value", text}},
+        fmt::format("write {} {}; a file whose name begins with -- is ./--name", parameter.name, parameter.value));
+  }
 }
 
 void store_value(const Parameter& parameter, const std::string& text) {
-  refuse_empty_value(parameter, text);
+  refuse_forgotten_value(parameter, text);
   check_choice(parameter, text);
   if (auto* const* string = std::get_if<std::string*>(&parameter.target)) {
     **string = text;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -30,11 +31,12 @@ struct ApplyArguments {
   Throttle throttle;
 };
 
-// What there is to do.
+// What there is to do, or was done.
 struct Work {
   std::vector<IndexDefinition> wanted;  // missing or building
   std::vector<std::string> missing;     // tables
-  std::vector<std::string> extra;       // tables that no definition declares
+  std::vector<std::string> extra;       // tables that no definition declares, and that stay
+  std::vector<std::string> dropped;     // those that are dropped
 };
 
 // Throws for the first index that apply cannot make what the folder declares.
@@ -82,12 +84,11 @@ void print_result(const ApplyArguments& options, const DefinitionFolder& folder,
   if (!globals.json()) {
     return;
   }
-  const std::vector<std::string> none;
   Json summary = {{"indexes", folder.definitions.size()},
                   {"dry_run", options.dry_run},
                   {"created", work.missing},
-                  {"extra", options.prune ? none : work.extra},
-                  {"dropped", options.prune ? work.extra : none}};
+                  {"extra", work.extra},
+                  {"dropped", work.dropped}};
   summary.update(created);
   print_summary(summary);
 }
@@ -99,7 +100,7 @@ void print_notes(const ApplyArguments& options, const DefinitionFolder& folder, 
       print_note(fmt::format("{} is active, but no definition declares it; `--prune` drops it", table));
     }
   }
-  if (!options.dry_run && work.wanted.empty() && (work.extra.empty() || !options.prune)) {
+  if (!options.dry_run && work.wanted.empty() && work.dropped.empty()) {
     print_note(fmt::format("nothing to do: {} active as declared",
                            counted(folder.definitions.size(), "index is", "indexes are")));
   }
@@ -112,8 +113,8 @@ ExitStatus print_dry_run(const ApplyArguments& options, const DefinitionFolder& 
     if (!work.wanted.empty()) {
       print_line("-- then those of these indexes that are building are filled");
     }
-    if (options.prune && !work.extra.empty()) {
-      print_line(fmt::format("-- then these are dropped: {}", fmt::join(work.extra, ", ")));
+    if (!work.dropped.empty()) {
+      print_line(fmt::format("-- then these are dropped: {}", fmt::join(work.dropped, ", ")));
     }
   }
   Json building = Json::array();
@@ -131,22 +132,30 @@ ExitStatus run(const ApplyArguments& options, const Globals& globals) {
   const bool asks = options.prune && !options.yes && !options.dry_run;
   const DefinitionFolder folder = load_definition_folder(options.folder);
   Datastore store = open_store(globals);
-  const Work work = find_work(store, folder);
+  Work work = find_work(store, folder);
+  if (options.prune) {
+    work.dropped = std::exchange(work.extra, {});
+  }
   if (asks) {
-    require_someone_to_ask(work.extra);
+    require_someone_to_ask(work.dropped);
   }
   if (options.dry_run) {
     return print_dry_run(options, folder, work, store, globals);
   }
-  if (asks && !work.extra.empty() && !agrees_to_drop(work.extra)) {
-    print_result({}, folder, {{}, {}, work.extra}, {{"building", Json::array()}}, globals);
+  if (asks && !work.dropped.empty() && !agrees_to_drop(work.dropped)) {
+    print_result({}, folder, {.wanted = {}, .missing = {}, .extra = work.dropped, .dropped = {}},
+                 {{"building", Json::array()}}, globals);
     print_note("nothing was changed");
     return ExitStatus::negative;
   }
   const Created created = create_and_fill(store, work.wanted, &options.throttle, globals);
-  if (options.prune) {
-    drop_indexes(store, work.extra, {}, globals);
+  if (!created.all_ready && !work.dropped.empty()) {
+    print_warning("not dropped, because an index that may replace them is not ready",
+                  {{"indexes", fmt::format("{}", fmt::join(work.dropped, ", "))}},
+                  "make it ready, as said above, and run the command again");
+    work.extra = std::exchange(work.dropped, {});
   }
+  drop_indexes(store, work.dropped, {}, globals);
   print_result(options, folder, work, created.summary, globals);
   print_notes(options, folder, work);
   return created.status;

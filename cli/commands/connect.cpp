@@ -20,8 +20,12 @@ std::string find_cluster_file(const Globals& globals) {
   if (!globals.cluster.empty()) {
     return globals.cluster;
   }
-  const char* variable = std::getenv("LOOSELEAF_CLUSTER");
-  if (variable != nullptr && *variable != '\0') {
+  if (const char* variable = std::getenv("LOOSELEAF_CLUSTER")) {
+    if (*variable == '\0') {  // probably of a command that failed; another store would be a surprise
+      throw Error(ErrorCode::usage, "LOOSELEAF_CLUSTER is empty", {},
+                  "set it to the path of a cluster file, or unset it to use ./looseleaf.json or "
+                  "/etc/looseleaf/cluster.json");
+    }
     return variable;
   }
   for (const char* path : {"./looseleaf.json", "/etc/looseleaf/cluster.json"}) {

@@ -59,13 +59,14 @@ Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& de
       filling.tables.push_back(report.table);
     }
   }
-  Created created{{{"building", filling.tables}}};
+  Created created{.summary = {{"building", filling.tables}}, .all_ready = filling.tables.empty()};
   if (fill != nullptr && !filling.tables.empty()) {
     filling.throttle = *fill;
     const BackfillReport report = backfill(store, filling, globals);
     created.summary["building"] = Json::array();
     created.summary.update(to_json(report));
     created.status = exit_status_of(report);
+    created.all_ready = report.conflicts.empty();
   }
   return created;
 }

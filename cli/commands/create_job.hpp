@@ -15,6 +15,7 @@ void print_plans(const Datastore& store, const std::vector<IndexDefinition>& def
 struct Created {
   Json summary;  // members of the JSON summary: `building`, and those of a backfill if there was one
   ExitStatus status = ExitStatus::done;
+  bool all_ready = true;  // false if entities have equal values in a unique index, or nothing was filled
 };
 
 // Creates the indexes and reports each one. If `fill` is not null, fills those that are building.

@@ -41,7 +41,9 @@ void print_end(const FeedReport& report, const Globals& globals) {
     print_summary({{"entities", report.stored}, {"unreadable", report.unreadable}, {"position", report.position}});
     return;
   }
-  static_cast<void>(data_output().flush());
+  if (!data_output().flush()) {
+    return;  // nobody has read what the position is behind
+  }
   if (globals.verbose) {
     print_note(fmt::format("printed {}", counted(report.stored, "entity", "entities")));
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <looseleaf/cluster.hpp>
+#include <optional>
 
 #include "base/text.hpp"
 #include "cli/commands/connect.hpp"
@@ -18,26 +19,46 @@
 namespace looseleaf::cli {
 namespace {
 
-// What `changes` prints ends with an object that has the position, and what `export` says with a line that names it.
-std::string last_position(std::string_view text) {
+// `changes` prints objects that have the position, and `export` says it in a line that names it.
+std::optional<std::string> position_in(std::string_view line) {
   constexpr std::string_view name = "position: ";
-  const std::string_view last = text.substr(text.find_last_of('\n') + 1);
-  if (last.starts_with(name)) {
-    return std::string(last.substr(name.size()));
+  if (line.starts_with(name)) {
+    return std::string(line.substr(name.size()));
   }
-  const Json line = Json::parse(last, nullptr, false);
-  const bool has_one = line.is_object() && line.contains("position") && line["position"].is_string();
-  return has_one ? line["position"].get<std::string>() : std::string(text);
+  const Json parsed = Json::parse(line, nullptr, false);
+  const bool has_one = parsed.is_object() && parsed.contains("position") && parsed["position"].is_string();
+  return has_one ? std::optional(parsed["position"].get<std::string>()) : std::nullopt;
 }
 
+// The changes behind the last position are not complete if the process that printed them died.
+std::string last_position(std::string_view text, const std::string& file) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t begin = rest.find_last_of('\n') + 1;
+    if (auto position = position_in(base::trimmed(rest.substr(begin)))) {
+      return *std::move(position);
+    }
+    rest = rest.substr(0, begin == 0 ? 0 : begin - 1);
+  }
+  if (text.find('\n') != std::string_view::npos) {
+    throw Error(ErrorCode::usage, "the end of a file has no position", {{"file", file}},
+                "give the file that the output of `looseleaf changes` went to, or one with a position alone");
+  }
+  return std::string(text);
+}
+
+// Keeps no more than the end of a long file.
 std::string read_position(const std::string& file) {
+  constexpr std::size_t most = 64 << 20;  // a batch of changes, which may be large entities, and its position
   Input input(file);
   std::string text;
   std::array<char, 16 * 1024> chunk{};
   while (const std::size_t got = input.read(chunk.data(), chunk.size())) {
     text.append(chunk.data(), got);
+    if (text.size() > 2 * most) {
+      text.erase(0, text.size() - most);
+    }
   }
-  return last_position(base::trimmed(text));
+  return last_position(base::trimmed(text), file);
 }
 
 }  // namespace
@@ -49,7 +70,7 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .value = "POSITION",
        .help = help_of_after,
        .target = &arguments.after,
-       .details = details_of_after + " `@FILE` reads a position from a file, or from a last line "
+       .details = details_of_after + " `@FILE` reads a position from a file, or from the last line "
                                      "that is an object with a `position`."},
       where_parameter(arguments.where, Explained::by_query),
       {.name = "--shard",

@@ -43,11 +43,6 @@ void check(const QueryArguments& options) {
     throw Error(ErrorCode::usage, "--fields cannot be combined with --ids, --count and --explain", {},
                 "leave out one of them; --fields id prints ids, too");
   }
-  if (options.order_by.starts_with("--")) {
-    throw Error(ErrorCode::usage, "another option is the value of --order-by",
-                {{"option", "--order-by"}, {"value", options.order_by}},
-                "write --order-by NAME, with a property's name");
-  }
   if (options.after == "") {  // a script's loop over pages would start again and never end
     throw Error(ErrorCode::usage, "an empty page token", {{"option", "--after"}},
                 "leave --after out for the first page; if no token was printed, there is no next page");
@@ -191,8 +186,7 @@ void print_end(const QueryReport& report, const QueryArguments& options, const G
                               report.unreadable == 1 ? "body" : "bodies"),
                   {}, "delete each of them and put it again; `looseleaf verify` finds all such entities");
   }
-  if (!report.next.empty() && !globals.json() && !options.explain) {
-    static_cast<void>(data_output().flush());
+  if (!report.next.empty() && !globals.json() && !options.explain && data_output().flush()) {
     print_plain("next: " + report.next + "\n");
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,12 +74,31 @@ ExitStatus list(const Datastore& store, const RefusedArguments& options, const G
   return ExitStatus::done;
 }
 
+// Returns the ids that no refused write has. While a server is down nobody can tell, so it returns none; what follows
+// names that server.
+std::set<Uuid> without_refused_write(const Datastore& store, const std::vector<Uuid>& ids) {
+  std::set<Uuid> unknown(ids.begin(), ids.end());
+  if (unknown.empty()) {
+    return {};
+  }
+  try {
+    store.list_refused([&](const RefusedWrite& write) {
+      unknown.erase(write.id);
+      return !unknown.empty();
+    });
+  } catch (const Error&) {
+    return {};
+  }
+  return unknown;
+}
+
 ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   const std::vector<Uuid> ids = check(options);
   Datastore store = open_store(globals);
   if (options.action == "list") {
     return list(store, options, globals);
   }
+  const std::set<Uuid> unknown = without_refused_write(store, ids);
   const bool retries = options.action == "retry";
   const std::uint64_t count = retries ? store.retry_refused(ids) : store.drop_refused(ids);
   if (count == 0 && !options.all) {
@@ -86,16 +106,21 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
                 {{"ids", fmt::format("{}", fmt::join(options.ids, ", "))}},
                 "`looseleaf refused list` shows those that there are");
   }
+  for (const Uuid& id : unknown) {
+    print_warning("no refused write has this id", {{"id", to_string(id)}},
+                  "`looseleaf refused list` shows those that there are");
+  }
+  const ExitStatus done = unknown.empty() ? ExitStatus::done : ExitStatus::negative;
   if (retries) {
     FlushReport report;
     run_job(globals, [&](JobControl& control) { store.flush(control, report); });
-    return report_flush(report, globals);
+    return stronger(report_flush(report, globals), done);
   }
   if (globals.json()) {
     print_summary({{"dropped", count}});
   }
   print_note("dropped " + counted(count, "refused write", "refused writes"));
-  return ExitStatus::done;
+  return done;
 }
 
 }  // namespace
@@ -127,7 +152,8 @@ Command refused_command() {
       "id "
       "exists with another text, for example, it is kept here until you decide.",
       "`list` prints a line for each: the id, when it was accepted (UTC), and why it was refused. `retry` lets `flush` "
-      "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good."};
+      "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good. "
+      "An id that no refused write has is named, and the exit status is 1."};
   command.examples = {
       {"See what was refused", "looseleaf refused list"},
       {"Replace what is stored by what was refused",

@@ -37,14 +37,16 @@ Command thaw_command() {
                          .value = "",
                          .help = "open the store even if another store is being copied to it",
                          .target = &options->force,
-                         .details = "The copy then refuses to continue."}};
+                         .details =
+                             "The copy then refuses to continue. This also opens a store to which another one is about "
+                             "to move."}};
   command.details = {
       "All shards that are frozen are opened. If the store is open already, the command says so, and the exit status "
-      "is "
-      "0. If a server does not answer, the shards of the others are opened, and the exit status is 3; then repeat the "
+      "is 0. "
+      "If a server does not answer, the shards of the others are opened, and the exit status is 3; then repeat the "
       "command.",
       "A store that has moved to another cluster cannot be opened again, because the other one takes the writes now. A "
-      "store that is about to move is opened by the command that moves it."};
+      "store that is about to move is opened, and the move ends without having changed anything."};
   command.examples = {{"Take writes again", "looseleaf thaw"}};
   command.see_also = {"freeze", "status"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

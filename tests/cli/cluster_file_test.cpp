@@ -256,6 +256,8 @@ TEST_CASE("a cluster file that is not there is named, and without one the places
   check_run(looseleaf_with("/nonexistent.json", {"status"}), 2, "",
             {"error: the file cannot be read\n", "file: /nonexistent.json\n",
              "reason: ", "hint: name the cluster file with --cluster or LOOSELEAF_CLUSTER\n"});
+  check_run(run({"sh", "-c", "LOOSELEAF_CLUSTER= \"$LOOSELEAF_BIN\" status"}), 2, "",
+            {"error: LOOSELEAF_CLUSTER is empty\n", "hint: set it to the path of a cluster file, or unset it"});
   check_run(run({"sh", "-c", "cd / && unset LOOSELEAF_CLUSTER && \"$LOOSELEAF_BIN\" status"}), 2, "",
             {"error: no cluster file\n", "hint: ", "--cluster", "LOOSELEAF_CLUSTER", "./looseleaf.json",
              "/etc/looseleaf/cluster.json"});

@@ -127,6 +127,22 @@ TEST_CASE("apply --prune drops what is extra, and asks or wants --yes") {
   check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"1 index: all are as declared\n"});
 }
 
+TEST_CASE("apply --prune drops nothing as long as an index that may replace it is not ready") {
+  const TestCluster cluster = with_old_index();
+  put_all(cluster, entity_lines(2, R"("k":1,"n":{0})"));
+  const TemporaryDirectory folder;
+  folder.write("n.json", by_n);
+  folder.write("k.json",
+               R"({"table": "by_k", "properties": [{"name": "k", "type": "int"}], "unique": true, "shard_on": "k"})");
+  const std::vector<std::string> apply = {"apply", folder.path(), "--prune", "--yes"};
+  check_run(cluster.looseleaf(apply), 1, "",
+            {"warning: not dropped, because an index that may replace them is not ready\n", "  indexes: by_old\n",
+             "hint: make it ready, as said above, and run the command again\n"});
+  CHECK(cluster.looseleaf({"query", "by_old", "--count"}).status == 0);
+  check_status(cluster.looseleaf({"delete", id_of(1)}), 0);
+  check_run(cluster.looseleaf(apply), 0, "", {"by_k: ready\n", "dropped by_old\n"});
+}
+
 TEST_CASE("apply refuses a definition that differs before it changes anything") {
   const TestCluster cluster = with_old_index();
   const TemporaryDirectory folder;

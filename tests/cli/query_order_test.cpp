@@ -334,7 +334,7 @@ TEST_CASE("an order that the index does not have is refused with a hint") {
   check_run(cluster.looseleaf({"query", "by_user", "user=3", "--order-by", "At"}), 2, "",
             {"error: index has no such property\n", "property: At\n", "hint: did you mean `at`?\n"});
   check_run(cluster.looseleaf({"query", "by_user", "--order-by", "--desc"}), 2, "",
-            {"error: another option is the value of --order-by\n", "value: --desc\n", "hint: write --order-by NAME"});
+            {"error: another option is the value of --order-by\n", "value: --desc\n", "hint: write --order-by NAME; "});
   check_run(cluster.looseleaf({"query", "by_user", "user=1", "--order-by", "user"}), 0, "");
 }
 

@@ -16,6 +16,7 @@
 #include "base/failpoint.hpp"
 #include "feed/position.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -309,6 +310,24 @@ TEST_CASE("a follower prints changes within two seconds, and a server that fails
   CHECK(times("looseleaf: error: ", result.err) == 1);
 }
 
+TEST_CASE("a shard whose changes cannot be read for a while is told of once, and once when they are read") {
+  const StoreFixture store(1);
+  cli::Process follower = store.cluster.start({"changes", "--follow", "--timeout", "1"});
+  put_all(store.cluster, entity(1));
+  wait_until("it is printed", [&] { return contains(follower.out(), id_of(1)); });
+  LockHolder writer(store, 0, "SELECT * FROM looseleaf_shard LOCK IN SHARE MODE");  // the barrier waits for it
+  put_all(store.cluster, entity(2));
+  wait_until("the failure is told", [&] { return contains(follower.err(), "looseleaf: error: "); });
+  std::this_thread::sleep_for(std::chrono::seconds(4));  // some rounds, each of which finds that there are changes
+  writer.release();
+  wait_until("it works again", [&] { return contains(follower.err(), "looseleaf: shard 0 works again\n"); });
+  CHECK(contains(follower.out(), id_of(2)));
+  follower.signal(SIGTERM);
+  const cli::ProcessResult result = follower.wait();
+  CHECK(times("looseleaf: error: ", result.err) == 1);
+  CHECK(times("works again", result.err) == 1);
+}
+
 TEST_CASE("a page of a server that became read-only meanwhile does not count" *
           doctest::skip(!base::failpoints_enabled)) {
   const TestCluster cluster = initialised_alone(1);
@@ -364,6 +383,11 @@ TEST_CASE("a position that is not one of this cluster is refused") {
   CHECK(changes_after(cluster, "@" + printed).size() == 0);
   const std::string said = cluster.directory().write("said", cluster.looseleaf({"export"}).err);
   CHECK(changes_after(cluster, "@" + said).size() == 0);
+  const std::string torn = cluster.directory().write("torn", read_text(printed) + "{\"id\":\"0123");
+  CHECK(changes_after(cluster, "@" + torn).size() == 0);
+  const std::string without = cluster.directory().write("without", "{}\n{}\n");
+  check_status(cluster.looseleaf({"changes", "--after", "@" + without}), 2,
+               {"error: the end of a file has no position\n", "  file: " + without + "\n", "hint: give the file that"});
   position[20] = position[20] == 'A' ? 'B' : 'A';
   check_status(cluster.looseleaf({"export", "--after", position}), 2, {"error: not a position\n", "hint: "});
   for (const char* const reader : {"export", "changes"}) {

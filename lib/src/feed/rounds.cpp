@@ -65,7 +65,9 @@ Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
   const std::vector<std::uint32_t> chosen = reader_.choose(here);
   const News news = find_news_of(chosen);
   shard::for_shards(shards_, news.changed, [&](std::uint32_t shard) {
-    tolerate({&shard, 1}, [&] { advance(shard); });
+    if (tolerate({&shard, 1}, [&] { advance(shard); })) {
+      works(shard);
+    }
   });
   return {chosen.size(), news.finished.size()};
 }
@@ -87,8 +89,9 @@ void Rounds::end_if_moved(std::uint32_t server, Chosen chosen) {
     }
   }
   const std::uint32_t first = 0;
-  tolerate({&first, 1},
-           [&] { throw shard::has_moved(shard::read_shard(shards_, first, shards_.deadline(), shard::read_access)); });
+  static_cast<void>(tolerate({&first, 1}, [&] {
+    throw shard::has_moved(shard::read_shard(shards_, first, shards_.deadline(), shard::read_access));
+  }));
 }
 
 // The shards that the reader has not begun, or is scanning, count as changed.
@@ -109,17 +112,19 @@ News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
   }
   std::mutex mutex;
   shard::for_groups(shards_, begun, [&](std::span<const std::uint32_t> group) {
-    tolerate(group, [&] {
-      const News found = find_news(shards_, group, positions);
-      for (const std::uint32_t shard : group) {
-        if (std::find(found.changed.begin(), found.changed.end(), shard) == found.changed.end()) {
-          reader_.caught_up(shard);
-        }
+    News found;
+    if (!tolerate(group, [&] { found = find_news(shards_, group, positions); })) {
+      return;
+    }
+    for (const std::uint32_t shard : group) {
+      if (std::find(found.changed.begin(), found.changed.end(), shard) == found.changed.end()) {
+        reader_.caught_up(shard);
+        works(shard);
       }
-      const std::lock_guard lock(mutex);
-      news.changed.insert(news.changed.end(), found.changed.begin(), found.changed.end());
-      news.finished.insert(news.finished.end(), found.finished.begin(), found.finished.end());
-    });
+    }
+    const std::lock_guard lock(mutex);
+    news.changed.insert(news.changed.end(), found.changed.begin(), found.changed.end());
+    news.finished.insert(news.finished.end(), found.finished.begin(), found.finished.end());
   });
   return news;
 }
@@ -153,28 +158,28 @@ void Rounds::advance(std::uint32_t shard) {
   }
 }
 
-// Tells the reader of a failure that passes, once.
-void Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work) {
-  const Error* failure = nullptr;
-  std::optional<Error> caught;
+bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work) {
   try {
     work();
+    return true;
   } catch (const Error& error) {
     if (failures_ == Failures::end || !passes(error) || (group.size() > 1 && shard::may_be_one_shards(error))) {
       throw;  // for_groups() asks the shards one by one then
     }
-    caught = error;
-    failure = &*caught;
-  }
-  const std::lock_guard lock(mutex_);
-  for (const std::uint32_t shard : group) {
-    const bool failed_before = failing_.contains(shard);
-    if (failure && failing_.insert(shard).second) {
-      reader_.tell(shard, failure);
-    } else if (!failure && failed_before) {
-      failing_.erase(shard);
-      reader_.tell(shard, nullptr);
+    const std::lock_guard lock(mutex_);
+    for (const std::uint32_t shard : group) {
+      if (failing_.insert(shard).second) {
+        reader_.tell(shard, &error);
+      }
     }
+    return false;
+  }
+}
+
+void Rounds::works(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  if (failing_.erase(shard) > 0) {
+    reader_.tell(shard, nullptr);
   }
 }
 

@@ -76,7 +76,10 @@ class Rounds {
   [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
   void end_if_moved(std::uint32_t server, Chosen chosen);
   void advance(std::uint32_t shard);
-  void tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
+  // Tells the reader of a failure that passes, once, and returns false then.
+  [[nodiscard]] bool tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
+  // Tells the reader that a shard that has failed works again: all that there was to do is done.
+  void works(std::uint32_t shard);
 
   shard::Shards& shards_;
   Reader& reader_;

@@ -250,10 +250,14 @@ void freeze(shard::Shards& shards, const std::string& reason) {
     }
   }
   // A thaw that ran at the same time may have opened the first ones.
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (access_of(shards, shard, deadline).token != frozen.token) {
-      throw undo(shards, shards.count(), frozen.token, changed_meanwhile(shards, shard));
+  try {
+    for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+      if (access_of(shards, shard, deadline).token != frozen.token) {
+        throw changed_meanwhile(shards, shard);
+      }
     }
+  } catch (const Error& error) {
+    throw undo(shards, shards.count(), frozen.token, error);
   }
 }
 

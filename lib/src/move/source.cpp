@@ -162,10 +162,8 @@ bool Source::undo(std::vector<std::uint32_t>& left) {
   shard::for_each_shard(shards_, [&](std::uint32_t shard) {
     const Step step(steps::move_undo, shard);
     try {
-      const Access found = shard::read_shard(shards_, shard, shards_.deadline(), shard::read_access);
-      if (found.state == AccessState::moving && found.token == token_) {
-        static_cast<void>(shard::change_access(shards_, shard, found, Access(), shards_.deadline()));
-      }
+      // Waits for the commit of an attempt to freeze the shard, if it is still under way.
+      static_cast<void>(shard::change_access(shards_, shard, own(AccessState::moving), Access(), shards_.deadline()));
     } catch (const Error&) {
       const std::lock_guard lock(mutex);
       left.push_back(shard);

@@ -87,7 +87,7 @@ class ShortWait {
       if (!database_->broken()) {
         database_->execute("SET SESSION innodb_lock_wait_timeout = 2");
       }
-    } catch (const Error&) {
+    } catch (...) {
       database_->mark_broken();
     }
   }

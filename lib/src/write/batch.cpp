@@ -17,7 +17,7 @@ Condition to_condition(const WriteCondition& condition) {
     return {condition.kind, base::parse_stamp(condition.stamp), false};
   } catch (const Error&) {
     throw Error(ErrorCode::usage, "malformed stamp", {{"stamp", condition.stamp}},
-                "give a stamp as `looseleaf get --output json` prints it");
+                "give a stamp as `looseleaf get --stamps` prints it");
   }
 }
 

@@ -27,6 +27,9 @@ std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::sp
 
 void leave_unknown(const Items& items, const Error& error) {
   for (Item* item : items) {
+    if (item->decided) {
+      continue;
+    }
     Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
                   item->write->has_condition() ? "read the entity before you repeat the write"
                                                : "read the entity, or put it again; a put can be repeated safely");
