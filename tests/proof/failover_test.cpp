@@ -134,10 +134,13 @@ TEST_CASE("clean --follow does not take a replaced server's silence for rest") {
   Filled replicated(100);
   const std::string metrics = replicated.write("metrics", "");
   cli::Process clean = replicated.start({"clean", "--follow", "--timeout", "2", "--metrics-file", metrics});
-  std::this_thread::sleep_for(1500ms);
+  wait_until("a pass is done", [&] {
+    const std::string text = read_text(metrics);
+    return contains(text, "passes_total{result=\"success\"}") &&
+           !contains(text, "passes_total{result=\"success\"} 0\n");
+  });
   replicated.demote();
-  std::this_thread::sleep_for(3000ms);
-  CHECK_MESSAGE(lag(metrics, 0) >= 2, read_text(metrics));
+  wait_until("the silence lasts", [&] { return lag(metrics, 0) >= 2; });
   replicated.promote();
   wait_until("the lag is gone", [&] { return lag(metrics, 0) < 2; });
   clean.signal(SIGTERM);

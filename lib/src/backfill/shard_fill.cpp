@@ -303,8 +303,8 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
   }
   // Another row conflicts in a UNIQUE table, and only reconcile may delete it.
   if (!blocked.empty()) {
-    reconcile::reconcile(shards_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
-                         reconcile::ReconcileMode::repair, deadline);
+    reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
+                                   reconcile::ReconcileMode::repair);
   }
 }
 
