@@ -178,6 +178,24 @@ TEST_CASE("get to a full disk is reported") {
   check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: ", "hint: make space"});
 }
 
+TEST_CASE("export and query say where to continue only behind what was written") {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, by_n);
+  put_all(cluster, entity_lines(40, "\"n\":{}"));
+  for (const std::string command : {"export", "query by_n --limit 30"}) {
+    CAPTURE(command);
+    const std::string to = R"("$LOOSELEAF_BIN" --cluster "$0" )" + command + " > ";
+    CHECK(holds_in_order(run({"sh", "-c", to + "/dev/null", cluster.file()}).err,
+                         {command == "export" ? "position: " : "next: "}));
+    // The first line is written at once. What is buffered does not fit into the file any more.
+    const cli::ProcessResult lost = run({"sh", "-c", "trap '' XFSZ; ulimit -f 1; " + to + "\"$1\"", cluster.file(),
+                                         cluster.directory().path() + "/out"});
+    check_run(lost, 3, "", {"error: cannot write to standard output\n"});
+    CHECK_FALSE(contains(lost.err, "position: "));
+    CHECK_FALSE(contains(lost.err, "next: "));
+  }
+}
+
 TEST_CASE("a body that cannot be read is reported and never printed") {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity(1));
