@@ -135,9 +135,7 @@ class PutSession {
         report_(options.kind(), globals, options.rejects),
         progress_(globals, options.files),
         stream_(
-            store, [this](WriteResult result) { take(std::move(result)); }, key_) {
-    report_.begin();
-  }
+            store, [this](WriteResult result) { take(std::move(result)); }, key_) {}
 
   void put_input(const std::string& name) {
     report_.begin_input(name, given_);
@@ -165,6 +163,13 @@ class PutSession {
   }
 
  private:
+  // Not before something was read: who forgets the input may have given it as FILE.
+  void empty_rejects() {
+    if (!std::exchange(rejects_emptied_, true)) {
+      report_.empty_rejects();
+    }
+  }
+
   [[nodiscard]] EntityReader::Source source_of(Input& input) {
     return [this, &input](char* buffer, std::size_t size) {
       if (input.is_idle()) {
@@ -178,6 +183,7 @@ class PutSession {
   }
 
   void put(std::string text, Position position) {
+    empty_rejects();
     ++given_;
     progress_.add_entity();
     if (!merge_) {
@@ -226,6 +232,7 @@ class PutSession {
   }
 
   void reject(Piece piece, Error::Context context = {}) {
+    empty_rejects();
     if (!report_.reject(std::move(piece), given_, std::move(context))) {
       flush();
     }
@@ -327,6 +334,7 @@ class PutSession {
   std::vector<Position> positions_;  // of these texts
   std::size_t bytes_to_merge_ = 0;
   WriteReport report_;
+  bool rejects_emptied_ = false;
   PutProgress progress_;
   std::uint64_t given_ = 0;
   WriteStream stream_;
@@ -387,7 +395,7 @@ void add_parameters(Command& command, PutArguments& options) {
        .help = "write the entities that cannot be stored to this file, unchanged",
        .target = &options.rejects,
        .details =
-           "The file's old contents are deleted as soon as the program can write to the store. An entity whose outcome "
+           "The file's old contents are deleted as soon as something was read. An entity whose outcome "
            "is unknown is written with the id that it was given, so that putting it again cannot store it twice. With "
            "`--csv` the file begins with the header, and has a column `id`."},
       {.name = "--csv",

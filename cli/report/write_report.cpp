@@ -175,7 +175,8 @@ WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::stri
       absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning),
       existing_("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
 
-void WriteReport::begin() {
+void WriteReport::empty_rejects() {
+  const Lock lock(mutex_);
   if (rejects_) {
     rejects_->empty();
   }
@@ -470,7 +471,7 @@ void WriteReport::print_note_of_counts() const {
     }
   }
   if (nothing) {
-    text += ": the input has none";
+    text += rejects_ ? ": the input has none, so the rejects file stays as it is" : ": the input has none";
   } else if (kind_ == WriteKind::update && stop_requested()) {
     text += "; stopped";
   } else if (!unread_.empty() || stop_requested()) {

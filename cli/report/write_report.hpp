@@ -62,8 +62,8 @@ class WriteReport {
   // `rejects` is a file name or empty.
   WriteReport(WriteKind kind, const Globals& globals, const std::string& rejects);
 
-  // Call it once the store is open: it empties the rejects file.
-  void begin();
+  // Deletes the rejects of an earlier run.
+  void empty_rejects();
   // Gives the rejects file this header, if there is such a file. Throws Error(bad_entity) if it has another one.
   void begin_rejects_with(const std::string& header);
   // Results from `first_sequence` on belong to this input.

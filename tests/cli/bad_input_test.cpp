@@ -1,6 +1,10 @@
 // looseleaf put: what cannot be stored is reported with its place, and everything else is stored.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <random>
 #include <string>
@@ -281,6 +285,25 @@ TEST_CASE("a rejects file that cannot be written is refused before anything is s
   check_run(cluster.looseleaf({"put", "--rejects", "/nonexistent/rejects"}, entity(1)), 3, "",
             {"error: cannot open the rejects file\n", "file: /nonexistent/rejects\n"});
   CHECK(rows_of(cluster, "entities") == 0);
+}
+
+TEST_CASE("a rejects file keeps what it has until something is read, because it may be the input that was forgotten") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().write("dump", entity(1) + "\n"),
+                    silent = cluster.directory().path() + "/fifo";
+  REQUIRE(::mkfifo(silent.c_str(), 0600) == 0);
+  cli::Process put = cluster.start({"put", "--rejects", file, silent});
+  int writer = -1;
+  wait_until("it reads", [&] { return (writer = ::open(silent.c_str(), O_WRONLY | O_NONBLOCK)) >= 0; });
+  put.signal(SIGINT);
+  CHECK(put.wait().status == 130);
+  ::close(writer);
+  CHECK(read_text(file) == entity(1) + "\n");
+  check_run(cluster.looseleaf({"put", "--rejects", file}), 0, "",
+            {"looseleaf: stored 0 entities: the input has none, so the rejects file stays as it is\n"});
+  CHECK(read_text(file) == entity(1) + "\n");
+  check_status(cluster.looseleaf({"put", "--rejects", file}, entity(2)), 0);
+  CHECK(read_text(file).empty());  // nothing was rejected
 }
 
 TEST_CASE("a full disk under the rejects file is reported, and what can be stored is") {
