@@ -396,12 +396,42 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   check_status(before.wait(), 2, {"error: the store has moved\n", "hint: everything was delivered; run the trigger"});
   const std::size_t delivered = lines_of(read_text(file)).size();
   CHECK(delivered >= 43);
+  check_status(pair.original.looseleaf({"trigger", "reset", "t"}), 2, {"error: the store has moved\n"});
   put_all(pair.other, entity(92, R"("n":2)"));
   cli::Process after = pair.other.start(trigger);
   wait_until("the change is delivered", [&] { return contains(read_text(file), id_of(92)); });
   after.signal(SIGTERM);
   CHECK(after.wait().status == 143);
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
+}
+
+TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
+  const MovingPair pair;
+  const std::string file = pair.original.directory().path() + "/out";
+  cli::Process trigger = pair.original.start(trigger_into(file));
+  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
+  trigger.signal(SIGTERM);
+  CHECK(trigger.wait().status == 143);
+  pair.original.sql(1, "DELETE FROM looseleaf_progress WHERE job = 'trigger'");
+  check_status(pair.finish(), 3,
+               {"error: a trigger is behind, so the store does not move\n", "  shard: 1\n",
+                "hint: no process runs it: let `looseleaf trigger run`"});
+  CHECK(states(pair.original) == "open open");
+}
+
+TEST_CASE("a trigger of a store that is about to move cannot be reset, because it would not begin again there" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const MovingPair pair;
+  const std::string file = pair.original.directory().path() + "/out";
+  cli::Process trigger = pair.original.start(trigger_into(file));
+  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
+  trigger.signal(SIGTERM);
+  CHECK(trigger.wait().status == 143);
+  cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  check_status(pair.original.looseleaf({"trigger", "reset", "t", "--timeout", "1"}), 3,
+               {"error: the store is about to move"});
+  move.signal(SIGCONT);
+  check_status(move.wait(), 0, {has_moved});
 }
 
 TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" *

@@ -174,10 +174,16 @@ class Move {
     std::optional<Late> late;
     for (const TriggerStatus& status : triggers) {
       report_.triggers.push_back(status.name);
+      std::vector<bool> has_row(original_.count());
       for (const TriggerShard& shard : status.shards) {
         if ((shard.lag_changes > 0 || shard.scanning) && (!late || shard.lag > late->shard.lag)) {
           late = {status.name, shard};
         }
+        has_row[shard.shard] = true;
+      }
+      const auto without_row = std::find(has_row.begin(), has_row.end(), false);
+      if (!late && without_row != has_row.end()) {  // it begins there with all entities
+        late = {status.name, {.shard = static_cast<std::uint32_t>(without_row - has_row.begin()), .scanning = true}};
       }
     }
     return late;

@@ -51,12 +51,19 @@ std::vector<std::uint32_t> shards_without(shard::Shards& shards, const std::stri
   return without;
 }
 
+// Throws if the store has moved or is about to: the trigger would not begin there in the new store.
 void write_all(shard::Shards& shards, const std::vector<std::uint32_t>& some, const std::string& name,
                const feed::Position& start) {
   const std::uint64_t generation = base::random_u64();
   shard::for_shards(shards, some, [&](std::uint32_t shard) {
     shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      sql::Transaction transaction(database);
+      const shard::Fence fence = shard::lock_fence_shared(database);
+      if (fence.access == AccessState::moving || fence.access == AccessState::moved) {
+        shard::require_write_access(shards, shard, database, fence);
+      }
       write_trigger(database, {.name = name, .generation = generation, .position = start.shards[shard]});
+      transaction.commit();
     });
   });
 }
@@ -165,6 +172,7 @@ void create(shard::Shards& shards, const std::string& name, const std::optional<
 
 void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running) {
   require_exists(shards, name);
+  shard::require_not_moved(shards);
   const job::JobLock resetting = lock(shards, name);
   refuse_if_running(shards, name, running);
   write_all(shards, shard::all_shards(shards), name, feed::start_position(shards, after));

@@ -21,7 +21,7 @@ void create(shard::Shards& shards, const std::string& name, const std::optional<
 enum class WhileRunning { refuse, change };
 
 // Lets the trigger begin again at `after`. Throws Error(usage) if there is none of this name, and Error(busy) if a
-// process runs it. So does drop().
+// process runs it. So does drop(). Throws Error(moved) if the store has moved.
 void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running);
 void drop(shard::Shards& shards, const std::string& name, WhileRunning running);
 
