@@ -196,6 +196,15 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   CHECK(states(cluster) == "open frozen");
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
 
+  cli::Process checks =
+      cluster.stop_at("freeze.change:after@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  cluster.sandbox().kill_server(0);
+  checks.signal(SIGCONT);
+  check_run(checks.wait(), 3, "", {"could not freeze every shard\n", "opened again: 1\n", "may be frozen: 0\n"});
+  cluster.sandbox().start_server(0);
+  CHECK(states(cluster) == "frozen open");
+  CHECK(cluster.looseleaf({"thaw"}).status == 0);
+
   cli::Process again =
       cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
   cluster.sandbox().kill_server(1);

@@ -108,10 +108,10 @@ void require_open(shard::Shards& shards) {
   }
 }
 
-// Opens the shards before `failed` again, and that one, too, if its change may have been made. Returns the error to
-// throw.
+// Opens the shards before `failed` again, and that one, too, if there is one and its change may have been made. Returns
+// the error to throw.
 Error undo(shard::Shards& shards, std::uint32_t failed, std::uint64_t token, const Error& cause) {
-  const std::uint32_t end = cause.code() == ErrorCode::unavailable ? failed + 1 : failed;
+  const std::uint32_t end = std::min(cause.code() == ErrorCode::unavailable ? failed + 1 : failed, shards.count());
   Numbers opened, unknown;
   for (std::uint32_t shard = end; shard-- > 0;) {
     try {

@@ -152,23 +152,29 @@ void Source::mark() {
   });
 }
 
-// Before the decision, any order will do: this process decides nothing any more. A shard that does not answer is left
-// to its writers.
+// Before the decision, any order will do: this process decides nothing any more. So the shards on which writers wait
+// come first. Then every shard waits for the commit of an attempt to freeze it, which may still be under way. One that
+// does not answer is left to its writers.
 bool Source::undo(std::vector<std::uint32_t>& left) {
   if (may_be_decided_ && !undo_decision()) {
     return false;
   }
   std::mutex mutex;
-  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
-    const Step step(steps::move_undo, shard);
-    try {
-      // Waits for the commit of an attempt to freeze the shard, if it is still under way.
-      static_cast<void>(shard::change_access(shards_, shard, own(AccessState::moving), Access(), shards_.deadline()));
-    } catch (const Error&) {
-      const std::lock_guard lock(mutex);
-      left.push_back(shard);
-    }
-  });
+  for (const bool waits : {false, true}) {
+    left.clear();
+    const base::Deadline deadline = waits ? base::Deadline(time_to_freeze) : shards_.deadline();
+    shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+      const Step step(steps::move_undo, shard);
+      try {
+        if (waits || shard::read_shard(shards_, shard, deadline, shard::read_access).token == token_) {
+          static_cast<void>(shard::change_access(shards_, shard, own(AccessState::moving), Access(), deadline));
+        }
+      } catch (const Error&) {
+        const std::lock_guard lock(mutex);
+        left.push_back(shard);
+      }
+    });
+  }
   return true;
 }
 
