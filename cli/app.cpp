@@ -60,14 +60,20 @@ void check_choice(const Parameter& parameter, const std::string& text) {
   }
 }
 
+bool knows_option(const CLI::App& app, const std::string& name) {
+  return app.get_option_no_throw(name) != nullptr ||
+         (app.get_parent() != nullptr && knows_option(*app.get_parent(), name));
+}
+
 // An empty value, often that of a variable that the shell does not have, would be taken for no value. A command that
-// can tell them apart has a message of its own. The next option is taken for a value that was forgotten.
-void refuse_forgotten_value(const Parameter& parameter, const std::string& text) {
+// can tell them apart has a message of its own. Another option is taken for a value that was forgotten; a page token
+// may begin with -- as well.
+void refuse_forgotten_value(const CLI::App& app, const Parameter& parameter, const std::string& text) {
   if (text.empty() && parameter.is_option() && std::holds_alternative<std::string*>(parameter.target)) {
     throw Error(ErrorCode::usage, "an option has an empty value", {{"option", parameter.name}},
                 "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
   }
-  if (text.starts_with("--") && parameter.is_option()) {
+  if (text.starts_with("--") && parameter.is_option() && knows_option(app, text.substr(0, text.find('=')))) {
     throw Error(
         ErrorCode::usage, "another option is the value of " + parameter.name,
         {{"option", parameter.name}, {"value", text}},
@@ -75,8 +81,8 @@ void refuse_forgotten_value(const Parameter& parameter, const std::string& text)
   }
 }
 
-void store_value(const Parameter& parameter, const std::string& text) {
-  refuse_forgotten_value(parameter, text);
+void store_value(const CLI::App& app, const Parameter& parameter, const std::string& text) {
+  refuse_forgotten_value(app, parameter, text);
   check_choice(parameter, text);
   if (auto* const* string = std::get_if<std::string*>(&parameter.target)) {
     **string = text;
@@ -101,7 +107,7 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
     CLI::Option* option = app.add_option(parameter.name, **list);
     option->allow_extra_args(!parameter.is_option());  // each use of an option takes one value
   } else {
-    const auto store = [&parameter](const std::string& text) { store_value(parameter, text); };
+    const auto store = [&app, &parameter](const std::string& text) { store_value(app, parameter, text); };
     CLI::Option* option = app.add_option_function<std::string>(parameter.name, store);
     option->take_last();
   }

@@ -159,8 +159,9 @@ TEST_CASE("a token is good for its own query only, and nothing else passes for o
   check_run(ask({"by_n", "n>1"}, ""), 2, "", {"error: an empty page token\n", "hint: leave --after out"});
   std::string damaged = token;
   damaged[5] = damaged[5] == 'A' ? 'B' : 'A';
-  for (const std::string& wrong : {damaged, token.substr(1), token + "A", std::string("' OR 1=1 -- "),
-                                   std::string("%00"), std::string(10'000, 'A'), std::string("AAAA")}) {
+  for (const std::string& wrong :
+       {damaged, token.substr(1), token + "A", std::string("' OR 1=1 -- "), std::string("%00"),
+        std::string(10'000, 'A'), std::string("AAAA"), "--" + token.substr(2)}) {
     check_run(ask({"by_n", "n>1"}, wrong), 2, "", {"error: invalid page token\n", "hint: use the `next`"});
   }
 }
