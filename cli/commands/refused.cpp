@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -74,33 +73,15 @@ ExitStatus list(const Datastore& store, const RefusedArguments& options, const G
   return ExitStatus::done;
 }
 
-// Returns the ids that no refused write has. While a server is down nobody can tell, so it returns none; what follows
-// names that server.
-std::set<Uuid> without_refused_write(const Datastore& store, const std::vector<Uuid>& ids) {
-  std::set<Uuid> unknown(ids.begin(), ids.end());
-  if (unknown.empty()) {
-    return {};
-  }
-  try {
-    store.list_refused([&](const RefusedWrite& write) {
-      unknown.erase(write.id);
-      return !unknown.empty();
-    });
-  } catch (const Error&) {
-    return {};
-  }
-  return unknown;
-}
-
 ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   const std::vector<Uuid> ids = check(options);
   Datastore store = open_store(globals);
   if (options.action == "list") {
     return list(store, options, globals);
   }
-  const std::set<Uuid> unknown = without_refused_write(store, ids);
   const bool retries = options.action == "retry";
-  const std::uint64_t count = retries ? store.retry_refused(ids) : store.drop_refused(ids);
+  std::vector<Uuid> unknown;
+  const std::uint64_t count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
   if (count == 0 && !options.all) {
     throw Error(ErrorCode::refused, "no refused write has this id",
                 {{"ids", fmt::format("{}", fmt::join(options.ids, ", "))}},

@@ -377,10 +377,13 @@ TEST_CASE("a row that another session has locked is waited for, not buffered") {
 
 TEST_CASE("with a server down, refused writes of the others are listed and dropped, and the rest is named") {
   const TestCluster cluster = three_servers();
-  buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n" + entity(3, R"("n":1)") + "\n");
-  put_all(cluster, entity(1) + "\n" + entity(3) + "\n");
-  check_status(cluster.looseleaf({"flush"}), 1, {"refused 2"});
+  buffer_while_down(cluster, 1,
+                    entity(1, R"("n":1)") + "\n" + entity(3, R"("n":1)") + "\n" + entity(9, R"("n":1)") + "\n");
+  put_all(cluster, entity(1) + "\n" + entity(3) + "\n" + entity(9) + "\n");
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 3"});
   cluster.sandbox().kill_server(1);
+  check_run(cluster.looseleaf({"refused", "drop", id_of(6), id_of(9), "--timeout", "1"}), 1, "",
+            {"warning: no refused write has this id\n", "  id: " + id_of(6) + "\n", "dropped 1 refused write\n"});
   check_run(cluster.looseleaf({"refused", "list", "--texts", "--timeout", "1"}), 3, entity(3, R"("n":1)") + "\n",
             {"error: cannot connect to the server\n", "  shard: 1\n"});
   check_status(
@@ -388,6 +391,22 @@ TEST_CASE("with a server down, refused writes of the others are listed and dropp
       {"error: cannot connect to the server\n", "  shard: 1\n", "  writes of other shards that were changed: 1\n"});
   cluster.sandbox().start_server(1);
   check_run(cluster.looseleaf({"refused", "list", "--texts"}), 0, entity(1, R"("n":1)") + "\n");
+}
+
+TEST_CASE("a buffered write that cannot be stored keeps clean neither from purging nor from its sweep") {
+  const TestCluster cluster = three_servers();
+  create_index(cluster,
+               R"({"table": "by_u", "properties": [{"name": "u", "type": "int"}], "shard_on": "u", "unique": true})");
+  put_all(cluster, entity(0, R"("u":5)") + "\n" + entity(3) + "\n");
+  buffer_while_down(cluster, 1, entity(1, R"("u":5)") + "\n");
+  check_status(cluster.looseleaf({"delete", id_of(3)}), 0);
+  cluster.sql(0,
+              "UPDATE entities SET body = x'00' WHERE body IS NOT NULL;"
+              "UPDATE entities SET updated = updated - INTERVAL 3 DAY WHERE body IS NULL");
+  cluster.sql(2, fmt::format("INSERT INTO by_n (n, entity_id) VALUES (2, x'{}')", id_of(4)));
+  check_status(cluster.looseleaf({"clean", "--full"}), 3, {"error: "});
+  CHECK(rows_of(cluster, "entities WHERE body IS NULL") == 0);
+  CHECK(rows_of(cluster, "by_n") == 0);
 }
 
 TEST_CASE("clean --follow stores what was buffered, and counts it in its metrics") {

@@ -62,7 +62,7 @@ class LOOSELEAF_EXPORT Datastore {
   void get_each(const std::vector<Uuid>& ids, const std::function<bool(GetResult)>& on_result,
                 std::map<std::uint32_t, Error>* down = nullptr, Stamps stamps = Stamps::leave_out) const;
 
-  // Stores JSON texts, or deletes ids, if the condition holds for each. Returns when each write is durable or has
+  // Stores each JSON text, or deletes each id, for which the condition holds. Returns when each write is durable or has
   // failed, with one result per write, in order. With a key, a text without an id gets the id of its key, and a text
   // with another id is rejected. Use WriteStream for long inputs. Throws Error(usage) if the condition's stamp is
   // malformed.
@@ -89,15 +89,15 @@ class LOOSELEAF_EXPORT Datastore {
   // Returns all matches, up to the query's limit. Ask for at most a few thousand: all are in memory at once.
   [[nodiscard]] std::vector<Entity> get_all(const Query& query) const;
 
-  // Reads all entities, in no order. Every entity that exists throughout is given at least once, and exactly once if it
-  // is not purged meanwhile. `report.position` is then, or after an error, where changes() and another call continue.
-  // Calls `on_batch` from any thread, one call at a time, until it returns false. If it throws, the batch does not
-  // count as delivered. See feed.hpp.
+  // Reads all entities, in no order. An entity that exists throughout is given exactly once; one that is deleted,
+  // purged and put again meanwhile may be given twice. On return, and after an error, `report.position` says where
+  // changes() or another call continues. Calls `on_batch` from any thread, one call at a time, until it returns false.
+  // If it throws, the batch does not count as delivered. See feed.hpp.
   void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                        FeedReport& report) const;
   // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the
-  // order of its versions. Throws Error(bad_position) if something that follows the position is gone, and, to follow,
-  // Error(moved) once everything of a store was delivered that has moved.
+  // order of its versions. Throws Error(bad_position) if something that follows the position is gone, and, with
+  // `follow`, Error(moved) if the store has moved and everything in it was delivered.
   void changes(const ChangesOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                FeedReport& report) const;
 
@@ -105,15 +105,15 @@ class LOOSELEAF_EXPORT Datastore {
   // with batches of changes, one call at a time, from any thread. The store keeps how far the trigger has come when
   // `deliver` has returned true. If it returns false, or throws an Error, it gets the batch again after a second, and
   // then after longer and longer times, at most a minute. Throws Error(bad_position) if a shard has lost changes that
-  // were delivered, or has purged deletes that were not, and Error(moved) once everything of a store was delivered that
-  // has moved. See trigger.hpp.
+  // were delivered, or has purged deletes that were not, and Error(moved) if the store has moved and everything in it
+  // was delivered. See trigger.hpp.
   TriggerReport run_trigger(const TriggerOptions& options,
                             const std::function<bool(std::span<const Change>)>& deliver) const;
   // Returns all triggers, in the order of their names. If a shard does not answer, throws, or with `down` adds it
   // there and leaves it out.
   [[nodiscard]] std::vector<TriggerStatus> triggers(std::map<std::uint32_t, Error>* down = nullptr) const;
   // Lets a trigger begin again at `after`. Throws Error(usage) if there is none of this name, and Error(busy) if a
-  // process runs it, unless `force` is true. So does drop_trigger().
+  // process runs it, unless `force` is true. So does drop_trigger(). Throws Error(moved) if the store has moved.
   void reset_trigger(const std::string& name, const std::string& after = "beginning", bool force = false);
   void drop_trigger(const std::string& name, bool force = false);
 
@@ -128,10 +128,11 @@ class LOOSELEAF_EXPORT Datastore {
   CopyReport detach_copy(Datastore& other, CopyEnd end, const CopyOptions& options, JobControl& control) const;
   // Moves this store to its copy: copies and compares everything while writers go on, lets them wait for a moment, and
   // opens the other cluster once this one takes no writes any more. Afterwards reads and writes of entities here throw
-  // Error(moved). Begins the copy if there is none. If the call fails, this store is open again, except after
-  // Error(outcome_unknown). It can be repeated: if the move was decided, that completes it. Does not move the
-  // store if the other cluster differs: the report says so. Throws Error(busy) if a trigger has not delivered
-  // everything, or if an index changes, and Error(frozen) if this store is frozen.
+  // Error(moved). Begins the copy if there is none. If the call fails before the move is decided, this store is open
+  // again, at the latest after `freeze_limit`; if later, the store has moved, and a repetition completes the move.
+  // After Error(outcome_unknown) it is not known which. Does not move the store if the other cluster differs: the
+  // report says so. Throws Error(busy) if a trigger has not delivered everything, if there are buffered or refused
+  // writes, or if an index changes, and Error(frozen) if this store is frozen.
   MoveReport move_to(Datastore& other, const MoveOptions& options, JobControl& control) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
@@ -174,13 +175,14 @@ class LOOSELEAF_EXPORT Datastore {
   // Calls `on_write` for each refused write until it returns false.
   void list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const;
   // Buffer them once more, so that the next flush() tries them again, or forget them. Without ids: all of them. Both
-  // return their number.
-  std::uint64_t retry_refused(const std::vector<Uuid>& ids = {});
-  std::uint64_t drop_refused(const std::vector<Uuid>& ids = {});
+  // return their number. `unknown` gets the ids that no refused write has.
+  std::uint64_t retry_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
+  std::uint64_t drop_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
 
-  // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads and
-  // jobs go on. On return, every write that was acknowledged is stored, and no other write is stored later. `reason` is
-  // one line of at most 1,000 characters, and is shown to those whose writes are refused. Throws Error(frozen) if a
+  // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads,
+  // verify, clean and the feed go on; backfill and flush are refused. On return, every write that was acknowledged is
+  // stored, except buffered ones, and no other write is stored later. `reason` is one line of at most 1,000 characters,
+  // and is shown to those whose writes are refused. Throws Error(frozen) if a
   // shard is frozen already, and Error(moved) or Error(busy) if the store has moved or is about to. If a shard cannot
   // be frozen, opens the others again and throws.
   void freeze(const std::string& reason);

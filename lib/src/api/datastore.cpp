@@ -243,12 +243,12 @@ void Datastore::list_refused(const std::function<bool(const RefusedWrite&)>& on_
   flush::list_refused(impl_->shards, on_write);
 }
 
-std::uint64_t Datastore::retry_refused(const std::vector<Uuid>& ids) {
-  return flush::retry_refused(impl_->shards, {ids.begin(), ids.end()});
+std::uint64_t Datastore::retry_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown) {
+  return flush::retry_refused(impl_->shards, {ids.begin(), ids.end()}, unknown);
 }
 
-std::uint64_t Datastore::drop_refused(const std::vector<Uuid>& ids) {
-  return flush::drop_refused(impl_->shards, {ids.begin(), ids.end()});
+std::uint64_t Datastore::drop_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown) {
+  return flush::drop_refused(impl_->shards, {ids.begin(), ids.end()}, unknown);
 }
 
 void Datastore::freeze(const std::string& reason) {

@@ -301,11 +301,12 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
       sent_ += entries.size();
     }
   }
-  // Another row conflicts in a UNIQUE table, and only reconcile may delete it.
-  if (!blocked.empty()) {
-    reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
-                                   reconcile::ReconcileMode::repair);
-  }
+  // Another row conflicts in a UNIQUE table, and only reconcile may delete it. No checkpoint comes in between: the
+  // cursor is behind these entities already.
+  shard::in_batches(std::vector<Uuid>(blocked.begin(), blocked.end()), reconcile::reconcile_slice,
+                    [&](std::span<const Uuid> part) {
+                      reconcile::reconcile(shards_, shard_, part, reconcile::ReconcileMode::repair, shards_.deadline());
+                    });
 }
 
 std::set<std::uint32_t> ShardFill::shards_of(const Slice& slice) {

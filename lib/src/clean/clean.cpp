@@ -36,15 +36,31 @@ void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Erro
   }
 }
 
+// Returns true if a pass failed because of what single entities contain: everything else can be done.
+bool concerns_single_writes(const Error& error) {
+  return error.code() == ErrorCode::server || error.code() == ErrorCode::corrupt;
+}
+
 CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobControl& control) {
   Cleaner cleaner(shards, options, control);
   try {
-    cleaner.pass();
+    std::optional<Error> failure;
+    try {
+      cleaner.pass();
+    } catch (const Error& error) {
+      if (!concerns_single_writes(error)) {
+        throw;
+      }
+      failure = error;
+    }
     if (options.full) {
       cleaner.sweep();
     }
     cleaner.purge(Clock::time_point::max());
     cleaner.release();
+    if (failure) {
+      throw Error(*failure);
+    }
   } catch (const Error& error) {
     report(cleaner, options, Kind::pass, &error);
     throw;
@@ -127,20 +143,32 @@ class Follower {
            error.code() == ErrorCode::server || error.code() == ErrorCode::corrupt;
   }
 
+  // Returns the error that a permanent cleaner must survive, if there was one.
+  template <typename Work>
+  static std::optional<Error> failure_of(const Work& work) {
+    try {
+      work();
+      return std::nullopt;
+    } catch (const Error& error) {
+      if (!passes(error)) {
+        throw;
+      }
+      return error;
+    }
+  }
+
   void follow() {
     for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
-      try {
-        cleaner_->pass();
-        if (Clock::now() >= purge_at && cleaner_->purge(Clock::now() + longest_purge)) {
+      std::optional<Error> failure = failure_of([&] { cleaner_->pass(); });
+      if (Clock::now() >= purge_at && (!failure || concerns_single_writes(*failure))) {
+        bool all = false;
+        const auto purge_failure = failure_of([&] { all = cleaner_->purge(Clock::now() + longest_purge); });
+        if (all) {
           purge_at = Clock::now() + between_purges;
         }
-        tell(Kind::pass, nullptr);
-      } catch (const Error& error) {
-        if (!passes(error)) {
-          throw;
-        }
-        tell(Kind::pass, &error);
+        failure = failure ? failure : purge_failure;
       }
+      tell(Kind::pass, failure ? &*failure : nullptr);
     }
   }
 

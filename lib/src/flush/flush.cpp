@@ -225,7 +225,9 @@ class Flush {
     const std::uint32_t shard = shard_of(write);
     try {
       const base::Deadline deadline = shards_.deadline();
-      switch (sql::with_retries(deadline, [&] { return refuse(write, result, deadline); })) {
+      Decided ours = Decided::by_others;
+      const Decided decided = sql::with_retries(deadline, [&] { return refuse(write, result, deadline, ours); });
+      switch (decided == Decided::by_others ? ours : decided) {
         case Decided::stored:
           ++report_.stored;
           break;
@@ -233,7 +235,7 @@ class Flush {
           ++report_.refused;
           break;
         case Decided::by_others:
-          return;
+          break;
         case Decided::not_yet:
           leave(write);
           return;
@@ -252,8 +254,9 @@ class Flush {
 
   // flush.refuse: notes on the entity's shard why the write was refused, or that its text is stored. Of an entity that
   // exists it looks again, under the lock: what the put saw may have been forgotten with a server that died, or
-  // deleted.
-  Decided refuse(const shard::BufferedWrite& write, const WriteResult& result, const base::Deadline& deadline) {
+  // deleted. Sets `ours` to what an attempt has decided, because its COMMIT may succeed although the answer is lost.
+  Decided refuse(const shard::BufferedWrite& write, const WriteResult& result, const base::Deadline& deadline,
+                 Decided& ours) {
     const std::uint32_t shard = shard_of(write);
     const shard::Lease copy = shards_.connect(write.read_from, deadline, shard::Purpose::index_writes);
     const shard::Lease lease = shards_.connect(shard, deadline);
@@ -282,8 +285,9 @@ class Flush {
           !shard::missing_copies(*copy, {&write.place.token, 1}).empty()) {
         return Decided::by_others;
       }
+      ours = reason ? Decided::refused : Decided::stored;
       transaction.commit();
-      return reason ? Decided::refused : Decided::stored;
+      return ours;
     });
   }
 

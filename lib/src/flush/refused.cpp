@@ -75,14 +75,16 @@ using Change = std::function<std::uint64_t(const sql::Database&, std::uint32_t, 
 
 // Changes the refused writes with these ids, or all, in one transaction for each page. An error says how many others
 // were changed.
-std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::string_view step,
-                             const Change& change) {
+std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown,
+                             std::string_view step, const Change& change) {
   std::uint64_t changed = 0;
+  std::set<Uuid> unseen = ids;
   const auto change_page = [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
     std::vector<std::uint64_t> tokens;
     for (const shard::Refusal& refusal : refusals) {
       if (ids.empty() || ids.contains(refusal.id)) {
         tokens.push_back(refusal.place.token);
+        unseen.erase(refusal.id);
       }
     }
     std::uint64_t count = 0;  // also of an attempt that was committed, but whose answer was lost
@@ -105,6 +107,9 @@ std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, s
     error.with("writes of other shards that were changed", std::to_string(changed));
     throw;
   }
+  if (unknown != nullptr) {
+    unknown->assign(unseen.begin(), unseen.end());
+  }
   return changed;
 }
 
@@ -124,15 +129,15 @@ void list_refused(shard::Shards& shards, const std::function<bool(const RefusedW
   });
 }
 
-std::uint64_t retry_refused(shard::Shards& shards, const std::set<Uuid>& ids) {
-  return change_refused(shards, ids, shard::steps::refused_retry,
+std::uint64_t retry_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown) {
+  return change_refused(shards, ids, unknown, shard::steps::refused_retry,
                         [](const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens) {
                           return shard::buffer_refusals(database, shard, tokens);
                         });
 }
 
-std::uint64_t drop_refused(shard::Shards& shards, const std::set<Uuid>& ids) {
-  return change_refused(shards, ids, shard::steps::refused_drop,
+std::uint64_t drop_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown) {
+  return change_refused(shards, ids, unknown, shard::steps::refused_drop,
                         [](const sql::Database& database, std::uint32_t /*shard*/,
                            std::span<const std::uint64_t> tokens) { return shard::drop_refusals(database, tokens); });
 }
