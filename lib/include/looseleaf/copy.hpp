@@ -17,8 +17,8 @@ namespace looseleaf {
 struct CopyOptions {
   bool follow = false;     // go on with what changes until stopped
   Throttle throttle = {};  // for reading from the original
-  // With `follow`: a shard of the original, or the other cluster as a whole (shard is absent), fails for the time being
-  // and is tried again every second; and then, without an error, that it works again.
+  // With `follow`: called with the error when a shard of the original, or the other cluster as a whole (`shard` is
+  // absent), begins to fail, and with null when it works again. It is tried again every second.
   std::function<void(std::optional<std::uint32_t> shard, const Error* failure)> on_failure = {};
   // With `follow`: everything that was stored when the copy began to follow is there. Called once.
   std::function<void()> on_caught_up = {};

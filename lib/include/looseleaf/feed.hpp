@@ -53,8 +53,8 @@ struct FeedOptions {
 
 struct ChangesOptions : FeedOptions {
   bool follow = false;  // wait for further changes until stopped; throws Error(moved) where none will come
-  // With `follow`: a shard fails for the time being, and is tried again every second; and then, without an error, that
-  // it works again. Without this function, and for failures that do not pass, the call throws.
+  // With `follow`: called with the error when a shard begins to fail, which is tried again every second, and with null
+  // when it works again. Without this function, and for failures that do not pass, the call throws.
   std::function<void(std::uint32_t shard, const Error* failure)> on_failure = {};
 };
 

@@ -41,8 +41,8 @@ struct Query {
   // Several conditions with Operator::equal on one property mean any of their values.
   std::vector<Condition> conditions;
   // Filters on any properties. All must hold, except that of several with Operator::equal on one property, one must.
-  //   - The value is a JSON scalar if it can be parsed as one, or else a string. For Operator::prefix, it is a string
-  //     unless it is a JSON string.
+  //   - The value is a JSON scalar if it can be parsed as one, or else a string. For Operator::prefix, the text is the
+  //     prefix, also `12`, unless it begins with a double quote: then it is read as a JSON string.
   //   - Values are compared without type conversion: 1 equals 1.0, and not "1". Only two numbers, by value, or two
   //     strings, by their bytes, have an order. A value without an order, such as true, is an error for the operators
   //     from `less` to `greater_equal`.

@@ -30,7 +30,7 @@ struct TriggerOptions {
   std::uint64_t batch = 1000;         // the most changes of a batch; it ends at about 8 MiB of text in any case
   // Called from time to time. If it returns true, the call gives its shards back and returns.
   std::function<bool()> stop = {};
-  // A shard fails for the time being, and is tried again; and then, without an error, that it works again.
+  // Called with the error when a shard begins to fail, which is tried again, and with null when it works again.
   std::function<void(std::uint32_t shard, const Error* failure)> on_failure = {};
   // Called after each batch, and when the shards of this process have changed. From any thread, one call at a time.
   std::function<void(const TriggerReport&)> on_progress = {};
