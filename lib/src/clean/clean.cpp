@@ -44,14 +44,14 @@ bool concerns_single_writes(const Error& error) {
 CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobControl& control) {
   Cleaner cleaner(shards, options, control);
   try {
-    std::optional<Error> failure;
+    std::exception_ptr failure;
     try {
       cleaner.pass();
     } catch (const Error& error) {
       if (!concerns_single_writes(error)) {
         throw;
       }
-      failure = error;
+      failure = std::current_exception();
     }
     if (options.full) {
       cleaner.sweep();
@@ -59,7 +59,7 @@ CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobCo
     cleaner.purge(Clock::time_point::max());
     cleaner.release();
     if (failure) {
-      throw Error(*failure);
+      std::rethrow_exception(failure);
     }
   } catch (const Error& error) {
     report(cleaner, options, Kind::pass, &error);
@@ -143,32 +143,44 @@ class Follower {
            error.code() == ErrorCode::server || error.code() == ErrorCode::corrupt;
   }
 
-  // Returns the error that a permanent cleaner must survive, if there was one.
+  // Returns the error, if there was one and a permanent cleaner must survive it.
   template <typename Work>
-  static std::optional<Error> failure_of(const Work& work) {
+  static std::exception_ptr failure_of(const Work& work) {
     try {
       work();
-      return std::nullopt;
+      return nullptr;
     } catch (const Error& error) {
       if (!passes(error)) {
         throw;
       }
-      return error;
+      return std::current_exception();
     }
   }
 
   void follow() {
     for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
-      std::optional<Error> failure = failure_of([&] { cleaner_->pass(); });
-      if (Clock::now() >= purge_at && (!failure || concerns_single_writes(*failure))) {
-        bool all = false;
+      std::exception_ptr failure = failure_of([&] { cleaner_->pass(); });
+      if (Clock::now() >= purge_at) {
+        bool all = true;  // a purge that fails is due again as late as one that succeeds
         const auto purge_failure = failure_of([&] { all = cleaner_->purge(Clock::now() + longest_purge); });
         if (all) {
           purge_at = Clock::now() + between_purges;
         }
         failure = failure ? failure : purge_failure;
       }
-      tell(Kind::pass, failure ? &*failure : nullptr);
+      tell_of_pass(failure);
+    }
+  }
+
+  void tell_of_pass(const std::exception_ptr& failure) {
+    if (!failure) {
+      tell(Kind::pass, nullptr);
+      return;
+    }
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      tell(Kind::pass, &error);
     }
   }
 
