@@ -371,6 +371,22 @@ TEST_CASE("a batch that the caller did not take, because it threw, comes again a
   CHECK(sorted(taken) == sorted(lines_of(id_lines(1200))));
 }
 
+TEST_CASE("an error that the caller's function throws ends a follower, and is not taken for one of the shard") {
+  const StoreFixture store(1);
+  put_all(store.cluster, entity(1));
+  FeedReport report;
+  ChangesOptions options;
+  options.follow = true;
+  int failures = 0;
+  options.on_failure = [&](std::uint32_t, const Error*) { ++failures; };
+  CHECK_THROWS_WITH(
+      store.datastore.changes(
+          options, [](const ChangeBatch&) -> bool { throw Error(ErrorCode::unavailable, "another service is down"); },
+          report),
+      "another service is down");
+  CHECK(failures == 0);
+}
+
 TEST_CASE("a position that is not one of this cluster is refused") {
   const TestCluster cluster = initialised(2), other = initialised(2);
   std::string position = changes_after(cluster, "now").position;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -38,6 +39,9 @@ class BatchReader : public Reader {
     try {
       warn(extent);
       Rounds(shards_, *this, extent, on_failure_ ? Failures::told : Failures::end).run(wanted_shards());
+      if (thrown_) {
+        std::rethrow_exception(thrown_);
+      }
     } catch (...) {
       report_.position = to_text(position_);
       throw;
@@ -94,7 +98,9 @@ class BatchReader : public Reader {
 
   void tell(std::uint32_t shard, const Error* failure) override {
     const std::lock_guard lock(mutex_);
-    on_failure_(shard, failure);
+    if (!thrown_) {
+      on_failure_(shard, failure);
+    }
   }
 
  private:
@@ -120,6 +126,7 @@ class BatchReader : public Reader {
     } catch (...) {
       position_.shards[shard] = before;
       ended_ = true;
+      thrown_ = std::current_exception();
       throw;
     }
     delivered_ += changes.size();
@@ -167,6 +174,7 @@ class BatchReader : public Reader {
   FeedReport& report_;
   Position position_;
   std::uint64_t delivered_ = 0;
+  std::exception_ptr thrown_;  // by the caller's function; it may look like a failure of the shard
 };
 
 }  // namespace
