@@ -81,7 +81,26 @@ void refuse_forgotten_value(const CLI::App& app, const Parameter& parameter, con
   }
 }
 
-void store_value(const CLI::App& app, const Parameter& parameter, const std::string& text) {
+// CLI11 takes a word in brackets for a list, wherever it stands. A mark behind the brackets hides them.
+constexpr char bracket_mark = '\x1f';
+
+std::vector<std::string> mark_brackets(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::string& word : words) {
+    if (word.starts_with('[') && word.ends_with(']')) {
+      word += bracket_mark;
+    }
+  }
+  return words;
+}
+
+std::string without_mark(const std::string& word) {
+  const bool is_marked = word.starts_with('[') && word.ends_with(bracket_mark);
+  return is_marked ? word.substr(0, word.size() - 1) : word;
+}
+
+void store_value(const CLI::App& app, const Parameter& parameter, const std::string& marked) {
+  const std::string text = without_mark(marked);
   refuse_forgotten_value(app, parameter, text);
   check_choice(parameter, text);
   if (auto* const* string = std::get_if<std::string*>(&parameter.target)) {
@@ -158,7 +177,8 @@ void check_required(const Command& command) {
 // command.
 void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& registry, std::vector<Parameter> known,
                    const std::set<std::string>& behind) {
-  const std::vector<std::string> extras = app.remaining(true);
+  std::vector<std::string> extras = app.remaining(true);
+  std::transform(extras.begin(), extras.end(), extras.begin(), without_mark);
   const auto is_option = [](const std::string& text) { return text.size() > 1 && text.front() == '-' && text != "--"; };
   const auto is_argument = [&](const std::string& text) { return !is_option(text) && text != "--"; };
   const auto argument = std::find_if(extras.begin(), extras.end(), is_argument);
@@ -180,13 +200,15 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
 }
 
-void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
+void parse_arguments(CLI::App& app, const std::vector<std::string>& words) {
   const auto hint = [&app] {
     const auto named = app.get_subcommands();
     return see_help(named.empty() ? "" : named.front()->get_name());
   };
+  std::vector<const char*> argv;
+  std::transform(words.begin(), words.end(), std::back_inserter(argv), [](const auto& word) { return word.c_str(); });
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(argv.size()), argv.data());
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
     throw Error(ErrorCode::usage, "an option needs a value", {{"option", what.substr(0, what.find(':'))}}, hint());
@@ -230,13 +252,19 @@ int take_second_list(const Registry& registry, int argc, const char* const* argv
 
 // Warns of options of which only the last value counts: users who repeat one expect something else.
 void warn_of_repeated_options(const CLI::App& app, const std::vector<Parameter>& parameters) {
+  const auto count_before_command = [&](const CLI::Option& option) {
+    const CLI::Option* const same =
+        app.get_parent() != nullptr ? app.get_parent()->get_option_no_throw(option.get_name()) : nullptr;
+    return same != nullptr ? same->count() : 0;
+  };
   const auto takes_names = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(),
                        [&](const Parameter& one) { return one.name == name && one.value == "NAMES"; });
   };
   for (const CLI::Option* const option : app.get_options()) {
     const bool has_value = option->get_items_expected() > 0;
-    if (has_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && option->count() > 1) {
+    if (has_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && option->count() > 0 &&
+        option->count() + count_before_command(*option) > 1) {
       print_warning("an option was given more than once; only its last value counts",
                     {{"option", option->get_name()}, {"value", option->results().back()}},
                     takes_names(option->get_name()) ? "give it once, with commas between the names" : "give it once");
@@ -284,7 +312,12 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
     }
     sub->callback([&parsed, &built_in] { parsed.built_in = &built_in; });
   }
-  parse_arguments(app, take_second_list(registry, argc, argv), argv);
+  parse_arguments(app, mark_brackets(take_second_list(registry, argc, argv), argv));
+  for (const Parameter& parameter : parsed.command != nullptr ? parsed.command->parameters : std::vector<Parameter>()) {
+    if (auto* const* list = std::get_if<std::vector<std::string>*>(&parameter.target)) {
+      std::transform((*list)->begin(), (*list)->end(), (*list)->begin(), without_mark);
+    }
+  }
   const char* const* const dashes = std::find(argv, argv + argc, std::string_view("--"));
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});

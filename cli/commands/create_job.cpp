@@ -53,7 +53,8 @@ Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& de
     store.check_throttle(*fill);  // before anything is changed
   }
   BackfillOptions filling;
-  for (const auto& report : store.create_indexes(definitions)) {
+  for (const IndexDefinition& definition : definitions) {  // one at a time: if one fails, those before it were reported
+    const CreateReport report = store.create_indexes({definition}).front();
     print_report(report, fill != nullptr, globals);
     if (report.state == IndexState::building) {
       filling.tables.push_back(report.table);

@@ -48,8 +48,11 @@ class ExplainSession {
     EntityReader reader([&](char* buffer, std::size_t size) { return input.read(buffer, size); });
     std::optional<Piece> piece;
     CsvDetector csv;
-    while ((piece = reader.next()) && !stop_requested()) {
+    for (bool goes_on = false; (piece = reader.next()) && !stop_requested(); goes_on = piece->more) {
       csv.add(*piece);
+      if (goes_on) {
+        continue;  // the rest of a long text that was rejected
+      }
       if (!piece->reject.empty()) {
         reject(Error(ErrorCode::bad_entity, piece->reject, {{"line", std::to_string(piece->reject_position.line)}},
                      piece->reject_hint));

@@ -80,8 +80,22 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
     return list(store, options, globals);
   }
   const bool retries = options.action == "retry";
+  const auto flush = [&] {
+    FlushReport report;
+    run_job(globals, [&](JobControl& control) { store.flush(control, report); });
+    return report_flush(report, globals);
+  };
   std::vector<Uuid> unknown;
-  const std::uint64_t count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
+  std::uint64_t count = 0;
+  try {
+    count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
+  } catch (const Error& error) {
+    if (retries) {  // what the others had is buffered again
+      print_error(error);
+      return stronger(flush(), exit_status_of(error.code(), 0));
+    }
+    throw;
+  }
   if (count == 0 && !options.all) {
     throw Error(ErrorCode::refused, "no refused write has this id",
                 {{"ids", fmt::format("{}", fmt::join(options.ids, ", "))}},
@@ -93,9 +107,7 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   }
   const ExitStatus done = unknown.empty() ? ExitStatus::done : ExitStatus::negative;
   if (retries) {
-    FlushReport report;
-    run_job(globals, [&](JobControl& control) { store.flush(control, report); });
-    return stronger(report_flush(report, globals), done);
+    return stronger(flush(), done);
   }
   if (globals.json()) {
     print_summary({{"dropped", count}});

@@ -1,9 +1,13 @@
 #include "cli/files/replace_file.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <system_error>
+
+#include "cli/files/descriptor.hpp"
 
 namespace looseleaf::cli {
 namespace fs = std::filesystem;
@@ -19,34 +23,74 @@ std::string unfinished_of(const std::string& path) {
               "make sure that its folder exists and is writable: a new file is written there and then renamed");
 }
 
+std::error_code last_error() {
+  return {errno, std::generic_category()};
+}
+
+// Devices, pipes and what is open already take what is written to them. Another file in their place would break what
+// uses them.
+bool is_device(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/") ||
+         (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status));
+}
+
+// A link stays, and the file behind it is replaced.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
+std::error_code write(const std::string& path, std::string_view contents) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file << contents;
+  file.close();
+  return file ? std::error_code() : last_error();
+}
+
+// The process's umask takes permissions away from `mode`.
+std::error_code create(const std::string& path, fs::perms mode) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, static_cast<mode_t>(mode)));
+  return file.get() >= 0 ? std::error_code() : last_error();
+}
+
 }  // namespace
 
 void check_replaceable(const std::string& path) {
-  errno = 0;
-  std::ofstream file(unfinished_of(path), std::ios::binary | std::ios::trunc);
-  std::error_code error = file ? std::error_code() : std::error_code(errno, std::generic_category());
+  if (is_device(path)) {
+    return;
+  }
+  const std::string unfinished = unfinished_of(behind_links(path));
+  std::error_code error = create(unfinished, private_file);
   std::error_code ignored;
   if (!error && fs::is_directory(path, ignored)) {
     error = std::make_error_code(std::errc::is_a_directory);
   }
-  fs::remove(unfinished_of(path), ignored);
+  fs::remove(unfinished, ignored);
   if (error) {
     refuse(path, error);
   }
 }
 
 void replace_file(const std::string& path, std::string_view contents, fs::perms mode) {
-  const std::string unfinished = unfinished_of(path);
-  errno = 0;
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << contents;
-  file.close();
-  std::error_code error = file ? std::error_code() : std::error_code(errno, std::generic_category());
+  if (is_device(path)) {
+    if (const std::error_code error = write(path, contents)) {
+      refuse(path, error);
+    }
+    return;
+  }
+  const std::string target = behind_links(path), unfinished = unfinished_of(target);
+  std::error_code error = create(unfinished, mode);
   if (!error) {
-    fs::permissions(unfinished, mode, error);
+    error = write(unfinished, contents);
   }
   if (!error) {
-    fs::rename(unfinished, path, error);
+    fs::rename(unfinished, target, error);
   }
   if (error) {
     std::error_code ignored;

@@ -7,8 +7,8 @@
 
 namespace looseleaf::cli {
 
-// Replaces the contents of a file atomically: a reader sees the old contents or the new ones, never a part. Throws
-// Error(io).
+// Replaces the contents of a file atomically: a reader sees the old contents or the new ones, never a part. A link
+// stays; a device or a pipe is written to. The umask takes permissions away from `mode`. Throws Error(io).
 void replace_file(const std::string& path, std::string_view contents, std::filesystem::perms mode);
 
 // Throws Error(io) if replace_file would fail. Call it before long work whose result goes into the file.

@@ -377,13 +377,20 @@ TEST_CASE("a row that another session has locked is waited for, not buffered") {
 
 TEST_CASE("with a server down, refused writes of the others are listed and dropped, and the rest is named") {
   const TestCluster cluster = three_servers();
-  buffer_while_down(cluster, 1,
-                    entity(1, R"("n":1)") + "\n" + entity(3, R"("n":1)") + "\n" + entity(9, R"("n":1)") + "\n");
-  put_all(cluster, entity(1) + "\n" + entity(3) + "\n" + entity(9) + "\n");
-  check_status(cluster.looseleaf({"flush"}), 1, {"refused 3"});
+  std::string with_n, without_n;
+  for (const std::uint64_t number : {1, 3, 9, 12}) {
+    with_n += entity(number, R"("n":1)") + "\n";
+    without_n += entity(number) + "\n";
+  }
+  buffer_while_down(cluster, 1, with_n);
+  put_all(cluster, without_n);
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 4"});
   cluster.sandbox().kill_server(1);
   check_run(cluster.looseleaf({"refused", "drop", id_of(6), id_of(9), "--timeout", "1"}), 1, "",
             {"warning: no refused write has this id\n", "  id: " + id_of(6) + "\n", "dropped 1 refused write\n"});
+  check_status(cluster.looseleaf({"refused", "retry", id_of(1), id_of(12), "--timeout", "1"}), 3,
+               {"error: cannot connect to the server\n", "  writes of other shards that were changed: 1\n",
+                "stored 0 buffered writes, left 1"});
   check_run(cluster.looseleaf({"refused", "list", "--texts", "--timeout", "1"}), 3, entity(3, R"("n":1)") + "\n",
             {"error: cannot connect to the server\n", "  shard: 1\n"});
   check_status(

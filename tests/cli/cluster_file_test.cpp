@@ -234,8 +234,14 @@ TEST_CASE("init refuses an empty shard beside shards that hold entities unless i
 TEST_CASE("init leaves a foreign table called entities alone") {
   const TestCluster cluster = TestCluster::shared(1);
   cluster.create_databases();
-  cluster.sql(0, "CREATE TABLE entities (a INT); INSERT INTO entities VALUES (1)");
-  check_run(cluster.looseleaf({"init"}), 2, "", {"error: ", "entities", "hint: choose another database"});
+  cluster.sql(0, "CREATE TABLE entities (a INT)");
+  for (const char* const contents : {"INSERT INTO entities VALUES (1)", "DELETE FROM entities"}) {
+    cluster.sql(0, contents);
+    for (const std::vector<std::string>& init :
+         {std::vector<std::string>{"init"}, {"init", "--accept-empty-shard", "0"}}) {
+      check_run(cluster.looseleaf(init), 2, "", {"error: ", "entities", "hint: choose another database"});
+    }
+  }
   CHECK(cluster.sql(0, "SHOW TABLES") == "entities\n");
 }
 

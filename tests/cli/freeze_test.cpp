@@ -205,6 +205,14 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   CHECK(states(cluster) == "frozen open");
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
 
+  CHECK(cluster.looseleaf({"freeze", "--reason", "a new server"}).status == 0);
+  cluster.sandbox().kill_server(0);
+  check_run(cluster.looseleaf({"--timeout", "1", "thaw"}), 3, "",
+            {"could not open every shard\n", "opened: 1\n", "not opened: 0\n"});
+  cluster.sandbox().start_server(0);
+  CHECK(states(cluster) == "frozen open");
+  CHECK(cluster.looseleaf({"thaw"}).status == 0);
+
   cli::Process again =
       cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
   cluster.sandbox().kill_server(1);

@@ -298,5 +298,26 @@ TEST_CASE("drop-index --keep-table leaves the rows under another name and mainta
   create_index(cluster, by_n);
 }
 
+TEST_CASE("a drop that has begun without --keep-table is not repeated with it" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_entities(4, 1);
+  create_index(cluster, by_n);
+  cluster.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
+  check_status(cluster.looseleaf({"drop-index", "by_n", "--yes", "--keep-table"}), 2,
+               {"error: an earlier drop of this index has begun without --keep-table\n", "  index: by_n\n",
+                "hint: its tables may be gone already; run the command without --keep-table"});
+  check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
+}
+
+TEST_CASE("indexes that create-index has made before one is refused are reported") {
+  const TestCluster cluster = with_entities(4, 1);
+  create_index(cluster, by_n);
+  const std::string good = cluster.directory().write("by_m.json", by_m),
+                    bad = cluster.directory().write("by_n.json", by_n_sharded);
+  check_status(
+      cluster.looseleaf({"create-index", good, bad}), 2,
+      {"created by_m: building; run `looseleaf backfill by_m`\n", "error: index exists with another definition\n"});
+}
+
 }  // namespace
 }  // namespace looseleaf::test

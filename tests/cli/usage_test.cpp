@@ -171,6 +171,8 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"put", "--rejects", "--merge", "x"},
        {"error: another option is the value of --rejects\n", "  option: --rejects\n  value: --merge\n",
         "hint: write --rejects FILE; a file whose name begins with -- is ./--name\n"}},
+      {{"status", "[x]"}, {"error: unexpected argument\n", "argument: [x]\n"}},
+      {{"query", "x", "--order-by", "[n]", "--limit", "x"}, {"error: not a whole number\n"}},
       {{"clean", "--metrics-file", "--full"}, {"error: another option is the value of --metrics-file\n"}},
       {{"verify", "--definitions", ""}, {"error: an option has an empty value\n", "  option: --definitions\n"}},
       {{"verify", "--grace", "x"}, {"error: not a whole number\n", "option: --grace\n"}},
@@ -310,9 +312,12 @@ TEST_CASE("an option that is given more than once is warned of, because only the
   check_status(cluster.looseleaf({"export", "--fields", "id", "--fields", "n"}), 0,
                {"  option: --fields\n  value: n\nhint: give it once, with commas between the names\n"});
   check_status(cluster.looseleaf({"--timeout", "5", "status", "--quiet", "--quiet"}), 0);
+  check_status(run({"looseleaf", "--cluster", "/nonexistent", "status", "--cluster", cluster.file()}), 0,
+               {"  option: --cluster\n  value: " + cluster.file() + "\nhint: give it once\n"});
 }
 
-TEST_CASE("options may stand before the command and be given with an equals sign") {
+TEST_CASE("options may stand before the command and be given with an equals sign, and brackets mean nothing") {
+  check_run(run({"looseleaf", "put", "--", "[/nonexistent]"}), 3, "", {"file: [/nonexistent]\n"});
   check_run(run({"looseleaf", "--cluster=/nonexistent", "status"}), 2, "", {"file: /nonexistent\n"});
   check_run(run({"looseleaf", "status", "--cluster", "/first", "--cluster", "/nonexistent"}), 2, "",
             {"file: /nonexistent\n"});

@@ -116,7 +116,8 @@ TEST_CASE("verify --against refuses what it cannot compare, and names the other 
       against(here.file()), 2, "",
       {"error: a store cannot be compared with itself\n", "cluster_id: ", "hint: name the cluster file of the other"});
   check_run(against(raw.file()), 2, "",
-            {"error: ", "cluster_file: " + raw.file() + "\n", "hint: run `looseleaf init`"});
+            {"error: ", "cluster_file: " + raw.file() + "\n",
+             "hint: run `looseleaf --cluster " + raw.file() + " init` first"});
   check_run(against("/nowhere.json"), 2, "", {"error: ", "/nowhere.json"});
   const std::vector<std::pair<std::string, std::vector<std::string>>> refused = {
       {"--repair", {"--repair"}},

@@ -138,8 +138,21 @@ TEST_CASE("a new trigger begins now if it is told so, and a filter says which en
   wait_until("the next change is delivered", [&] { return has_all(file, 8, 9); });
   stop(again);
   CHECK(contains(again.err(), "warning: the trigger exists and goes on where it was, so --after is not used\n"));
-  CHECK(contains(again.err(), "hint: to begin there, stop the trigger and run `looseleaf trigger reset`"));
+  CHECK(contains(again.err(),
+                 "hint: to begin there, stop the trigger and run `looseleaf trigger reset t --after beginning`\n"));
   CHECK_FALSE(has_all(file, 0, 1));
+}
+
+TEST_CASE("a command gets its arguments as they are, also those in brackets") {
+  const TestCluster cluster = initialised(1);
+  const std::string file = cluster.directory().path() + "/out";
+  std::vector<std::string> arguments = run_with(R"(printf '<%s>' "$@" > $0)", file);
+  arguments.insert(arguments.end(), {"[.id, .n]", "[]", "[[a]]", "--x"});
+  cli::Process process = cluster.start(arguments);
+  put_all(cluster, entity(1));
+  wait_until("it has run", [&] { return contains(read_text(file), "--x"); });
+  stop(process);
+  CHECK(read_text(file) == "<[.id, .n]><[]><[[a]]><--x>");
 }
 
 TEST_CASE("two processes divide the shards, and another one takes over from one that was killed") {

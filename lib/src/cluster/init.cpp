@@ -27,6 +27,19 @@ struct Found {
   bool has_entities = false;
 };
 
+// A table with other columns counts as well: it is somebody else's.
+bool has_entities(sql::Connection& connection, const std::string& schema) {
+  constexpr int er_bad_field = 1054;
+  try {
+    return !connection.query("SELECT added_id, id, updated, writer, body FROM " + schema + ".entities LIMIT 1").empty();
+  } catch (const sql::ServerError& error) {
+    if (error.number() != er_bad_field) {
+      throw;
+    }
+    return true;
+  }
+}
+
 Found inspect(sql::Connection& connection, const std::string& database) {
   Found found;
   const auto tables =
@@ -36,7 +49,7 @@ Found inspect(sql::Connection& connection, const std::string& database) {
   const std::string schema = sql::quote_identifier(database);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (tables.text(i, 0) == "entities") {
-      found.has_entities = !connection.query("SELECT 1 FROM " + schema + ".entities LIMIT 1").empty();
+      found.has_entities = has_entities(connection, schema);
     } else {
       const auto row =
           connection.query("SELECT cluster_id, shard_count FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
@@ -67,14 +80,14 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
     id = found[shard].cluster_id ? found[shard].cluster_id : id;
   }
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (found[shard].cluster_id || shard == accept_empty_shard) {
+    if (found[shard].cluster_id) {
       continue;
     }
     if (found[shard].has_entities) {
       throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that looseleaf did not create",
                   shards.where(shard), "choose another database for this shard");
     }
-    if (any_entities) {
+    if (any_entities && shard != accept_empty_shard) {
       throw Error(ErrorCode::wrong_cluster, "shard is empty, but other shards hold entities", shards.where(shard),
                   fmt::format("check that this is the right server; if the shard really was lost, run "
                               "`looseleaf init --accept-empty-shard {}` and restore what you can",

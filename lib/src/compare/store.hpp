@@ -2,9 +2,11 @@
 #pragma once
 
 #include <looseleaf/error.hpp>
+#include <string>
 #include <utility>
 
 #include "job/job.hpp"
+#include "shard/schema.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::compare {
@@ -22,8 +24,9 @@ auto in_store(const Store& store, Work&& work) -> decltype(work()) {
   try {
     return std::forward<Work>(work)();
   } catch (Error& error) {
-    if (store.is_other && !store.shards.cluster().file.empty()) {
-      error.with("cluster_file", store.shards.cluster().file);
+    const std::string& file = store.shards.cluster().file;
+    if (store.is_other && !file.empty()) {
+      error.with("cluster_file", file).with_hint(shard::hint_for_file(error.hint(), file));
     }
     throw;
   }

@@ -20,6 +20,7 @@
 #include "job/job.hpp"
 #include "shard/access.hpp"
 #include "shard/buffered_writes.hpp"
+#include "shard/schema.hpp"
 #include "shard/statements.hpp"
 
 namespace looseleaf::copy {
@@ -83,12 +84,7 @@ void check_other(shard::Shards& other) {
   try {
     other.check_identities();
   } catch (Error& error) {
-    constexpr std::string_view init = "`looseleaf init`";
-    std::string hint = error.hint();
-    if (const std::size_t at = hint.find(init); at != std::string::npos && !other.cluster().file.empty()) {
-      error.with_hint(
-          hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", other.cluster().file)));
-    }
+    error.with_hint(shard::hint_for_file(error.hint(), other.cluster().file));
     throw;
   }
   const shard::Access access = shard::read_shard(other, 0, other.deadline(), shard::read_access);

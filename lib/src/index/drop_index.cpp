@@ -71,6 +71,10 @@ class Drop {
 
   void drop(IndexChange& change, const KnownIndex& before) {
     // An interrupted drop ends the way it began.
+    if (keep_table_ && before.drop_intent && before.drop_intent->detail != "keep") {
+      throw Error(ErrorCode::usage, "an earlier drop of this index has begun without --keep-table", {{"index", table_}},
+                  "its tables may be gone already; run the command without --keep-table to complete that drop");
+    }
     keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;
     generation_ = *before.generation();
     change.claim(generation_, keep_table_ ? "keep" : "", steps::drop_intent);

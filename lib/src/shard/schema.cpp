@@ -40,6 +40,14 @@ NotInitialised::NotInitialised()
     : Error(ErrorCode::wrong_cluster, "shard is not initialised", {},
             "run `looseleaf init` first; if the other shards are initialised, check the name of this database") {}
 
+std::string hint_for_file(std::string hint, const std::string& file) {
+  constexpr std::string_view init = "`looseleaf init`";
+  if (const std::size_t at = hint.find(init); at != std::string::npos && !file.empty()) {
+    hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", file));
+  }
+  return hint;
+}
+
 std::vector<std::string> tool_tables() {
   return {
       "CREATE TABLE IF NOT EXISTS entities (\n"

@@ -145,9 +145,11 @@ void check_name(const std::string& name) {
 void create(shard::Shards& shards, const std::string& name, const std::optional<std::string>& after) {
   const auto warn_if_given = [&] {
     if (after) {
-      shards.warnings().give({"the trigger exists and goes on where it was, so --after is not used",
-                              {{"trigger", name}, {"after", *after}},
-                              "to begin there, stop the trigger and run `looseleaf trigger reset`"});
+      shards.warnings().give(
+          {"the trigger exists and goes on where it was, so --after is not used",
+           {{"trigger", name}, {"after", *after}},
+           fmt::format("to begin there, stop the trigger and run `looseleaf trigger reset {} --after {}`", name,
+                       *after)});
     }
   };
   if (shards_without(shards, name).empty()) {
