@@ -106,7 +106,7 @@ TEST_CASE("the largest body is stored and read back, and one byte more is reject
             {"error: body too large\n", "line: 2\n", "column: ", "stored 2 entities, rejected 1\n"});
   const bool rejected_as_it_came = read_text(rejects) == too_large + "\n";
   CHECK(rejected_as_it_came);
-  const cli::ProcessResult explained = cluster.looseleaf({"explain", "-"}, too_large + too_large);
+  const cli::ProcessResult explained = cluster.looseleaf({"explain", "-"}, of_size(2, 2 * largest_body) + too_large);
   CHECK(times("error: body too large\n", explained.err) == 2);
   const cli::ProcessResult got = cluster.looseleaf({"get", id_of(1)});
   CHECK(got.status == 0);

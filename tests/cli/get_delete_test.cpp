@@ -46,6 +46,12 @@ TEST_CASE("an id that is not there is reported, and the others are printed") {
             {"warning: no such entity\n", "id: " + id_of(98) + "\n"});
 }
 
+TEST_CASE("a damaged body as long as its column is reported like any other") {
+  const TestCluster cluster = with_property_a(1);
+  cluster.sql(0, "UPDATE entities SET body = REPEAT('x', 16777215)");
+  check_run(cluster.looseleaf({"get", id_of(0)}), 3, "", {"error: a stored body ", "  id: " + id_of(0) + "\n"});
+}
+
 TEST_CASE("get and explain name an entity whose body is no JSON object or has another entity's id, and print no body") {
   const TestCluster cluster = with_property_a(5);
   const auto store_body = [&](std::uint64_t number, const std::string& text) {

@@ -44,6 +44,17 @@ TEST_CASE("a second row of an entity in an immutable index is a duplicate, and r
   CHECK(rows_of(cluster, "by_owner") == entities);
 }
 
+TEST_CASE("an index that was dropped and created again while it was verified is not called consistent") {
+  const TestCluster cluster = with_entities();
+  const std::string pause = cluster.directory().write("pause", "");
+  cli::Process verify = cluster.start({"verify", "--pause-file", pause, "--grace", "0"});
+  wait_until("it is paused", [&] { return contains(verify.err(), "paused"); });
+  check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
+  create_index(cluster, by_n);  // building, and without rows
+  fs::remove(pause);
+  check_status(verify.wait(), 3, {"error: an index was dropped while it was verified\n", "  index: by_n\n"});
+}
+
 TEST_CASE("after a repair the rows are counted as the repair has left them") {
   const TestCluster cluster = with_entities();
   cluster.sql(0, "DELETE FROM by_n WHERE n = 4");

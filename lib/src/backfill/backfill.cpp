@@ -285,9 +285,13 @@ class Backfill {
   void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
+    std::map<std::uint32_t, std::vector<Uuid>> superfluous;  // entities with such rows, by entity shard
     options.on_finding = [&](const Finding& finding) {
       if (!options.repair) {
         name(finding);
+        if (is_superfluous(finding.kind)) {
+          superfluous[shard::shard_of(finding.entity_id, shards_.count())].push_back(finding.entity_id);
+        }
       }
     };
     verify::AsPart as_part = {
@@ -299,6 +303,7 @@ class Backfill {
       options.repair = false;
       report_.unreadable_ids.clear();
       report_.conflicts.clear();
+      superfluous.clear();
       const VerifyReport found = verify::verify(shards_, options, job_, as_part);
       const auto missing = std::find_if(found.findings.begin(), found.findings.end(), [](const Finding& finding) {
         return finding.kind == FindingKind::missing || finding.kind == FindingKind::table_differs;
@@ -306,6 +311,11 @@ class Backfill {
       if (missing == found.findings.end() && found.verified == options.tables) {
         count_unreadable(found);
         count_conflicts(found);
+        // An entity that was written twice, before its row was inserted and again during backfill.reconcile, has left
+        // one.
+        for (const auto& [shard, ids] : superfluous) {
+          reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
+        }
         return;
       }
       if (missing == found.findings.end()) {
@@ -321,6 +331,11 @@ class Backfill {
       options.repair = true;
       verify::verify(shards_, options, job_, as_part);
     }
+  }
+
+  static bool is_superfluous(FindingKind kind) {
+    return kind == FindingKind::stale || kind == FindingKind::orphan || kind == FindingKind::misplaced ||
+           kind == FindingKind::duplicate;
   }
 
   void name(const Finding& finding) {

@@ -15,7 +15,8 @@
 namespace looseleaf::compare {
 namespace {
 
-constexpr std::size_t most_differing = 100'000;  // kept in memory
+// Kept in memory: 16 MiB. A store that is open has differences of its own, what was written since it was copied.
+constexpr std::size_t most_differing = 1'000'000;
 
 }  // namespace
 
@@ -46,7 +47,8 @@ class Changes::Reader : public feed::Reader {
     changes_.differing_.insert(changes_.differing_.end(), differing.begin(), differing.end());
     if (changes_.differing_.size() > most_differing) {
       throw Error(ErrorCode::corrupt, "too much differs between this store and its copy", {},
-                  "run `looseleaf verify --against` with the other cluster file to see what");
+                  "run the command again when there are fewer writes, or `looseleaf verify --against` with the other "
+                  "cluster file to see what differs");
     }
     return page.end;
   }

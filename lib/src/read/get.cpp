@@ -128,7 +128,8 @@ class Batch {
 
   // Returns nothing if the entity was deleted meanwhile.
   std::optional<shard::EntityRow> read_large(std::uint32_t shard, const Uuid& id) {
-    auto rows = read_from({&shard, 1}, {{shard, {id}}}, model::max_body_size, shards_.deadline());
+    constexpr std::uint64_t longest_column = (1 << 24) - 1;  // whatever it holds
+    auto rows = read_from({&shard, 1}, {{shard, {id}}}, longest_column, shards_.deadline());
     return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
   }
 

@@ -84,6 +84,7 @@ class Verification {
     visitor.broken_entity = [this](const Finding& finding) { findings_.add(finding); };
     const ComparisonCounts counts = compare_or_explain(visitor);
     recheck();
+    require_same_indexes();
     report_.entities = counts.entities;
     report_.deleted = counts.deleted;
     report_.indexing = counts.indexing;
@@ -91,6 +92,25 @@ class Verification {
     for (const auto& [key, rows] : counts.rows) {
       report_.counts[key].rows = rows;
     }
+  }
+
+  // The rows of an index that was dropped and created again meanwhile were compared with nothing.
+  void require_same_indexes() {
+    shard::for_each_shard(shards_, [this](std::uint32_t shard) {
+      const auto catalog = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        return shards_.catalogs().reload(shard, database);
+      });
+      for (const auto& index : indexes_) {
+        const shard::CatalogIndex* const now = catalog->find(index.definition.table);
+        if (now == nullptr || now->generation != index.generation) {
+          throw dropped_meanwhile({{"index", index.definition.table}});
+        }
+      }
+    });
+  }
+
+  static Error dropped_meanwhile(const Error::Context& context) {
+    return {ErrorCode::unavailable, "an index was dropped while it was verified", context, "run the command again"};
   }
 
   ComparisonCounts compare_or_explain(const ComparisonVisitor& visitor) {
@@ -101,8 +121,7 @@ class Verification {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;
       }
-      throw Error(ErrorCode::unavailable, "an index was dropped while it was verified", error.context(),
-                  "run the command again");
+      throw dropped_meanwhile(error.context());
     }
   }
 
