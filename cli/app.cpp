@@ -66,14 +66,16 @@ bool knows_option(const CLI::App& app, const std::string& name) {
 }
 
 // An empty value, often that of a variable that the shell does not have, would be taken for no value. A command that
-// can tell them apart has a message of its own. Another option is taken for a value that was forgotten; a page token
-// may begin with -- as well.
+// can tell them apart has a message of its own. Another option is taken for a value that was forgotten. A page token
+// and a text may begin with -- as well.
 void refuse_forgotten_value(const CLI::App& app, const Parameter& parameter, const std::string& text) {
   if (text.empty() && parameter.is_option() && std::holds_alternative<std::string*>(parameter.target)) {
     throw Error(ErrorCode::usage, "an option has an empty value", {{"option", parameter.name}},
                 "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
   }
-  if (text.starts_with("--") && parameter.is_option() && knows_option(app, text.substr(0, text.find('=')))) {
+  const bool may_begin_so = parameter.value == "TOKEN" || parameter.value == "TEXT";
+  if (text.starts_with("--") && parameter.is_option() &&
+      (!may_begin_so || knows_option(app, text.substr(0, text.find('='))))) {
     throw Error(
         ErrorCode::usage, "another option is the value of " + parameter.name,
         {{"option", parameter.name}, {"value", text}},
@@ -183,6 +185,7 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   const auto is_argument = [&](const std::string& text) { return !is_option(text) && text != "--"; };
   const auto argument = std::find_if(extras.begin(), extras.end(), is_argument);
   std::vector<std::string> before_command = app.remaining(false);
+  std::transform(before_command.begin(), before_command.end(), before_command.begin(), without_mark);
   std::erase_if(before_command, [&](const std::string& word) { return behind.contains(word); });
   if (argument != extras.end() &&
       (parsed.name().empty() || (!before_command.empty() && is_argument(before_command.front())))) {
@@ -257,6 +260,13 @@ void warn_of_repeated_options(const CLI::App& app, const std::vector<Parameter>&
         app.get_parent() != nullptr ? app.get_parent()->get_option_no_throw(option.get_name()) : nullptr;
     return same != nullptr ? same->count() : 0;
   };
+  const auto is_given_behind_command = [&](const CLI::Option& option) {  // and is warned of there
+    const auto commands = app.get_subcommands();
+    return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+      const CLI::Option* const same = command->get_option_no_throw(option.get_name());
+      return same != nullptr && same->count() > 0;
+    });
+  };
   const auto takes_names = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(),
                        [&](const Parameter& one) { return one.name == name && one.value == "NAMES"; });
@@ -264,9 +274,9 @@ void warn_of_repeated_options(const CLI::App& app, const std::vector<Parameter>&
   for (const CLI::Option* const option : app.get_options()) {
     const bool has_value = option->get_items_expected() > 0;
     if (has_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && option->count() > 0 &&
-        option->count() + count_before_command(*option) > 1) {
+        option->count() + count_before_command(*option) > 1 && !is_given_behind_command(*option)) {
       print_warning("an option was given more than once; only its last value counts",
-                    {{"option", option->get_name()}, {"value", option->results().back()}},
+                    {{"option", option->get_name()}, {"value", without_mark(option->results().back())}},
                     takes_names(option->get_name()) ? "give it once, with commas between the names" : "give it once");
     }
   }
@@ -318,6 +328,8 @@ void parse(Parsed& parsed, const Registry& registry, int argc, const char* const
       std::transform((*list)->begin(), (*list)->end(), (*list)->begin(), without_mark);
     }
   }
+  std::vector<std::string>& topics = parsed.help_topics;
+  std::transform(topics.begin(), topics.end(), topics.begin(), without_mark);
   const char* const* const dashes = std::find(argv, argv + argc, std::string_view("--"));
   set_message_style(
       {.json = parsed.globals.json(), .quiet = parsed.globals.quiet, .colors = wants_color(parsed.globals)});

@@ -2,6 +2,7 @@
 #include "cli/commands/create_job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
@@ -53,12 +54,20 @@ Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& de
     store.check_throttle(*fill);  // before anything is changed
   }
   BackfillOptions filling;
-  for (const IndexDefinition& definition : definitions) {  // one at a time: if one fails, those before it were reported
-    const CreateReport report = store.create_indexes({definition}).front();
-    print_report(report, fill != nullptr, globals);
-    if (report.state == IndexState::building) {
-      filling.tables.push_back(report.table);
+  try {
+    for (const IndexDefinition& definition :
+         definitions) {  // one at a time, so that those before one that fails are told
+      const CreateReport report = store.create_indexes({definition}).front();
+      print_report(report, fill != nullptr, globals);
+      if (report.state == IndexState::building) {
+        filling.tables.push_back(report.table);
+      }
     }
+  } catch (const Error&) {
+    if (fill != nullptr && !filling.tables.empty()) {
+      print_note(fmt::format("not filled: run `looseleaf backfill {}`", fmt::join(filling.tables, " ")));
+    }
+    throw;
   }
   Created created{.summary = {{"building", filling.tables}}, .all_ready = filling.tables.empty()};
   if (fill != nullptr && !filling.tables.empty()) {

@@ -90,9 +90,9 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   try {
     count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
   } catch (const Error& error) {
-    if (retries) {  // what the others had is buffered again
-      print_error(error);
-      return stronger(flush(), exit_status_of(error.code(), 0));
+    // What the shards that answer had is buffered again. The flush names those that do not.
+    if (retries && error.code() == ErrorCode::unavailable && flush() == ExitStatus::failed) {
+      return ExitStatus::failed;
     }
     throw;
   }

@@ -13,6 +13,7 @@
 #include "cli/files/replace_file.hpp"
 #include "cli/report/verify_output.hpp"
 #include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -117,6 +118,7 @@ ExitStatus run(const VerifyArguments& options, const Globals& globals) {
   }
   output.finish(report, store.shard_count());
   if (!junit.empty()) {
+    data_output().flush();  // the report may go there, too
     replace_file(junit, output.junit(report, store.shard_count(), nullptr), public_file);
   }
   return report.found == 0 ? ExitStatus::done : ExitStatus::negative;

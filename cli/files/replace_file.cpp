@@ -1,7 +1,9 @@
 #include "cli/files/replace_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <looseleaf/error.hpp>
@@ -36,11 +38,36 @@ bool is_device(const std::string& path) {
          (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status));
 }
 
-// A link stays, and the file behind it is replaced.
+// A link stays, and the file behind it is replaced, or made if it is not there yet.
 std::string behind_links(const std::string& path) {
+  constexpr int most_links = 40;
+  fs::path file = path;
   std::error_code error;
-  const fs::path target = fs::canonical(path, error);
-  return error ? path : target.string();
+  for (int i = 0; i < most_links && fs::is_symlink(file, error); ++i) {
+    const fs::path target = fs::read_symlink(file, error);
+    file = error ? file : file.parent_path() / target;  // `/` keeps an absolute target as it is
+  }
+  return file.string();
+}
+
+// Does not wait for a reader of a pipe.
+Descriptor open_device(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+}
+
+std::error_code write_to_device(const std::string& path, std::string_view contents) {
+  const Descriptor file = open_device(path);
+  if (file.get() < 0 || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) {
+    return last_error();
+  }
+  while (!contents.empty()) {
+    const ssize_t written = ::write(file.get(), contents.data(), contents.size());
+    if (written < 0 && errno != EINTR) {
+      return last_error();
+    }
+    contents.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return {};
 }
 
 std::error_code write(const std::string& path, std::string_view contents) {
@@ -63,6 +90,9 @@ std::error_code create(const std::string& path, fs::perms mode) {
 
 void check_replaceable(const std::string& path) {
   if (is_device(path)) {
+    if (open_device(path).get() < 0) {
+      refuse(path, last_error());
+    }
     return;
   }
   const std::string unfinished = unfinished_of(behind_links(path));
@@ -79,7 +109,7 @@ void check_replaceable(const std::string& path) {
 
 void replace_file(const std::string& path, std::string_view contents, fs::perms mode) {
   if (is_device(path)) {
-    if (const std::error_code error = write(path, contents)) {
+    if (const std::error_code error = write_to_device(path, contents)) {
       refuse(path, error);
     }
     return;

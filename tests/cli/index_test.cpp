@@ -314,6 +314,9 @@ TEST_CASE("indexes that create-index has made before one is refused are reported
   create_index(cluster, by_n);
   const std::string good = cluster.directory().write("by_m.json", by_m),
                     bad = cluster.directory().write("by_n.json", by_n_sharded);
+  check_status(cluster.looseleaf({"create-index", good, bad, "--backfill"}), 2,
+               {"created by_m: building\n", "not filled: run `looseleaf backfill by_m`\n", "error: index exists with"});
+  check_status(cluster.looseleaf({"drop-index", "by_m", "--yes"}), 0, {"dropped by_m\n"});
   check_status(
       cluster.looseleaf({"create-index", good, bad}), 2,
       {"created by_m: building; run `looseleaf backfill by_m`\n", "error: index exists with another definition\n"});

@@ -173,6 +173,7 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
         "hint: write --rejects FILE; a file whose name begins with -- is ./--name\n"}},
       {{"status", "[x]"}, {"error: unexpected argument\n", "argument: [x]\n"}},
       {{"query", "x", "--order-by", "[n]", "--limit", "x"}, {"error: not a whole number\n"}},
+      {{"put", "--rejects", "--", "x"}, {"error: another option is the value of --rejects\n", "  value: --\n"}},
       {{"clean", "--metrics-file", "--full"}, {"error: another option is the value of --metrics-file\n"}},
       {{"verify", "--definitions", ""}, {"error: an option has an empty value\n", "  option: --definitions\n"}},
       {{"verify", "--grace", "x"}, {"error: not a whole number\n", "option: --grace\n"}},
@@ -312,8 +313,12 @@ TEST_CASE("an option that is given more than once is warned of, because only the
   check_status(cluster.looseleaf({"export", "--fields", "id", "--fields", "n"}), 0,
                {"  option: --fields\n  value: n\nhint: give it once, with commas between the names\n"});
   check_status(cluster.looseleaf({"--timeout", "5", "status", "--quiet", "--quiet"}), 0);
-  check_status(run({"looseleaf", "--cluster", "/nonexistent", "status", "--cluster", cluster.file()}), 0,
-               {"  option: --cluster\n  value: " + cluster.file() + "\nhint: give it once\n"});
+  const cli::ProcessResult twice =
+      run({"looseleaf", "--cluster", "/nonexistent", "--cluster", "/nowhere", "status", "--cluster", cluster.file()});
+  check_status(twice, 0, {"  option: --cluster\n  value: " + cluster.file() + "\nhint: give it once\n"});
+  CHECK(times("warning: ", twice.err) == 1);
+  check_status(cluster.looseleaf({"--timeout", "5", "--timeout", "6", "status"}), 0,
+               {"  value: 6\nhint: give it once\n"});
 }
 
 TEST_CASE("options may stand before the command and be given with an equals sign, and brackets mean nothing") {

@@ -244,11 +244,18 @@ void ShardFill::store_gathered() {
   if (gathered_.entities == 0) {
     return;
   }
-  const std::vector<Slice> slices = sorted_slices();
+  std::vector<Slice> slices = sorted_slices();
+  // Blocked entities are reconciled before the cursors are behind them: the job may be stopped in between.
+  const bool may_be_blocked = std::any_of(targets_.begin(), targets_.end(), [](const FillTarget& target) {
+    return target.definition.immutable || target.definition.unique;
+  });
+  if (may_be_blocked || slices.empty()) {
+    slices.emplace_back();
+  }
   for (std::size_t i = 0; i + 1 < slices.size(); ++i) {
     store_slice(slices[i], rows_);
   }
-  store_slice(slices.empty() ? Slice() : slices.back(), moved_cursors());
+  store_slice(slices.back(), moved_cursors());
   scanned_ += gathered_.entities;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     counts_[i].add(gathered_.counts[i]);
@@ -301,12 +308,11 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
       sent_ += entries.size();
     }
   }
-  // Another row conflicts in a UNIQUE table, and only reconcile may delete it. No checkpoint comes in between: the
-  // cursor is behind these entities already.
-  shard::in_batches(std::vector<Uuid>(blocked.begin(), blocked.end()), reconcile::reconcile_slice,
-                    [&](std::span<const Uuid> part) {
-                      reconcile::reconcile(shards_, shard_, part, reconcile::ReconcileMode::repair, shards_.deadline());
-                    });
+  // Another row conflicts in a UNIQUE table, and only reconcile may delete it.
+  if (!blocked.empty()) {
+    reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
+                                   reconcile::ReconcileMode::repair);
+  }
 }
 
 std::set<std::uint32_t> ShardFill::shards_of(const Slice& slice) {

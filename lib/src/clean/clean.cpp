@@ -161,7 +161,7 @@ class Follower {
     for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
       std::exception_ptr failure = failure_of([&] { cleaner_->pass(); });
       if (Clock::now() >= purge_at) {
-        bool all = true;  // a purge that fails is due again as late as one that succeeds
+        bool all = false;
         const auto purge_failure = failure_of([&] { all = cleaner_->purge(Clock::now() + longest_purge); });
         if (all) {
           purge_at = Clock::now() + between_purges;

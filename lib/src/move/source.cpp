@@ -170,12 +170,22 @@ bool Source::undo(std::vector<std::uint32_t>& left) {
           static_cast<void>(shard::change_access(shards_, shard, own(AccessState::moving), Access(), deadline));
         }
       } catch (const Error&) {
-        const std::lock_guard lock(mutex);
-        left.push_back(shard);
+        if (may_be_ours(shard)) {
+          const std::lock_guard lock(mutex);
+          left.push_back(shard);
+        }
       }
     });
   }
   return true;
+}
+
+bool Source::may_be_ours(std::uint32_t shard) {
+  try {
+    return shard::read_shard(shards_, shard, shards_.deadline(), shard::read_access).token == token_;
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 // Waits for the commit of the decision, if it is still under way.

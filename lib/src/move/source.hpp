@@ -45,6 +45,8 @@ class Source {
   [[nodiscard]] shard::Access access(AccessState state, std::chrono::seconds limit) const;
   [[nodiscard]] shard::Access own(AccessState state) const;  // to compare with
   [[nodiscard]] bool undo_decision();
+  // Also true if the shard does not answer.
+  [[nodiscard]] bool may_be_ours(std::uint32_t shard);
 
   shard::Shards& shards_;
   const Uuid other_;
