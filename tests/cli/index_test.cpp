@@ -312,7 +312,8 @@ TEST_CASE("a drop that has begun without --keep-table is not repeated with it" *
 TEST_CASE("indexes that create-index has made before one is refused are reported") {
   const TestCluster cluster = with_entities(4, 1);
   create_index(cluster, by_n);
-  const std::string good = cluster.directory().write("by_m.json", by_m),
+  const std::string good = cluster.directory().write(
+                        "by_m.json", R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})"),
                     bad = cluster.directory().write("by_n.json", by_n_sharded);
   check_status(cluster.looseleaf({"create-index", good, bad, "--backfill"}), 2,
                {"created by_m: building\n", "not filled: run `looseleaf backfill by_m`\n", "error: index exists with"});

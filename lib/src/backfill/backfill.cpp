@@ -24,6 +24,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
+#include "shard/placement.hpp"
 #include "shard/steps.hpp"
 #include "verify/digest_comparison.hpp"
 #include "verify/findings.hpp"
