@@ -55,8 +55,8 @@ Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& de
   }
   BackfillOptions filling;
   try {
-    for (const IndexDefinition& definition :
-         definitions) {  // one at a time, so that those before one that fails are told
+    // One at a time, so that those before one that fails are told.
+    for (const IndexDefinition& definition : definitions) {
       const CreateReport report = store.create_indexes({definition}).front();
       print_report(report, fill != nullptr, globals);
       if (report.state == IndexState::building) {

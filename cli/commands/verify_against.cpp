@@ -10,6 +10,7 @@
 #include "cli/files/replace_file.hpp"
 #include "cli/report/compare_output.hpp"
 #include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace looseleaf::cli {
 
@@ -25,6 +26,7 @@ ExitStatus verify_against(const AgainstOptions& options, const Globals& globals)
   const Datastore store = open_store(globals), other = open_other_store(options.other, globals);
   const auto write_junit = [&](const Error* error) {
     if (!options.junit.empty()) {
+      data_output().flush();  // the report may go there, too
       replace_file(options.junit, output.junit(store.shard_count(), error), public_file);
     }
   };

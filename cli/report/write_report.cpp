@@ -124,7 +124,7 @@ RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(
     throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}},
                 "name a file that may be written, in a folder that exists; nothing was stored");
   }
-  std::setvbuf(file_.get(), nullptr, _IOLBF, 0);  // a process that is killed leaves whole lines
+  std::setvbuf(file_.get(), nullptr, _IOLBF, 0);  // others see each reject at once, and a kill loses at most one
 }
 
 void RejectsFile::empty() {

@@ -308,6 +308,20 @@ TEST_CASE("a rejects file keeps what it has until something is read, because it 
   CHECK(read_text(file).empty());  // nothing was rejected
 }
 
+TEST_CASE("a reject is in the file of rejects while the input goes on") {
+  const TestCluster cluster = initialised();
+  const std::string file = cluster.directory().path() + "/rejects", input = cluster.directory().path() + "/fifo";
+  REQUIRE(::mkfifo(input.c_str(), 0600) == 0);
+  cli::Process put = cluster.start({"put", "--rejects", file, input});
+  int writer = -1;
+  wait_until("it reads", [&] { return (writer = ::open(input.c_str(), O_WRONLY | O_NONBLOCK)) >= 0; });
+  const std::string bad = "{\"id\":1}\n";
+  REQUIRE(::write(writer, bad.data(), bad.size()) == static_cast<ssize_t>(bad.size()));
+  wait_until("the reject is there", [&] { return read_text(file) == bad; });
+  ::close(writer);
+  check_status(put.wait(), 1, {"error: id is not a UUID\n"});
+}
+
 TEST_CASE("a full disk under the rejects file is reported, and what can be stored is") {
   const TestCluster cluster = initialised();
   check_run(cluster.looseleaf({"put", "--rejects", "/dev/full"}, "{\"id\":1}\n" + entity(1) + "\n"), 3, id_of(1) + "\n",

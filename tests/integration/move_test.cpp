@@ -405,13 +405,18 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
 }
 
-TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
-  const MovingPair pair;
+// Runs the trigger t until everything is delivered, and ends it.
+void run_trigger_to_the_end(const MovingPair& pair) {
   const std::string file = pair.original.directory().path() + "/out";
   cli::Process trigger = pair.original.start(trigger_into(file));
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
   trigger.signal(SIGTERM);
   CHECK(trigger.wait().status == 143);
+}
+
+TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
+  const MovingPair pair;
+  run_trigger_to_the_end(pair);
   pair.original.sql(1, "DELETE FROM looseleaf_progress WHERE job = 'trigger'");
   check_status(pair.finish(), 3,
                {"error: a trigger is behind, so the store does not move\n", "  shard: 1\n",
@@ -422,11 +427,7 @@ TEST_CASE("a store does not move while a trigger lacks its row on a shard, becau
 TEST_CASE("a trigger of a store that is about to move cannot be reset, because it would not begin again there" *
           doctest::skip(!base::failpoints_enabled)) {
   const MovingPair pair;
-  const std::string file = pair.original.directory().path() + "/out";
-  cli::Process trigger = pair.original.start(trigger_into(file));
-  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
-  trigger.signal(SIGTERM);
-  CHECK(trigger.wait().status == 143);
+  run_trigger_to_the_end(pair);
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.original.looseleaf({"trigger", "reset", "t", "--timeout", "1"}), 3,
                {"error: the store is about to move"});
