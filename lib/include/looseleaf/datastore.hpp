@@ -36,7 +36,9 @@ namespace looseleaf {
 // happens to is reported as failed or unknown, or not at all, but never as stored.
 //
 // Thread-safe: any number of threads may use one Datastore. It opens connections when they are needed and keeps them
-// open.
+// open. A long job (backfill, clean, verify, copy, move, a trigger) keeps one or two of them to itself, and at the
+// default of 8 for each server only two are for this use. So give each job that runs beside another a Datastore of its
+// own, or raise the limit.
 class LOOSELEAF_EXPORT Datastore {
  public:
   // Reads the option files. It connects to a shard, and checks the shard's identity, when the shard is first needed.

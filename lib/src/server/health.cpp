@@ -1,6 +1,8 @@
 // Tracks whether a server answers, so that the process waits for a dead server once and not in every batch.
 #include "server/health.hpp"
 
+#include <algorithm>
+
 #include "base/deadline.hpp"
 
 namespace looseleaf::server {
@@ -8,11 +10,19 @@ namespace {
 
 constexpr auto retry_dead_after = std::chrono::seconds(5);
 
+// Failures that are further apart say nothing about each other. An attempt to connect takes less time.
+constexpr auto longest_gap = std::chrono::minutes(2);
+
 }  // namespace
 
 void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure) {
   const std::lock_guard lock(mutex_);
-  failing_since_ = failing_since_.value_or(since);
+  if (!failing_since_ || (!given_up_ && since - last_failed_ > longest_gap)) {
+    failing_since_ = since;
+    failure_.reset();
+    told_ = false;
+  }
+  last_failed_ = std::max(last_failed_, since);
   failure_ = failure ? failure : failure_;
 }
 
@@ -25,20 +35,24 @@ void Health::answered() {
   told_ = false;
 }
 
+bool Health::is_failing() const {
+  return failing_since_ && (given_up_ || Clock::now() - last_failed_ <= longest_gap);
+}
+
 bool Health::failing_for(std::chrono::milliseconds time) const {
   const std::lock_guard lock(mutex_);
-  return failing_since_ && Clock::now() - *failing_since_ >= time;
+  return is_failing() && Clock::now() - *failing_since_ >= time;
 }
 
 std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) const {
   const std::lock_guard lock(mutex_);
-  return failing_since_ ? base::Deadline(*failing_since_, patience).left() : patience;
+  return is_failing() ? base::Deadline(*failing_since_, patience).left() : patience;
 }
 
 bool Health::attempted(std::chrono::milliseconds timeout) {
   const std::lock_guard lock(mutex_);
   tried_ = Clock::now();
-  return given_up_ || (failing_since_ && Clock::now() - *failing_since_ >= timeout);
+  return given_up_ || (is_failing() && Clock::now() - *failing_since_ >= timeout);
 }
 
 void Health::give_up(const sql::ServerError& why) {
@@ -64,12 +78,12 @@ std::optional<sql::ServerError> Health::failure_within(std::chrono::milliseconds
 
 std::optional<sql::ServerError> Health::failure() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return is_failing() ? failure_ : std::nullopt;
 }
 
 std::optional<sql::ServerError> Health::untold_failure() {
   const std::lock_guard lock(mutex_);
-  if (told_ || given_up_ || !failure_) {
+  if (told_ || given_up_ || !failure_ || !is_failing()) {
     return std::nullopt;
   }
   told_ = true;

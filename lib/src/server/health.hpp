@@ -9,8 +9,8 @@
 
 namespace looseleaf::server {
 
-// The known state of one server. A server is failing from its first failure until it answers. After a server has been
-// failing for a whole timeout, it is given up: from then on the process tries it once every few seconds, and every
+// The known state of one server. A server is failing from its first failure until it answers, or until nobody has used
+// it for minutes. After a server has been failing for a whole timeout, it is given up: from then on the process tries it once every few seconds, and every
 // other use of it fails immediately. Thread-safe.
 class Health {
  public:
@@ -44,8 +44,11 @@ class Health {
   [[nodiscard]] std::optional<sql::ServerError> untold_failure();
 
  private:
+  [[nodiscard]] bool is_failing() const;  // call it with the lock held
+
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
+  Clock::time_point last_failed_;             // when the last attempt that failed began
   std::optional<sql::ServerError> failure_;   // the last failure to connect
   std::optional<sql::ServerError> given_up_;  // the reason why the server was given up
   std::optional<sql::ServerError> failed_attempt_;

@@ -191,7 +191,11 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
   Error::Context context = shard_context(cluster_, shard);
   context.emplace_back("connections", fmt::format("{}", connector_.max_connections()));
   throw Error(ErrorCode::unavailable, "all connections of this process to the server were in use until the timeout",
-              std::move(context), "retry, or raise \"max_connections\" in the cluster file or --max-connections");
+              std::move(context),
+              purpose == Purpose::pinned
+                  ? "end another long job of this process, or raise \"max_connections\" in the cluster file or "
+                    "--max-connections"
+                  : "retry, or raise \"max_connections\" in the cluster file or --max-connections");
 }
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {

@@ -32,6 +32,18 @@ TEST_CASE("a server is failing from its first failure until it answers") {
   CHECK(health.time_left(30s) == 30s);
 }
 
+TEST_CASE("a failure from long ago does not shorten the wait after the next one") {
+  Health health;
+  health.failed(ago(1h), failure("it restarted"));
+  CHECK_FALSE(health.failing_for(0ms));
+  CHECK_FALSE(health.failure());
+  CHECK(health.time_left(30s) == 30s);
+  health.failed(ago(1s), failure("it restarts again"));
+  CHECK(health.failing_for(1s));
+  CHECK_FALSE(health.attempted(30s));
+  CHECK(health.time_left(30s) > 28s);
+}
+
 TEST_CASE("a server that failed for the whole timeout is given up, and refused at once until it answers") {
   Health health;
   health.failed(ago(10s), failure("it is down"));
