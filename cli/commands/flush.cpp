@@ -3,24 +3,14 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
-#include "cli/commands/job.hpp"
-#include "cli/report/flush_report.hpp"
+#include "cli/commands/flush_job.hpp"
 
 namespace looseleaf::cli {
 namespace {
 
 ExitStatus run(const Globals& globals) {
   Datastore store = open_store(globals);
-  FlushReport report;
-  try {
-    run_job(globals, [&](JobControl& control) { store.flush(control, report); });
-  } catch (const Error&) {
-    if (report.stored > 0 || report.refused > 0) {
-      static_cast<void>(report_flush(report, globals));
-    }
-    throw;
-  }
-  return report_flush(report, globals);
+  return flush_and_report(store, globals);
 }
 
 }  // namespace
@@ -31,10 +21,8 @@ Command flush_command() {
   command.summary = "store what `put --buffer` has kept while a server was down";
   command.details = {
       "Buffered writes are stored in the order in which they were accepted, as far as the servers that they need "
-      "answer. "
-      "`looseleaf clean --follow` does so all the time. Each takes effect once, even if several processes flush, or "
-      "one "
-      "dies.",
+      "answer. `looseleaf clean --follow` does so all the time. Each takes effect once, even if several processes "
+      "flush, or one dies.",
       "A write is refused if its id exists by now with another text, or if the entity cannot be stored for another "
       "reason; then the exit status is 1. If a server does not answer, or the store is frozen, writes may be left, and "
       "the exit status is 3."};

@@ -370,6 +370,10 @@ ExitStatus run(PutArguments options, const Globals& globals) {
                   "give another name: opening the file would empty it");
     }
   }
+  if (!options.rejects.empty() && is_standard_output(options.rejects)) {
+    throw Error(ErrorCode::usage, "the rejects file is also the output", {{"file", options.rejects}},
+                "give another name: rejects and ids would overwrite each other");
+  }
   Datastore store = open_store(globals);
   const Drain drain;
   PutSession session(store, options, types, globals);

@@ -7,13 +7,11 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
-#include "cli/commands/job.hpp"
+#include "cli/commands/flush_job.hpp"
 #include "cli/files/files.hpp"
-#include "cli/report/flush_report.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
-#include "cli/terminal/signals.hpp"
 #include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
@@ -60,11 +58,8 @@ ExitStatus list(const Datastore& store, const RefusedArguments& options, const G
   store.list_refused([&](const RefusedWrite& write) {
     ++count;
     print(write, options, globals);
-    return data_output().flush() && !stop_requested();
+    return data_output().flush();
   });
-  if (stop_requested()) {
-    return exit_status_of_signal(stop_signal());
-  }
   if (globals.json()) {
     print_summary({{"refused", count}});
   } else if (count == 0) {
@@ -80,18 +75,13 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
     return list(store, options, globals);
   }
   const bool retries = options.action == "retry";
-  const auto flush = [&] {
-    FlushReport report;
-    run_job(globals, [&](JobControl& control) { store.flush(control, report); });
-    return report_flush(report, globals);
-  };
   std::vector<Uuid> unknown;
   std::uint64_t count = 0;
   try {
     count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
   } catch (const Error& error) {
     // What the shards that answer had is buffered again. The flush names those that do not.
-    if (retries && error.code() == ErrorCode::unavailable && flush() == ExitStatus::failed) {
+    if (retries && error.code() == ErrorCode::unavailable && flush_and_report(store, globals) == ExitStatus::failed) {
       return ExitStatus::failed;
     }
     throw;
@@ -107,7 +97,7 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   }
   const ExitStatus done = unknown.empty() ? ExitStatus::done : ExitStatus::negative;
   if (retries) {
-    return stronger(flush(), done);
+    return stronger(flush_and_report(store, globals), done);
   }
   if (globals.json()) {
     print_summary({{"dropped", count}});
@@ -142,8 +132,7 @@ Command refused_command() {
   };
   command.details = {
       "`put --buffer` accepts entities while a server is down. If such an entity cannot be stored later, because its "
-      "id "
-      "exists with another text, for example, it is kept here until you decide.",
+      "id exists with another text, for example, it is kept here until you decide.",
       "`list` prints a line for each: the id, when it was accepted (UTC), and why it was refused. `retry` lets `flush` "
       "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good. "
       "An id that no refused write has is named, and the exit status is 1."};

@@ -78,7 +78,8 @@ void refuse_packed(std::string_view beginning, const std::string& name) {
 
 Input::Input(const std::string& name)
     : name_(name == "-" ? "standard input" : name),
-      fd_(name == "-" ? STDIN_FILENO : ::open(name.c_str(), O_RDONLY | O_CLOEXEC)) {
+      fd_(name == "-" ? STDIN_FILENO
+                      : ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a FIFO may have no writer yet
   if (fd_ < 0) {
     throw unreadable(name_, errno);
   }
@@ -169,6 +170,13 @@ bool is_same_file(const std::string& path, const std::string& input) {
   const auto other = stat_of_input(input);
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && other && info.st_dev == other->st_dev &&
          info.st_ino == other->st_ino;
+}
+
+bool is_standard_output(const std::string& path) {
+  struct stat info {
+  }, output{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::fstat(STDOUT_FILENO, &output) == 0 &&
+         info.st_dev == output.st_dev && info.st_ino == output.st_ino;
 }
 
 std::vector<IdLine> IdReader::next(std::size_t limit) {

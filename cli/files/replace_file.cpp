@@ -1,6 +1,7 @@
 #include "cli/files/replace_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +16,6 @@ namespace looseleaf::cli {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string unfinished_of(const std::string& path) {
-  return path + ".new";
-}
 
 [[noreturn]] void refuse(const std::string& path, const std::error_code& error) {
   throw Error(ErrorCode::io, "a file cannot be written", {{"file", path}, {"reason", error.message()}},
@@ -87,6 +84,11 @@ std::error_code create(const std::string& path, fs::perms mode) {
 }
 
 }  // namespace
+
+std::string unfinished_of(const std::string& path) {
+  const fs::path file(path);
+  return (file.parent_path() / fmt::format(".{}.new", file.filename().string())).string();
+}
 
 void check_replaceable(const std::string& path) {
   if (is_device(path)) {

@@ -14,6 +14,9 @@ void replace_file(const std::string& path, std::string_view contents, std::files
 // Throws Error(io) if replace_file would fail. Call it before long work whose result goes into the file.
 void check_replaceable(const std::string& path);
 
+// The name of the new file until it is renamed, in the same folder. One process at a time may replace a file.
+[[nodiscard]] std::string unfinished_of(const std::string& path);
+
 // The modes of a file that everybody may read, and of one that only its owner may read.
 inline constexpr auto public_file = std::filesystem::perms{0644};
 inline constexpr auto private_file = std::filesystem::perms{0600};

@@ -47,7 +47,7 @@ ExitStatus report_flush(const FlushReport& report, const Globals& globals) {
     text += fmt::format(", left {}", grouped(report.left));
   }
   if (!report.left_is_known) {
-    text += "; not all shards could say what they have";
+    text += "; not all buffered writes were seen";
   }
   print_note(text + (report.refused > 0 ? "; see `looseleaf refused list`" : ""));
   return report.left > 0 || !report.failures.empty() ? ExitStatus::failed

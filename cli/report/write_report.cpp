@@ -331,8 +331,7 @@ bool WriteReport::hopeless() const {
 
 std::uint64_t WriteReport::done() const {
   const Lock lock(mutex_);
-  const auto stored = counts_.find(WriteStatus::stored);
-  return stored == counts_.end() ? 0 : stored->second;
+  return taken_;
 }
 
 std::string WriteReport::input_of(std::uint64_t sequence) const {
@@ -457,7 +456,9 @@ std::string WriteReport::how_to_go_on() const {
 }
 
 void WriteReport::print_note_of_counts() const {
-  const bool all_well = status_ == ExitStatus::done && !stop_requested() && !counts_.contains(WriteStatus::buffered);
+  const auto buffered = counts_.find(WriteStatus::buffered);
+  const bool any_buffered = buffered != counts_.end() && buffered->second > 0;
+  const bool all_well = status_ == ExitStatus::done && !stop_requested() && !any_buffered;
   const bool nothing = all_well && takes_entities(kind_) &&
                        std::all_of(counts_.begin(), counts_.end(), [](const auto& one) { return one.second == 0; });
   if (all_well && !nothing && !messages_on_terminal() && !globals_.verbose) {

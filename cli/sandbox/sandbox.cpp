@@ -407,22 +407,24 @@ SandboxStop Sandbox::stop_servers(const std::vector<std::uint32_t>& numbers, int
   return result;
 }
 
-// An interrupted start may have left unfinished files, whose names end in .new.
+// An interrupted start may have left unfinished files.
 void Sandbox::remove_files() const {
   std::vector<std::string> paths;
   for (const std::uint32_t number : all()) {
     const SandboxServer now = server(number);
     const std::string pid = now.datadir + ".pid";
     paths.insert(paths.end(), {now.datadir, now.datadir + ".new", now.tmpdir, now.socket, now.socket + ".lock", now.log,
-                               pid, pid + ".new"});
+                               pid, unfinished_of(pid)});
   }
-  for (const char* name : {"cache", "client.cnf", "client.cnf.new", "looseleaf.json", "looseleaf.json.new"}) {
-    paths.push_back(dir_ + "/" + name);
+  paths.push_back(dir_ + "/cache");
+  for (const char* name : {"client.cnf", "looseleaf.json"}) {
+    const std::string file = dir_ + "/" + name;
+    paths.insert(paths.end(), {file, unfinished_of(file)});
   }
   // Delete the marker last: if this is interrupted, the rest can still be recognised and deleted. Without a marker no
   // process starts a server, so the lock is not needed after that.
   const std::string marker = dir_ + "/" + marker_name;
-  paths.insert(paths.end(), {marker + ".new", marker, dir_ + "/lock"});
+  paths.insert(paths.end(), {unfinished_of(marker), marker, dir_ + "/lock"});
   for (const std::string& path : paths) {
     fs::remove_all(path);
   }

@@ -79,6 +79,33 @@ TEST_CASE("clean --follow heals what a put left that died after its commit, with
   CHECK(holders(cluster) == "\n");
 }
 
+TEST_CASE(
+    "many superfluous rows are deleted a few thousand at a time, and a put that dies between leaves the rest to clean" *
+    doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised();
+  create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}]})");
+  std::string tags, entities, ids;
+  for (int tag = 0; tag < 1000; ++tag) {
+    tags += (tag == 0 ? "" : ",") + std::to_string(tag);
+  }
+  for (const std::uint64_t number : {0, 2, 4, 6, 8, 10, 12, 14}) {  // of shard 0
+    entities += entity(number, "\"tags\":[" + tags + "]") + "\n";
+    ids += id_of(number) + "\n";
+  }
+  put_all(cluster, entities);
+  const auto rows = [&] { return cluster.sql(0, "SELECT COUNT(*) FROM by_tag"); };
+  SUBCASE("it lives") {
+    check_run(cluster.looseleaf({"delete", "-"}, ids), 0, ids);
+    CHECK(rows_of(cluster, "looseleaf_cleanup") == 0);
+  }
+  SUBCASE("it dies before the second part") {
+    cluster.die_at("reconcile.lock_entities:before#2", {"delete", "-"}, ids);
+    CHECK(rows() == "3000\n");
+    check_status(cluster.looseleaf({"clean"}), 0, {"checked 8 entities"});
+  }
+  CHECK(rows() == "0\n");
+}
+
 TEST_CASE("one process cleans at a time, and the next takes over when it is killed") {
   const TestCluster cluster = with_entities(10);
   cli::Process first = start_cleaner(cluster, {});

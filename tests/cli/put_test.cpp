@@ -41,6 +41,15 @@ TEST_CASE("a rejects file that is also the input is refused before it is emptied
   CHECK(cluster.looseleaf({"put", path}).out == id_of(7) + "\n");
 }
 
+TEST_CASE("a rejects file that is also the output is refused, because ids and rejects would overwrite each other") {
+  const TestCluster cluster = initialised();
+  const std::string path = cluster.directory().write("entities.json", entity(7) + "\nx\n");
+  const std::string command = R"("$0" --cluster "$1" put --rejects "$2.out" "$2" > "$2.out")";
+  check_status(run({"sh", "-c", command, looseleaf_program(), cluster.file(), path}), 2,
+               {"error: the rejects file is also the output\n", "hint: give another name"});
+  CHECK(rows_of(cluster, "entities") == 0);
+}
+
 TEST_CASE("every form of input is read, and ids are printed in input order") {
   struct Case {
     std::string name;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/files/replace_file.hpp"
 #include "tests/support/bad_files.hpp"
 #include "tests/support/expectations.hpp"
 
@@ -294,13 +295,17 @@ TEST_CASE(
                                          "not_verified: by_n, by_owner", "</error>"}));
 }
 
-TEST_CASE("a report that cannot be written, or is of no known kind, is an error") {
+TEST_CASE("a report that cannot be written, or is of no known kind, is an error, and another file beside it stays") {
   const TestCluster cluster = with_entities();
+  const std::string mine = cluster.directory().write("verify.xml.new", "mine");
+  check_status(
+      cluster.looseleaf({"verify", "--report", "junit=" + cluster.directory().path() + "/verify.xml", "--quiet"}), 0);
+  CHECK(read_text(mine) == "mine");
   for (const std::string& file : {std::string("/nowhere/at/all.xml"), cluster.directory().path()}) {
     CAPTURE(file);  // said before the work, not after it
     check_run(cluster.looseleaf({"verify", "--report", "junit=" + file}), 3, "",
               {"error: a file cannot be written\n", "file: " + file + "\n", "reason: "});
-    CHECK(!fs::exists(file + ".new"));
+    CHECK(!fs::exists(cli::unfinished_of(file)));
   }
   for (const std::string value : {"junit", "junit=", "html=x", "x"}) {
     CAPTURE(value);

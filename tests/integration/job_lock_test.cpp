@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -129,6 +130,24 @@ TEST_CASE("a job that cannot end its former session says so, and goes on when th
   static_cast<void>(admin->query(fmt::format("SELECT RELEASE_LOCK('{}')", own_lock(lock))));
   lock.keep_alive();
   CHECK(!holder(*admin, own_lock(lock)).empty());
+}
+
+TEST_CASE("an update does not wait for the sessions of others that are at work, because its lock only saves work") {
+  const StoreFixture fixture;
+  Datastore store = fixture.open(10s);
+  for (const std::uint64_t number : {0, 2, 4}) {  // on one shard
+    REQUIRE(put_one(store, entity(number)) == WriteStatus::stored);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  const auto update = [&](std::uint64_t number, const std::function<void()>& meanwhile) {
+    const WriteResult result = store.update(uuid_of(number), [&](const std::string&) {
+      meanwhile();
+      return entity(number, R"("n":1)");
+    });
+    CHECK(result.status == WriteStatus::stored);
+  };
+  update(0, [&] { update(2, [&] { update(4, [] {}); }); });
+  CHECK(std::chrono::steady_clock::now() - began < 5s);
 }
 
 }  // namespace

@@ -311,9 +311,13 @@ TEST_CASE("statements that run into the server's time limit are tried again unti
 
 TEST_CASE("an index table that somebody dropped fails what needs it, and nothing else") {
   const Store store;
+  const std::string by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})";
+  check_status(
+      store.looseleaf({"create-index", store.cluster.directory().write("by_m.json", by_m), "--backfill", "--quiet"}),
+      0);
   put_all(store.cluster, entity(0, "\"n\":1"));
   store.cluster.sql(1, "DROP TABLE by_n");
-  check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2"), id_of(2) + "\n",
+  check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2,\"m\":3"), id_of(2) + "\n",
                         {"looseleaf: error: a table does not exist\n", "code: 1146\n", "shard: 1\n", "hint: "});
   check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "",
             {"looseleaf: error: a table does not exist\n", "shard: 1\n", "hint: "});

@@ -10,10 +10,10 @@
 namespace looseleaf {
 
 struct FlushReport {
-  std::uint64_t stored = 0;   // buffered writes that were stored, or whose text was stored already
-  std::uint64_t refused = 0;  // that cannot be stored: see RefusedWrite
-  std::uint64_t left = 0;     // that are still buffered, because a shard does not answer or the store is frozen
-  bool left_is_known = true;  // false if a shard could not say what it has
+  std::uint64_t stored = 0;    // buffered writes that were stored, or whose text was stored already
+  std::uint64_t refused = 0;   // that cannot be stored: see RefusedWrite
+  std::uint64_t left = 0;      // that are still buffered, because a shard does not answer or the store is frozen
+  bool left_is_known = false;  // false if a shard could not say what it has, or the flush was stopped
   // Why, by the shard of the entities, or the shard that has buffered writes and does not answer.
   std::map<std::uint32_t, Error> failures;
 };

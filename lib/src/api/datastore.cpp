@@ -40,7 +40,7 @@ WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::s
   result.text = text;
   if (auto write = write::encode_put(shards, result, key)) {
     write->condition = condition;
-    writer.write_batch({*std::move(write)}, shards.deadline());
+    writer.write_batch({&*write, 1}, shards.deadline());
   }
   write::settle_text(result);
   return result;

@@ -267,7 +267,7 @@ WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body
   if (!write) {
     return result;
   }
-  writer_.write_batch({*std::move(write)}, target_.shards().deadline());
+  writer_.write_batch({&*write, 1}, target_.shards().deadline());
   if (result.error && result.error->code() != ErrorCode::refused) {
     throw Error(*result.error);
   }

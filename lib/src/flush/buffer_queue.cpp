@@ -62,6 +62,7 @@ void BufferQueue::read_page(std::uint32_t shard, OfShard& of_shard) {
     }
     of_shard.read.assign(std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   } catch (const Error& error) {
+    complete_ = false;
     failures_.emplace(shard, error);
   }
 }

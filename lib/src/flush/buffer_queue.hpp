@@ -25,6 +25,9 @@ class BufferQueue {
   // after the queue was made may be missing.
   [[nodiscard]] std::optional<shard::BufferedWrite> next();
 
+  // Returns false if a shard could not be read to its end.
+  [[nodiscard]] bool complete() const { return complete_; }
+
  private:
   struct OfShard {
     std::deque<shard::BufferedWrite> read;  // in order
@@ -39,6 +42,7 @@ class BufferQueue {
   std::map<std::uint32_t, Error>& failures_;
   std::map<std::uint32_t, OfShard> of_shards_;
   std::optional<std::uint64_t> last_;  // the token of the write that was returned last
+  bool complete_ = true;
 };
 
 }  // namespace looseleaf::flush

@@ -53,8 +53,14 @@ std::string reason_of(const Error& error) {
   return reason;
 }
 
-// Returns true if the entities of that shard are to wait for the next flush, because all would fail.
-bool concerns_the_shard(const Error& error) {
+// Returns true if the entities of that shard are to wait for the next flush, because all would fail. If the error names
+// another shard, they may not need that one.
+bool concerns_the_shard(const Error& error, std::uint32_t shard) {
+  const auto named = std::find_if(error.context().begin(), error.context().end(),
+                                  [](const auto& fact) { return fact.first == "shard"; });
+  if (named != error.context().end() && named->second != std::to_string(shard)) {
+    return false;
+  }
   return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::frozen ||
          error.code() == ErrorCode::moved || error.code() == ErrorCode::outcome_unknown;
 }
@@ -101,6 +107,7 @@ class Flush {
       batch_.push_back(*std::move(write));
     }
     store_batch();
+    report_.left_is_known = queue.complete();
     settle();
   }
 
@@ -112,7 +119,7 @@ class Flush {
   // Returns true if it makes no sense to ask this shard once more.
   [[nodiscard]] bool is_out(std::uint32_t shard) const {
     const auto failure = report_.failures.find(shard);
-    return failure != report_.failures.end() && concerns_the_shard(failure->second);
+    return failure != report_.failures.end() && concerns_the_shard(failure->second, shard);
   }
 
   // A later write of this id must not overtake it.
@@ -171,20 +178,16 @@ class Flush {
   // Stores writes of one server's entities in one transaction.
   void store_on_server(const std::vector<shard::BufferedWrite*>& buffered) {
     std::vector<WriteResult> results(buffered.size());
-    std::vector<std::pair<write::Write, std::size_t>> encoded;
+    std::vector<write::Write> writes;
     for (std::size_t i = 0; i < buffered.size(); ++i) {
       results[i].id = buffered[i]->id;
       if (auto write = write::encode_stored(shards_, buffered[i]->body, results[i])) {
         write->condition = {WriteCondition::Kind::absent, {}, false};
         write->buffered = buffered[i];
-        encoded.emplace_back(*std::move(write), i);
+        writes.push_back(*std::move(write));
       }
     }
-    std::sort(encoded.begin(), encoded.end(), [](const auto& a, const auto& b) { return a.first.id < b.first.id; });
-    std::vector<write::Write> writes;
-    for (auto& [write, _] : encoded) {
-      writes.push_back(std::move(write));
-    }
+    std::sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     if (!writes.empty()) {
       writer_.write_batch(writes, shards_.deadline());
     }
@@ -212,7 +215,7 @@ class Flush {
       case WriteStatus::unknown:
         break;
     }
-    if (result.error && concerns_the_shard(*result.error)) {
+    if (result.error && concerns_the_shard(*result.error, shard_of(write))) {
       blocked_.insert(shard_of(write));
     }
     leave(write);
@@ -242,7 +245,7 @@ class Flush {
       }
       decided_on_.insert(shard);
     } catch (const Error& error) {
-      if (concerns_the_shard(error)) {
+      if (concerns_the_shard(error, shard)) {
         blocked_.insert(shard);
       }
       leave(write);
@@ -394,8 +397,9 @@ void flush(shard::Shards& shards, JobControl& control, FlushReport& report) {
   shards.check_identities();
   job::Job job(shards, control, {}, "flush", Error(ErrorCode::interrupted, "interrupted before the end"));
   const Counts counts = shard::count_buffered(shards, report.failures);
-  report.left_is_known = report.failures.empty();
+  const bool all_counted = report.failures.empty();
   flush(shards, job, counts, report);
+  report.left_is_known = report.left_is_known && all_counted;
 }
 
 }  // namespace looseleaf::flush

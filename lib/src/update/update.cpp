@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -21,6 +22,9 @@
 namespace looseleaf::update {
 namespace {
 
+// A job of this process may have all sessions of this kind, and have them for hours.
+constexpr std::chrono::milliseconds longest_wait_for_a_session(500);
+
 // The place in the queue of those that update an entity. If the lock cannot be had, its owner goes on without it.
 class Turn {
  public:
@@ -28,7 +32,7 @@ class Turn {
       : name_(fmt::format("looseleaf.update.{}", to_string(id))), shard_(shard::shard_of(id, shards.count())) {
     const base::Deadline deadline = shards.deadline();
     try {
-      lease_.emplace(shards.connect(shard_, deadline, shard::Purpose::pinned));
+      lease_.emplace(shards.sessions().connect_once(shard_, shard::Purpose::pinned, longest_wait_for_a_session));
       (*lease_)->execute("SET SESSION wait_timeout = 600");  // while the caller computes
       while (!job::get_named_lock(**lease_, name_, deadline) && !deadline.passed()) {
       }
@@ -86,7 +90,7 @@ WriteResult put_if_unchanged(shard::Shards& shards, write::Writer& writer, const
   result.text = text;
   if (auto write = write::encode_put(shards, result, {})) {
     write->condition = write::to_condition({WriteCondition::Kind::unchanged, stamp});
-    writer.write_batch({*std::move(write)}, shards.deadline());
+    writer.write_batch({&*write, 1}, shards.deadline());
   }
   write::settle_text(result);
   return result;

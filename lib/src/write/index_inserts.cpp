@@ -36,8 +36,9 @@ class ServerInserts {
       insert_all();
     } catch (const sql::ServerError& error) {
       const bool only_here = at_ && !leases_.on(*at_)->broken();
+      const auto index = only_here && !error.retryable() ? at_index_ : std::nullopt;
       for (const std::uint32_t shard : only_here ? std::vector{*at_} : shards_here_) {
-        result.failures.push_back({shard, error});
+        result.failures.push_back({shard, index, error});
       }
     }
   }
@@ -54,6 +55,7 @@ class ServerInserts {
     std::optional<std::uint32_t> relies_on;  // a shard where rows were found that may not be on disk yet
     for (const std::uint32_t shard : shards_here_) {
       at_ = shard;
+      at_index_.reset();
       const bool all_new = shard::on_shard(shards_, shard, [&] { return insert_on(leases_.on(shard), shard); });
       if (!all_new && new_on_.contains(shard)) {
         relies_on = shard;
@@ -82,6 +84,7 @@ class ServerInserts {
         continue;
       }
       std::sort(entries.begin(), entries.end());
+      at_index_ = index;
       const shard::Inserted inserted =
           shard::insert_or_report(database, catalog_.indexes[index].definition, shard, index, entries);
       result.blocked.insert(result.blocked.end(), inserted.blocked.begin(), inserted.blocked.end());
@@ -96,7 +99,8 @@ class ServerInserts {
   const std::vector<std::uint32_t> shards_here_;
   shard::RowsByShard& rows_;
   const std::set<std::uint32_t>& new_on_;
-  std::optional<std::uint32_t> at_;  // the shard whose rows are being inserted
+  std::optional<std::uint32_t> at_;      // the shard whose rows are being inserted
+  std::optional<std::size_t> at_index_;  // their index
 };
 
 }  // namespace

@@ -4,20 +4,27 @@
 #include <cstdint>
 #include <functional>
 #include <looseleaf/uuid.hpp>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "shard/catalog.hpp"
+#include "shard/placed_rows.hpp"
 #include "shard/shards.hpp"
 #include "sql/errors.hpp"
 #include "write/batch.hpp"
 
 namespace looseleaf::write {
 
-// Names an index shard on which rows could not be inserted.
+// Names a shard on which index rows could not be inserted.
 struct IndexShardFailure {
   std::uint32_t shard;
+  std::optional<std::size_t> catalog_position;  // of the index, if a retry is pointless: it may be its table alone
   sql::ServerError error;
+
+  [[nodiscard]] bool concerns(const shard::PlacedRow& row) const {
+    return row.shard == shard && (!catalog_position || row.catalog_position == *catalog_position);
+  }
 };
 
 struct InsertedRows {

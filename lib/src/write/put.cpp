@@ -372,7 +372,7 @@ class BatchWriter {
     item.deferred = true;
   }
 
-  // Defers the items that need an index shard on which rows could not be inserted. All of them start over.
+  // Defers or fails the items whose index rows could not be inserted. All of them start over.
   void put_off(const Items& items, const std::vector<IndexShardFailure>& failures) {
     for (const IndexShardFailure& failure : failures) {
       if (failure.error.error_class() == sql::ErrorClass::conflict && !deadline_.passed()) {
@@ -380,7 +380,7 @@ class BatchWriter {
       }
       for (Item* item : items) {
         const bool needs_it = std::any_of(item->rows.begin(), item->rows.end(),
-                                          [&](const shard::PlacedRow& row) { return row.shard == failure.shard; });
+                                          [&](const shard::PlacedRow& row) { return failure.concerns(row); });
         if (needs_it && !item->decided) {
           put_off(*item, failure.error);
         }
@@ -409,7 +409,7 @@ Error resource_exhausted(const std::exception& error) {
           "give it more, or put fewer and smaller entities at once"};
 }
 
-std::vector<std::size_t> Writer::write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
+std::vector<std::size_t> Writer::write_batch(std::span<const Write> writes, const base::Deadline& deadline,
                                              HeldShards held) {
   std::vector<Item> items(writes.size());
   // One for all, because their ids differ. Servers parse whole numbers of 20 digits slowly: 64 bits cost 4 % of a put.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -21,7 +22,7 @@ class Writer {
   // status and the error of each write's result. Never throws for a server's error: the results contain it.
   //
   // Returns the places in `writes` of those that it hands back. They have changed nothing and can be written again.
-  std::vector<std::size_t> write_batch(const std::vector<Write>& writes, const base::Deadline& deadline,
+  std::vector<std::size_t> write_batch(std::span<const Write> writes, const base::Deadline& deadline,
                                        HeldShards held = HeldShards::wait_for);
 
  private:

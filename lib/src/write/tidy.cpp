@@ -22,6 +22,9 @@ namespace steps = shard::steps;
 // The time that a put may still spend on repairing index rows after its outcome is decided.
 constexpr std::chrono::milliseconds shortest_tidying(500), longest_tidying(5000);
 
+// Index rows that are deleted while the fence and the entities are locked, as in a reconcile.
+constexpr std::size_t rows_at_once = 5000;
+
 std::chrono::milliseconds time_to_tidy(const base::Deadline& deadline) {
   return std::clamp(deadline.left(), shortest_tidying, longest_tidying);
 }
@@ -52,18 +55,65 @@ void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& b
   }
 }
 
-// Returns the items of one shard whose superfluous rows are all known.
-reconcile::SupersededOnShard superseded_of(const Items& of_shard) {
+// Takes the rows of one shard's items whose superfluous rows are all known.
+reconcile::SupersededOnShard take_superseded(const Items& of_shard) {
   reconcile::SupersededOnShard result;
-  for (const Item* item : of_shard) {
+  for (Item* item : of_shard) {
     if (item->reconcile) {
       result.others = true;
     } else if (item->needs_cleanup()) {
-      result.entities.push_back({item->write->id, item->stamp, item->superseded});
+      result.entities.push_back({item->write->id, item->stamp, std::move(item->superseded)});
       result.record = item->record;
     }
   }
   return result;
+}
+
+using SupersededByShard = std::map<std::uint32_t, reconcile::SupersededOnShard>;
+
+// Divides the work so that a slice has at most as many rows, unless it has a single entity.
+std::vector<SupersededByShard> in_slices(SupersededByShard work, std::size_t most_rows) {
+  std::vector<SupersededByShard> slices(1);
+  std::size_t rows = 0;
+  for (auto& [shard, on_shard] : work) {
+    for (reconcile::Superseded& entity : on_shard.entities) {
+      if (rows > 0 && rows + entity.rows.size() > most_rows) {
+        if (const auto begun = slices.back().find(shard); begun != slices.back().end()) {
+          begun->second.others = true;  // the next slice has them
+        }
+        slices.emplace_back();
+        rows = 0;
+      }
+      rows += entity.rows.size();
+      const reconcile::SupersededOnShard none = {on_shard.epoch, on_shard.record, on_shard.others, {}};
+      slices.back().try_emplace(shard, none).first->second.entities.push_back(std::move(entity));
+    }
+  }
+  return slices;
+}
+
+// Returns the ids whose rows are deleted. A record stays until the last slice, and for reconcile_touched() if an entity
+// of it was left out.
+std::set<Uuid> delete_in_slices(shard::Shards& shards, const shard::Catalog& catalog, SupersededByShard work,
+                                const base::Deadline& deadline) {
+  std::set<Uuid> done;
+  std::set<std::uint32_t> incomplete;
+  try {
+    for (SupersededByShard& slice : in_slices(std::move(work), rows_at_once)) {
+      for (auto& [shard, on_shard] : slice) {
+        on_shard.others = on_shard.others || incomplete.contains(shard);
+      }
+      done.merge(reconcile::delete_superseded(shards, catalog, slice, deadline));
+      for (const auto& [shard, on_shard] : slice) {
+        if (std::any_of(on_shard.entities.begin(), on_shard.entities.end(),
+                        [&](const reconcile::Superseded& entity) { return !done.contains(entity.id); })) {
+          incomplete.insert(shard);
+        }
+      }
+    }
+  } catch (const std::exception&) {  // reconcile_touched() tries again, and reports what fails
+  }
+  return done;
 }
 
 // Deletes the records of items that were reconciled. Items of the same records that are not among these need nothing
@@ -88,9 +138,12 @@ void delete_records(shard::Shards& shards, std::uint32_t shard, const Items& rec
 void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
                      const std::map<std::uint32_t, std::uint64_t>& epochs, const Items& items,
                      const base::Deadline& deadline) {
-  std::map<std::uint32_t, reconcile::SupersededOnShard> work;
+  Items known;
+  std::copy_if(items.begin(), items.end(), std::back_inserter(known),
+               [](const Item* item) { return !item->reconcile && item->needs_cleanup(); });
+  SupersededByShard work;
   for (const auto& [shard, of_shard] : by_shard(items)) {
-    reconcile::SupersededOnShard on_shard = superseded_of(of_shard);
+    reconcile::SupersededOnShard on_shard = take_superseded(of_shard);
     if (!on_shard.entities.empty()) {
       on_shard.epoch = epochs.at(shard);
       work.emplace(shard, std::move(on_shard));
@@ -99,14 +152,10 @@ void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
   if (work.empty()) {
     return;
   }
-  std::set<Uuid> done;
-  try {
-    done = reconcile::delete_superseded(shards, catalog, work, base::Deadline(time_to_tidy(deadline)));
-  } catch (const std::exception&) {
-    done.clear();  // reconcile_touched() tries again, and reports what fails
-  }
-  for (Item* item : items) {
-    item->reconcile = item->reconcile || (!item->superseded.empty() && !done.contains(item->write->id));
+  const std::set<Uuid> done =
+      delete_in_slices(shards, catalog, std::move(work), base::Deadline(time_to_tidy(deadline)));
+  for (Item* item : known) {
+    item->reconcile = !done.contains(item->write->id);
   }
 }
 
