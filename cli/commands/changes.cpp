@@ -70,6 +70,7 @@ ExitStatus run(const ChangesArguments& options, const Globals& globals) {
   try {
     store.changes(changes, on_batch, report);
   } catch (const Error&) {
+    unreadables.finish(hint_for_others);
     if (!report.position.empty()) {
       print_end(report, globals, last_position);
     }

@@ -52,6 +52,10 @@ void check(const CopyArguments& options) {
   refuse_both(options.finish, options.detach, "--detach, --finish",
               "--finish moves this store to the other cluster; --detach leaves it as it is");
   refuse_without(options.force, options.detach, "--force is for --detach only");
+  if (const auto throttle = given_option(options.copy.throttle); options.force && !throttle.empty()) {
+    throw Error(ErrorCode::usage, "--force copies nothing, so there is nothing to hold back", {},
+                fmt::format("leave {} out", throttle));
+  }
   refuse_without(options.freeze_limit.has_value(), options.finish, "--freeze-limit is for --finish only");
 }
 
@@ -159,10 +163,17 @@ ExitStatus run(const CopyArguments& options, const Globals& globals) {
     return finish(store, other, options, copy, unreadables, globals);
   }
   const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
-  const CopyReport report = run_job(globals, [&](JobControl& control) {
-    return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
-  });
-  unreadables.finish("put or delete these entities; the next run copies that");
+  const char* const next = "put or delete these entities; the next run copies that";
+  CopyReport report;
+  try {
+    report = run_job(globals, [&](JobControl& control) {
+      return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
+    });
+  } catch (const Error&) {
+    unreadables.finish(next);
+    throw;
+  }
+  unreadables.finish(next);
   if (!options.force) {
     print_report(report, globals);
   }

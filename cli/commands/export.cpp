@@ -72,6 +72,7 @@ ExitStatus run(const ExportArguments& options, const Globals& globals) {
   try {
     store.export_entities(feed, on_batch, report);
   } catch (const Error& error) {
+    unreadables.finish(hint_for_others);
     if (report.position.empty()) {
       throw;
     }

@@ -104,6 +104,9 @@ class Delivery {
     }
   }
 
+  // Tells of the entities that were not named.
+  void finish() const { unreadables_.finish(hint_for_others); }
+
  private:
   // Tells each kind of failure once.
   void tell(const Error& error) {
@@ -147,10 +150,17 @@ ExitStatus run_trigger(const TriggerArguments& options, const Globals& globals) 
     }
   };
   Delivery delivery(options, globals);
-  const TriggerReport report = store.run_trigger(trigger, [&](std::span<const Change> changes) {
-    delivery(changes);
-    return true;
-  });
+  TriggerReport report;
+  try {
+    report = store.run_trigger(trigger, [&](std::span<const Change> changes) {
+      delivery(changes);
+      return true;
+    });
+  } catch (const Error&) {
+    delivery.finish();
+    throw;
+  }
+  delivery.finish();
   if (globals.json()) {
     print_summary({{"delivered", report.delivered}, {"failures", report.failures}});
   }

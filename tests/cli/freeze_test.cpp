@@ -248,6 +248,9 @@ TEST_CASE("a store that is a copy in progress is thawed only by force, and then 
   CHECK(contains(other.looseleaf({"get", id_of(1)}).out, "here"));
   copy.signal(SIGTERM);
   CHECK(contains(copy.wait().err, "the store was thawed, and takes the writes of others"));
+  check_status(other.looseleaf({"freeze", "--reason", "a new server", "--quiet"}), 0);  // it is a store as any other now
+  check_run(other.looseleaf({"thaw"}), 0, "", {"opened 2 shards\n"});
+  check_status(other.looseleaf({"copy", "--to", initialised(1).file()}), 0, {"wrote "});
 }
 
 TEST_CASE("status says since when, by whom and why a store takes no writes") {

@@ -207,6 +207,9 @@ TEST_CASE("a greatest lag without replicas is a mistake") {
   const std::string file = folder.write("by_m.json", with_table("by_m"));
   check_run(cluster.looseleaf({"create-index", file, "--backfill", "--max-lag", "5"}), 2, "", complaints);
   check_run(cluster.looseleaf({"apply", folder.path(), "--max-lag", "5"}), 2, "", complaints);
+  const TestCluster other = initialised(1);
+  check_run(cluster.looseleaf({"copy", "--to", other.file(), "--finish", "--max-lag", "5"}), 2, "", complaints);
+  CHECK(other.sql(0, "SELECT access FROM looseleaf_shard") == "open\n");
   CHECK_FALSE(contains(cluster.looseleaf({"status"}).out, "by_m"));  // nothing was created
 }
 

@@ -274,11 +274,15 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
       CHECK(pair.other.sql(shard, "SELECT access FROM looseleaf_shard") == "open\n");
       CHECK(pair.other.sql(shard, "SELECT job FROM looseleaf_progress").empty());
     }
+    for (std::uint32_t shard = 0; shard < pair.original.shards(); ++shard) {  // its deletes can be purged
+      CHECK(pair.original.sql(shard, "SELECT job FROM looseleaf_progress WHERE job = 'copied_to'").empty());
+    }
   };
   for (const bool has_begun : {false, true}) {
     sleep_and_wake("copy.claim:before@0#1", has_begun);
     sleep_and_wake("copy.claim:after@0#1", has_begun);
     sleep_and_wake("copy.claim:after@2#1", has_begun);
+    sleep_and_wake("copy.mark:before", has_begun);
   }
 }
 

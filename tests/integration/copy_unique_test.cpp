@@ -228,5 +228,16 @@ TEST_CASE("a copy that has duplicates from before the index gets it when the ori
   check_run(pair.other.looseleaf({"query", "by_m", "m=1", "--ids"}), 0, id_of(20) + "\n");
 }
 
+TEST_CASE("a move fills a unique index that the copy could not have until it got the changes since its last run") {
+  const UniquePair pair;
+  put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
+  check_status(pair.copy(), 0, {"wrote 14 versions"});
+  put_all(pair.original, entity(21, R"("m":2)"));
+  create_index(pair.original,
+               R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m", "unique": true})");
+  check_status(pair.original.looseleaf(pair.copy_command({"--finish"})), 0, {"the store has moved"});
+  check_run(pair.other.looseleaf({"query", "by_m", "m=1", "--ids"}), 0, id_of(20) + "\n");
+}
+
 }  // namespace
 }  // namespace looseleaf::test

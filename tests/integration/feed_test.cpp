@@ -110,6 +110,24 @@ TEST_CASE("what is printed after a position is each later version and delete onc
   CHECK(later.stamps.at(id_of(4)) > all.stamps.at(id_of(4)));
   CHECK(changes_after(cluster, later.position).size() == 0);
   CHECK(changes_after(cluster, changes_after(cluster, "now").position).size() == 0);
+  const Changes limited = changes_after(cluster, all.position, {"--limit", "4"});
+  CHECK(limited.size() == 4);
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {  // as a purge does a day later
+    cluster.sql(shard,
+                "INSERT INTO looseleaf_progress (job, table_name, generation, barrier, detail, token, holder, since, "
+                "heartbeat) SELECT 'purged', '', 0, MAX(updated) + INTERVAL 1 MICROSECOND, '', 0, '', NOW(6), NOW(6) "
+                "FROM entities; DELETE FROM entities WHERE body IS NULL");
+  }
+  CHECK(changes_after(cluster, limited.position).size() == 0);
+}
+
+TEST_CASE("who reads one shard asks no other one, and gets a position that says that nothing was read of the others") {
+  const TestCluster cluster = initialised_alone(2);
+  put_all(cluster, entity_lines(6));
+  cluster.sandbox().kill_server(1);
+  const std::string position = changes_after(cluster, "now", {"--shard", "0", "--timeout", "1"}).position;
+  cluster.sandbox().start_server(1);
+  CHECK(sorted(changes_after(cluster, position).stored) == ids_of({1, 3, 5}));
 }
 
 TEST_CASE("an export and the changes after it are complete, and either continues where a limit or a signal ended it") {

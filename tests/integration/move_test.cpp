@@ -424,6 +424,24 @@ TEST_CASE("a store does not move while a trigger lacks its row on a shard, becau
   CHECK(states(pair.original) == "open open");
 }
 
+TEST_CASE("triggers that a move has begun in the other cluster are gone when the move is given up" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const MovingPair pair;
+  run_trigger_to_the_end(pair);
+  const auto triggers = [&] {
+    std::string all;
+    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
+      all += pair.other.sql(shard, "SELECT table_name FROM looseleaf_progress WHERE job = 'trigger'");
+    }
+    return all;
+  };
+  pair.original.die_at("move.decide:before", pair.finish_command());
+  CHECK(triggers() == "t\nt\nt\n");
+  pair.other.sql(1, "UPDATE looseleaf_progress SET table_name = 'mine', generation = 7 WHERE job = 'trigger'");
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach"}), 0, {"store of its own"});
+  CHECK(triggers() == "mine\n");
+}
+
 TEST_CASE("a trigger of a store that is about to move cannot be reset, because it would not begin again there" *
           doctest::skip(!base::failpoints_enabled)) {
   const MovingPair pair;

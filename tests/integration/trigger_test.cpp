@@ -464,5 +464,20 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
                                     "nobody", "position (UTC)", "mirror"}));
 }
 
+TEST_CASE("a trigger names twenty entities that cannot be read, and says when it ends how many more there were") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity_lines(25));
+  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
+    cluster.sql(shard, "UPDATE entities SET body = 'x'");
+  }
+  const std::string file = cluster.directory().path() + "/out";
+  cli::Process trigger = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file});
+  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() == 25; });
+  trigger.signal(SIGTERM);
+  const cli::ProcessResult result = trigger.wait();
+  CHECK(result.status == 143);
+  CHECK(contains(result.err, "5 more"));
+}
+
 }  // namespace
 }  // namespace looseleaf::test

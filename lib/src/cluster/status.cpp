@@ -34,7 +34,7 @@ namespace {
 // Returns true for rows that are not about a job that ends: a trigger, a process that runs one, how far the tombstones
 // were purged, and how far a copy is.
 bool is_no_job(const job::JobRow& row) {
-  return row.job == "trigger" || row.job == "lease" || row.job == "purged" || row.job == job::copied_to_job ||
+  return row.job == job::trigger_job || row.job == "lease" || row.job == "purged" || row.job == job::copied_to_job ||
          (row.job == "copy" && !row.table.empty());
 }
 

@@ -2,6 +2,7 @@
 #include "copy/copier.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "copy/indexes.hpp"
@@ -9,6 +10,7 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/placement.hpp"
+#include "shard/steps.hpp"
 #include "write/encode.hpp"
 #include "write/old_bodies.hpp"
 #include "write/unique_values.hpp"
@@ -153,6 +155,7 @@ void Copier::on_result(const WriteResult& result) {
       const std::lock_guard lock(mutex_);
       ++report_.written;
     }
+    note_if_found_done(result);
     settle_one(static_cast<std::uint32_t>(result.position.column), result.position.line);
   } catch (...) {
     fail(std::current_exception());
@@ -268,6 +271,7 @@ WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body
     return result;
   }
   writer_.write_batch({&*write, 1}, target_.shards().deadline());
+  note_if_found_done(result);
   if (result.error && result.error->code() != ErrorCode::refused) {
     throw Error(*result.error);
   }
@@ -295,8 +299,10 @@ void Copier::store_now() {
 // Call it with storing_ locked. A failure is one of the other cluster, and ends the run.
 void Copier::store_positions() {
   Positions positions;
+  std::set<std::uint32_t> found_done;
   {
     const std::lock_guard lock(mutex_);
+    found_done = std::exchange(found_done_, {});
     for (std::uint32_t shard = 0; shard < progress_.size(); ++shard) {
       if (std::exchange(progress_[shard].advanced, false)) {
         positions.emplace(shard, progress_[shard].applied);
@@ -306,6 +312,7 @@ void Copier::store_positions() {
   stored_ = Clock::now();
   if (!positions.empty()) {
     try {
+      make_durable(found_done);
       target_.store(positions);
       events_.stored();
     } catch (...) {
@@ -318,8 +325,28 @@ void Copier::store_positions() {
     events_.caught_up();
   }
   if (Clock::now() - marked_ >= between_marks) {
-    mark();
+    try {
+      mark();
+    } catch (...) {
+      fail(std::current_exception());
+    }
   }
+}
+
+void Copier::note_if_found_done(const WriteResult& result) {
+  if (result.status == WriteStatus::not_found) {
+    const std::lock_guard lock(mutex_);
+    found_done_.insert(shard::shard_of(*result.id, target_.shards().count()));
+  }
+}
+
+// A delete that was found done has committed nothing, and what it found may not be on disk yet.
+void Copier::make_durable(const std::set<std::uint32_t>& shards) {
+  const std::vector<std::uint32_t> some(shards.begin(), shards.end());
+  shard::for_shards(target_.shards(), some, [&](std::uint32_t shard) {
+    shard::with_shard(target_.shards(), shard, target_.shards().deadline(),
+                      [&](const sql::Database& database) { shard::make_durable(database, shard); });
+  });
 }
 
 bool Copier::everything_is_there() {
@@ -334,12 +361,22 @@ void Copier::mark() {
   marked_ = Clock::now();
   target_.require_own_row();  // whoever has completed the copy has deleted the marks
   try {
-    write_marks(original_, target_.shards().cluster_id(), target_.positions());
+    const shard::Step step(shard::steps::copy_mark, 0);
+    write_marks(original_, target_.shards().cluster_id(), target_.marks());
   } catch (const Error& error) {
     if (!feed::passes(error)) {
       throw;
     }
   }
+  try {
+    target_.require_own_row();
+  } catch (const Error&) {
+    if (!origin_of(target_.shards())) {  // it was completed meanwhile, and nobody would delete the marks again
+      static_cast<void>(remove_marks(original_, target_.shards().cluster_id()));
+    }
+    throw;
+  }
+  events_.stored();
 }
 
 }  // namespace looseleaf::copy

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,8 @@ class Copier : public feed::Reader {
   void store_in_time();
   void store_now();
   void store_positions();
+  void note_if_found_done(const WriteResult& result);
+  void make_durable(const std::set<std::uint32_t>& shards);
   [[nodiscard]] bool everything_is_there();
   void mark();
 
@@ -93,7 +96,8 @@ class Copier : public feed::Reader {
   bool gave_up_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions
   CopyReport& report_;
-  std::vector<Progress> progress_;  // by shard of the original
+  std::vector<Progress> progress_;      // by shard of the original
+  std::set<std::uint32_t> found_done_;  // shards of the other cluster where a delete was done already
   std::exception_ptr failure_;
   std::mutex storing_;
   std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_, like the next one

@@ -94,8 +94,18 @@ void check_other(shard::Shards& other) {
   }
 }
 
+// `thaw --force` opens a copy, and leaves its row, so that the copier refuses to go on.
 void require_no_copy(shard::Shards& original) {
-  if (const auto origin = origin_of(original)) {
+  const auto origin = origin_of(original);
+  if (!origin) {
+    return;
+  }
+  std::atomic<bool> is_copy = false;
+  shard::for_each_shard(original, [&](std::uint32_t shard) {
+    const shard::Access access = shard::read_shard(original, shard, original.deadline(), shard::read_access);
+    is_copy = is_copy || shard::hint_for_copy(original, access).has_value();
+  });
+  if (is_copy) {
     throw Error(ErrorCode::usage, "this cluster is itself a copy", {{"original", *origin}},
                 fmt::format("copy the original, or detach this copy first: {}",
                             shard::copy_command("", original.cluster().file, "--detach")));
@@ -182,7 +192,6 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
   return report;
 }
 
-// The marks last: a run that died before is repeated.
 // The copy becomes a store of its own, and what the original has buffered never comes there.
 void warn_of_buffers(shard::Shards& original) {
   std::map<std::uint32_t, Error> failures;
@@ -199,6 +208,7 @@ void warn_of_buffers(shard::Shards& original) {
   }
 }
 
+// The marks last: a run that died before is repeated.
 CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, const CopyOptions& options,
                   JobControl& control) {
   CopyReport report;
@@ -218,6 +228,7 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::open);
   if (target.announced()) {
     give_up_move(original, other);
+    target.refuse();
   }
   target.open();
   static_cast<void>(remove_marks(original, other.cluster_id()));

@@ -91,15 +91,18 @@ Target::~Target() {
   other_.use_access_token(0);
 }
 
-// If the lock is lost for good, another copier gets it, and with it new tokens, which end this one.
+// If another copier has the lock, it has new tokens, too, which end this one.
 void Target::keep_lock(const std::stop_token& stop) {
   constexpr auto nap = std::chrono::milliseconds(50);
-  try {
-    while (!stop.stop_requested()) {
+  while (!stop.stop_requested()) {
+    try {
       lock_.keep_alive();
-      std::this_thread::sleep_for(nap);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::busy) {
+        return;
+      }
     }
-  } catch (const Error&) {
+    std::this_thread::sleep_for(nap);
   }
 }
 
@@ -321,8 +324,20 @@ void Target::announce(base::Stamp floor) {
 void Target::refuse() {
   shard::for_each_shard(other_, [&](std::uint32_t shard) {
     if (shard::read_shard(other_, shard, other_.deadline(), shard::read_access).state == AccessState::opening) {
+      remove_triggers(shard);
       change(shard, AccessState::opening, frozen(lock_.token(), origin_));
     }
+  });
+}
+
+// The triggers that a move has begun there, in this run or in one that has died.
+void Target::remove_triggers(std::uint32_t shard) {
+  shard::with_shard(other_, shard, other_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    shard::require_write_access(other_, shard, database, shard::lock_fence_shared(database));
+    job::remove_jobs(database, job::trigger_job, seen_[shard].token);
+    job::remove_jobs(database, job::trigger_job, lock_.token());
+    transaction.commit();
   });
 }
 

@@ -41,6 +41,10 @@ class Target {
   [[nodiscard]] bool announced() const { return announced_; }
   // Returns how far this run and earlier ones have come.
   [[nodiscard]] const Positions& positions() const { return positions_; }
+  // Returns from where on the original is to keep its deletes: from these positions, or from those of keep_from().
+  [[nodiscard]] const Positions& marks() const { return kept_from_ ? *kept_from_ : positions_; }
+  // Call it while no Copier runs.
+  void keep_from(const Positions& positions) { kept_from_ = positions; }
   // The indexes are there: from now on entities are written.
   void begin_writing();
   // Stores how far this run has come. Everything before must be durable. Throws Error(busy) if another process has
@@ -50,8 +54,8 @@ class Target {
   // Throws Error(busy) if another process has taken the copy over.
   void require_own_row();
 
-  // Lets writers wait instead of refusing them, because the cluster is opened soon; or refuses them again. From then on
-  // every stamp there is later than `floor`.
+  // Lets writers wait instead of refusing them, because the cluster is opened soon; or refuses them again, and removes
+  // the triggers that were begun there meanwhile. From then on every stamp there is later than `floor`.
   void announce(base::Stamp floor);
   void refuse();
 
@@ -70,6 +74,7 @@ class Target {
   void take_over();
   void keep_lock(const std::stop_token& stop);
   [[nodiscard]] bool is_empty();
+  void remove_triggers(std::uint32_t shard);
   void remove_rows();
 
   shard::Shards& other_;
@@ -80,6 +85,7 @@ class Target {
   bool announced_ = false;
   bool fresh_ = false;  // nothing was copied yet
   Positions positions_;
+  std::optional<Positions> kept_from_;
   std::jthread keeper_;  // of the lock; last, so that it ends first
 };
 

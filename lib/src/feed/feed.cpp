@@ -81,11 +81,12 @@ class BatchReader : public Reader {
     if (ended_) {
       return std::nullopt;
     }
-    if (options_.limit != 0 && changes.size() >= options_.limit - delivered_) {
-      changes.resize(options_.limit - delivered_);
-      page.end = after[changes.size() - 1];
-      ended_ = true;
+    const std::uint64_t left = options_.limit - delivered_;
+    if (options_.limit != 0 && changes.size() > left) {
+      changes.resize(left);
+      page.end = after[left - 1];
     }
+    ended_ = ended_ || (options_.limit != 0 && changes.size() == left);
     deliver(shard, changes, page.end);
     return ended_ ? std::nullopt : std::optional(page.end);
   }
@@ -109,7 +110,7 @@ class BatchReader : public Reader {
       throw Error(ErrorCode::usage, "there is no such shard", {{"shard", std::to_string(*options_.shard)}},
                   "the first shard is 0, the last one " + std::to_string(shards_.count() - 1));
     }
-    position_ = start_position(shards_, options_.after);
+    position_ = start_position(shards_, options_.after, options_.shard);
   }
 
   [[nodiscard]] std::vector<std::uint32_t> wanted_shards() const {
@@ -179,12 +180,12 @@ class BatchReader : public Reader {
 
 }  // namespace
 
-Position start_position(shard::Shards& shards, const std::string& after) {
+Position start_position(shard::Shards& shards, const std::string& after, std::optional<std::uint32_t> only) {
   const Uuid cluster_id = shards.cluster_id();
   Position position{cluster_id, std::vector<std::optional<ShardPosition>>(shards.count())};
   if (after == "now") {
-    shard::for_each_shard(shards,
-                          [&](std::uint32_t shard) { position.shards[shard] = feed::begin(shards, shard, false); });
+    shard::for_shards(shards, only ? std::vector{*only} : shard::all_shards(shards),
+                      [&](std::uint32_t shard) { position.shards[shard] = feed::begin(shards, shard, false); });
   } else if (after != "beginning") {
     position = parse_position(after, cluster_id, shards.count());
   }

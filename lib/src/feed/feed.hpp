@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <looseleaf/feed.hpp>
+#include <optional>
 #include <string>
 
 #include "feed/position.hpp"
@@ -11,8 +12,9 @@
 namespace looseleaf::feed {
 
 // Returns the position that a text means: one that to_text() returned, "beginning", or "now", which takes a barrier on
-// every shard. Throws Error(bad_position).
-[[nodiscard]] Position start_position(shard::Shards& shards, const std::string& after);
+// every shard, or on this one only. Throws Error(bad_position).
+[[nodiscard]] Position start_position(shard::Shards& shards, const std::string& after,
+                                      std::optional<std::uint32_t> only = {});
 
 using OnBatch = std::function<bool(const ChangeBatch&)>;
 

@@ -151,6 +151,11 @@ void remove_job(const sql::Database& database, const std::string& job, const std
                                 key(job, table), generation));
 }
 
+void remove_jobs(const sql::Database& database, const std::string& job, std::uint64_t generation) {
+  database->execute(fmt::format("DELETE FROM {} WHERE job = {} AND generation = {}", database.table(progress),
+                                sql::text_literal(job), generation));
+}
+
 bool is_under_way(const shard::Shards& shards, const sql::Database& database, const std::string& job,
                   const std::string& table) {
   return session_with_lock(database, name_of_lock(shards, locked_as(job), table)).has_value();

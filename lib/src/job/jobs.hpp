@@ -33,6 +33,9 @@ struct JobRow {
 inline constexpr const char* copied_to_job = "copied_to";
 inline constexpr const char* copy_scans = "scan";
 
+// The job of a row that says how far a trigger is; `table` is its name.
+inline constexpr const char* trigger_job = "trigger";
+
 [[nodiscard]] std::optional<JobRow> read_job(const sql::Database& database, const std::string& job,
                                              const std::string& table);
 [[nodiscard]] std::vector<JobRow> read_jobs(const sql::Database& database);
@@ -50,6 +53,8 @@ void write_job(const sql::Database& database, const JobRow& row);
 void touch_job(const sql::Database& database, const JobRow& row);
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation);
+// Removes the rows of this generation, whatever their table is.
+void remove_jobs(const sql::Database& database, const std::string& job, std::uint64_t generation);
 
 // Returns true if a process is running the job that such a row describes. `database` must be shard 0's.
 [[nodiscard]] bool is_under_way(const shard::Shards& shards, const sql::Database& database, const std::string& job,

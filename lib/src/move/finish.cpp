@@ -89,6 +89,7 @@ class Move {
       : original_(original), other_(other), options_(options), control_(control) {}
 
   MoveReport run() {
+    job::Throttling::check(original_.cluster(), options_.copy.throttle);
     original_.check_identities();
     copy::check_other(other_);
     Source source(original_, other_);
@@ -102,6 +103,7 @@ class Move {
       try {
         compare_all();
         catch_up();
+        copy::require_same_indexes(original_, other_);  // before writers wait
         move(source);
       } catch (const Differs& found) {
         report_.differences = found.entities;
@@ -204,7 +206,9 @@ class Move {
   void compare_all() {
     job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
     copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
+    copy::fill_indexes(*target_, control_);
     changes_.emplace(target_->positions());
+    target_->keep_from(target_->positions());  // what is deleted from now on is compared at the end
     JobControl following;
     CompareReport found;
     CompareOptions options{.grace_seconds = grace_seconds, .throttle = options_.copy.throttle};

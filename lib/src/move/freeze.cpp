@@ -187,24 +187,13 @@ class Thaw {
     });
   }
 
-  // A copy to this store keeps its state on shard 0. Without that, its reason tells it.
+  // The row of a copy stays when `thaw --force` opens it, so the shards tell.
   void require_no_copy() {
-    if (failed_.contains(0)) {
-      for (const auto& access : states_) {
-        if (const auto hint = access ? shard::hint_for_copy(shards_, *access) : std::nullopt) {
-          throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress", shard::facts(*access),
-                      *hint + ", or give `--force`; then the copy refuses to continue");
-        }
+    for (const auto& access : states_) {
+      if (const auto hint = access ? shard::hint_for_copy(shards_, *access) : std::nullopt) {
+        throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress", shard::facts(*access),
+                    *hint + ", or give `--force`; then the copy refuses to continue");
       }
-      return;
-    }
-    const auto rows = shard::read_shard(shards_, 0, shards_.deadline(), job::read_jobs);
-    const auto copy = std::find_if(rows.begin(), rows.end(), [](const job::JobRow& row) { return row.job == "copy"; });
-    if (copy != rows.end()) {
-      throw Error(ErrorCode::busy, "the store is frozen because it is a copy in progress",
-                  {{"by", copy->holder}, {"since", copy->since + " UTC"}},
-                  fmt::format("end the copy with {}, or give `--force`; then the copy refuses to continue",
-                              shard::copy_command("", shards_.cluster().file, "--detach")));
     }
   }
 

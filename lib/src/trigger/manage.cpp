@@ -192,13 +192,14 @@ void drop(shard::Shards& shards, const std::string& name, WhileRunning running) 
   });
 }
 
-// Another process may have opened the store while this one slept. It may not lose a position then.
+// Another process may have opened the store while this one slept. It may not lose a position then. The generation tells
+// copy::Target::refuse() which rows are of a move that is given up.
 void start_now(shard::Shards& shards, const std::vector<std::string>& names) {
   if (names.empty()) {
     return;
   }
   const feed::Position now = feed::start_position(shards, "now");
-  const std::uint64_t generation = base::random_u64();
+  const std::uint64_t generation = shards.access_token();
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
     shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
       sql::Transaction transaction(database);

@@ -11,7 +11,7 @@
 
 namespace looseleaf::trigger {
 
-inline constexpr const char* trigger_job = "trigger";
+using job::trigger_job;
 inline constexpr const char* lease_job = "lease";
 
 // Why the consumer does not take what comes next.
