@@ -1,10 +1,15 @@
 // looseleaf init: create databases and tables on every shard.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
+#include "cli/registry/numbers.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -12,13 +17,19 @@
 namespace looseleaf::cli {
 namespace {
 
+constexpr const char* option_name = "--accept-empty-shard";
+
 struct InitArguments {
-  std::optional<std::uint64_t> accept_empty_shard;
+  std::vector<std::string> accept_empty;
 };
 
 ExitStatus run(const InitArguments& options, const Globals& globals) {
+  std::set<std::uint32_t> accept_empty;
+  for (const std::string& shard : options.accept_empty) {
+    accept_empty.insert(static_cast<std::uint32_t>(parse_count(option_name, shard, {.most = max_shards - 1})));
+  }
   Datastore store = open_store(globals);
-  const InitReport report = store.init(options.accept_empty_shard);
+  const InitReport report = store.init(accept_empty);
   const std::string id = to_string(report.cluster_id);
   if (globals.json()) {
     print_summary({{"cluster_id", id}, {"created", report.created > 0}});
@@ -29,7 +40,7 @@ ExitStatus run(const InitArguments& options, const Globals& globals) {
                  ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
                  : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
   for (const std::string& table : report.unready) {
-    print_warning("index is building again, because an empty shard was accepted", {{"index", table}},
+    print_warning("index is building again, because a shard lacks it", {{"index", table}},
                   "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");
   }
   return ExitStatus::done;
@@ -43,11 +54,11 @@ Command init_command() {
   command.name = "init";
   command.summary = "create the databases and tables on every shard, print the cluster id";
   command.parameters = {
-      {.name = "--accept-empty-shard",
+      {.name = option_name,
        .value = "K",
-       .help = "accept that shard K is empty although the others hold entities, as after replacing its server",
-       .target = &options->accept_empty_shard,
-       .range = {.most = max_shards - 1},
+       .help = "accept that shard K is empty although the others hold entities, as after replacing its server; may be "
+               "repeated",
+       .target = &options->accept_empty,
        .details = "Every index on the other shards goes back to `building`, because the rows that the shard held are "
                   "gone. Create the indexes again, then backfill them."},
   };

@@ -427,7 +427,7 @@ TEST_CASE("a shard that joins empty leaves no index ready until it was filled ag
   fixture.cluster.server_sql(fixture.cluster.server_of(1), "DROP DATABASE " + fixture.cluster.database(1));
   Datastore store = fixture.open();
   CHECK_THROWS_AS(store.init(), Error);
-  CHECK(store.init(1).unready == std::vector<std::string>{"index_size"});
+  CHECK(store.init({1}).unready == std::vector<std::string>{"index_size"});
   REQUIRE(put_one(store, entity(odd, R"("size":8)")) == WriteStatus::stored);
   CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {"size=8"})), Error);
   fixture.create_index(index_size);

@@ -23,7 +23,8 @@ void start_replica(const TestCluster& servers, std::uint32_t replica, std::uint1
       "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={}, SOURCE_USER='root', "
       "SOURCE_LOG_FILE='{}', SOURCE_LOG_POS={}, SOURCE_SSL=0, GET_SOURCE_PUBLIC_KEY=1; START REPLICA";
   const char* const mariadb =
-      "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='root', "
+      "SET default_master_connection = 'feed'; CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, "
+      "MASTER_USER='root', "
       "MASTER_LOG_FILE='{}', MASTER_LOG_POS={}; START SLAVE";
   servers.server_sql(replica, fmt::format(fmt::runtime(looseleaf_flavour() == "mysql" ? mysql : mariadb), source_port,
                                           from.file, from.offset));
@@ -31,13 +32,16 @@ void start_replica(const TestCluster& servers, std::uint32_t replica, std::uint1
 
 void end_replica(const TestCluster& servers, std::uint32_t replica, const LogPosition& until) {
   const bool mysql = looseleaf_flavour() == "mysql";
-  const std::string waited =
-      servers.server_sql(replica, fmt::format("SELECT {}('{}', {}, 30) >= 0",
-                                              mysql ? "SOURCE_POS_WAIT" : "MASTER_POS_WAIT", until.file, until.offset));
+  const std::string waited = servers.server_sql(
+      replica,
+      fmt::format("{}('{}', {}, 30) >= 0",
+                  mysql ? "SELECT SOURCE_POS_WAIT" : "SET default_master_connection = 'feed'; SELECT MASTER_POS_WAIT",
+                  until.file, until.offset));
   if (waited != "1\n") {
     throw std::runtime_error("a replica does not follow: " + waited);
   }
-  servers.server_sql(replica, mysql ? "STOP REPLICA; RESET REPLICA ALL" : "STOP SLAVE; RESET SLAVE ALL");
+  servers.server_sql(replica, mysql ? "STOP REPLICA; RESET REPLICA ALL"
+                                    : "SET default_master_connection = 'feed'; STOP SLAVE; RESET SLAVE ALL");
 }
 
 }  // namespace looseleaf::test

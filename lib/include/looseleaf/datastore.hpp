@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,10 +50,10 @@ class LOOSELEAF_EXPORT Datastore {
 
   [[nodiscard]] std::uint32_t shard_count() const;
 
-  // Creates databases and tables on every shard. It is safe to call it again. `accept_empty_shard` names a shard that
+  // Creates databases and tables on every shard. It is safe to call it again. `accept_empty` names shards that
   // may be empty although other shards hold entities. Throws Error(wrong_cluster) if a shard belongs to another
   // cluster.
-  InitReport init(std::optional<std::uint32_t> accept_empty_shard = {});
+  InitReport init(const std::set<std::uint32_t>& accept_empty = {});
 
   // Returns the entities in the order of `ids`; an element is absent if no entity has that id. Throws the error that a
   // GetResult would have in `error`. Ask for at most a few thousand ids: all entities are in memory at once.

@@ -50,8 +50,8 @@ struct JobStatus {
 struct InitReport {
   Uuid cluster_id;
   std::uint32_t created = 0;  // number of shards that had no tables before
-  // Indexes that are `building` now because an empty shard was accepted. Create them again so that the new shard has
-  // them too, then run a backfill.
+  // Indexes that some shards lack, because an empty shard has joined or a creation was interrupted, so they are
+  // `building`. Create them again so that all shards have them, then run a backfill.
   std::vector<std::string> unready;
 };
 

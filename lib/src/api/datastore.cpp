@@ -61,8 +61,8 @@ std::uint32_t Datastore::shard_count() const {
   return impl_->shards.count();
 }
 
-InitReport Datastore::init(std::optional<std::uint32_t> accept_empty_shard) {
-  return cluster::init(impl_->shards, accept_empty_shard);
+InitReport Datastore::init(const std::set<std::uint32_t>& accept_empty) {
+  return cluster::init(impl_->shards, accept_empty);
 }
 
 std::vector<std::optional<Entity>> Datastore::get(const std::vector<Uuid>& ids) const {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/random.hpp"
@@ -48,9 +50,10 @@ Found inspect(sql::Connection& connection, const std::string& database) {
                                    sql::text_literal(database)));
   const std::string schema = sql::quote_identifier(database);
   for (std::size_t i = 0; i < tables.size(); ++i) {
+    // MariaDB compares these names without case.
     if (tables.text(i, 0) == "entities") {
       found.has_entities = has_entities(connection, schema);
-    } else {
+    } else if (tables.text(i, 0) == "looseleaf_shard") {
       const auto row =
           connection.query("SELECT cluster_id, shard_count FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
       if (!row.empty()) {
@@ -64,7 +67,7 @@ Found inspect(sql::Connection& connection, const std::string& database) {
 
 // Returns the cluster's id: from the cluster file, or else from the initialised shards; absent if there are none.
 std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>& found,
-                                std::optional<std::uint32_t> accept_empty_shard) {
+                                const std::set<std::uint32_t>& accept_empty) {
   std::optional<Uuid> id = shards.cluster().cluster_id;
   bool any_entities = false;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
@@ -87,7 +90,7 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
       throw Error(ErrorCode::wrong_cluster, "database has a table `entities` that looseleaf did not create",
                   shards.where(shard), "choose another database for this shard");
     }
-    if (any_entities && shard != accept_empty_shard) {
+    if (any_entities && !accept_empty.contains(shard)) {
       throw Error(ErrorCode::wrong_cluster, "shard is empty, but other shards hold entities", shards.where(shard),
                   fmt::format("check that this is the right server; if the shard really was lost, run "
                               "`looseleaf init --accept-empty-shard {}` and restore what you can",
@@ -116,27 +119,28 @@ Uuid create_on(shard::Shards& shards, std::uint32_t shard, const Uuid& id, const
   return shard::require_uuid(connection->query("SELECT cluster_id FROM looseleaf_shard WHERE only_row = 1").text(0, 0));
 }
 
-// A shard that is created is open. So none is created while the others are frozen, or have moved.
-void require_open(shard::Shards& shards, const std::vector<Found>& found, const base::Deadline& deadline) {
+std::vector<std::uint32_t> initialised_among(const std::vector<Found>& found) {
   std::vector<std::uint32_t> initialised;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+  for (std::uint32_t shard = 0; shard < found.size(); ++shard) {
     if (found[shard].cluster_id) {
       initialised.push_back(shard);
     }
   }
+  return initialised;
+}
+
+// A shard that is created is open. So none is created while the others are frozen, or have moved.
+void require_open(shard::Shards& shards, const std::vector<Found>& found, const base::Deadline& deadline) {
+  const std::vector<std::uint32_t> initialised = initialised_among(found);
   if (initialised.size() < shards.count()) {
     shard::require_write_access(shards, initialised, deadline);
   }
 }
 
-// Sets all ready indexes to `building`, because an empty shard has none of its index rows. Returns all indexes that are
-// `building` then. They become ready once the new shard has them and a backfill has run.
-std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t joining, const base::Deadline& deadline) {
-  std::set<std::string> unready;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (shard == joining) {
-      continue;
-    }
+// Sets all ready indexes of these shards to `building`, because an empty shard has none of its index rows. They become
+// ready once the new shard has them and a backfill has run.
+void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on, const base::Deadline& deadline) {
+  for (const std::uint32_t shard : on) {
     shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence& fence) {
       shard::require_write_access(shards, shard, database, fence);
       for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
@@ -145,19 +149,43 @@ std::vector<std::string> unready_indexes(shard::Shards& shards, std::uint32_t jo
           static_cast<void>(
               shard::set_index_state(database, table, index.generation, {IndexState::ready}, IndexState::building));
           job::remove_job(database, "backfill", table, index.generation);
-          unready.insert(table);
         }
       }
     });
   }
-  return {unready.begin(), unready.end()};
 }
+
+// The indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
+// interrupted.
+class IncompleteIndexes {
+ public:
+  void add(const sql::Database& database) {
+    ++shards_;
+    for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
+      shards_of_[index.definition.table] += index.state == IndexState::dropping ? shards_ : 1;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, shards] : shards_of_) {
+      if (shards < shards_) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+
+ private:
+  std::uint32_t shards_ = 0;
+  std::map<std::string, std::uint64_t> shards_of_;
+};
 
 }  // namespace
 
-InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard) {
-  if (accept_empty_shard && *accept_empty_shard >= shards.count()) {
-    throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty_shard)}},
+InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_empty) {
+  if (!accept_empty.empty() && *accept_empty.rbegin() >= shards.count()) {
+    throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty.rbegin())}},
                 fmt::format("use a number from 0 to {}", shards.count() - 1));
   }
   const base::Deadline deadline = shards.deadline();
@@ -169,13 +197,14 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
                              [&] { return inspect(**connection, shards.cluster().shards[shard].database); });
     }));
   }
-  const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty_shard);
+  const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty);
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
   require_open(shards, found, deadline);
-  if (accept_empty_shard && known && !found[*accept_empty_shard].cluster_id) {
-    report.unready = unready_indexes(shards, *accept_empty_shard, deadline);
+  if (const auto initialised = initialised_among(found); initialised.size() < shards.count()) {
+    unready_indexes(shards, initialised, deadline);
   }
+  IncompleteIndexes incomplete;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
@@ -184,7 +213,14 @@ InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty
         return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
     }
-    static_cast<void>(shards.connect(shard, deadline));  // checks the identity
+    const shard::Lease lease = shards.connect(shard, deadline);  // checks the identity
+    shard::on_shard(shards, shard, [&] { incomplete.add(*lease); });
+  }
+  report.unready = incomplete.names();
+  for (const std::uint32_t shard : accept_empty) {
+    if (found[shard].cluster_id && report.unready.empty()) {
+      shards.warnings().give({"shard is not empty, so nothing was accepted", shards.where(shard), "check the number"});
+    }
   }
   return report;
 }

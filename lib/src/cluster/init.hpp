@@ -10,6 +10,6 @@
 namespace looseleaf::cluster {
 
 // See Datastore::init.
-InitReport init(shard::Shards& shards, std::optional<std::uint32_t> accept_empty_shard);
+InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_empty);
 
 }  // namespace looseleaf::cluster

@@ -95,7 +95,7 @@ std::string unescape(std::string_view text) {
 }
 
 std::string read_value(std::string_view raw) {
-  std::string_view value = trim(without_comment(raw));
+  std::string_view value = trim(raw);
   const bool quoted =
       value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.front() == value.back();
   if (quoted) {
@@ -119,9 +119,14 @@ bool is_true(const std::string& value) {
 
 // Applies ssl and ssl-verify-server-cert, which are only on or off. "On" never weakens a stronger mode of an earlier
 // line. With verification off, TLS is still required.
-void set_tls_switch(TlsSettings& tls, bool verify_switch, bool on) {
-  if (verify_switch) {
-    tls.mode = on ? SslMode::verify_identity : SslMode::required;
+// To verify nothing does not mean to encrypt: what is not encrypted otherwise stays so.
+void set_tls_switch(OptionFileValues& values, bool verify_switch, bool on) {
+  TlsSettings& tls = values.tls;
+  if (verify_switch && on) {
+    tls.mode = SslMode::verify_identity;
+  } else if (verify_switch) {
+    values.verify_by_default = false;
+    tls.mode = tls.mode ? std::min(*tls.mode, SslMode::required) : tls.mode;
   } else if (!on) {
     tls.mode = SslMode::disabled;
   } else if (!tls.mode || *tls.mode < SslMode::required) {
@@ -138,7 +143,8 @@ void set_ssl_mode(TlsSettings& tls, const std::string& value, const Place& place
   }
 }
 
-bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& value, const Place& place) {
+bool set_tls_value(OptionFileValues& values, const std::string& key, const std::string& value, const Place& place) {
+  TlsSettings& tls = values.tls;
   const std::pair<std::string_view, std::string TlsSettings::*> files[] = {{"ssl-ca", &TlsSettings::ca},
                                                                            {"ssl-capath", &TlsSettings::ca_path},
                                                                            {"ssl-cert", &TlsSettings::cert},
@@ -156,11 +162,11 @@ bool set_tls_value(TlsSettings& tls, const std::string& key, const std::string& 
   for (const bool verify_switch : {false, true}) {
     const std::string name = verify_switch ? "ssl-verify-server-cert" : "ssl";
     if (key == name || key == "enable-" + name) {
-      set_tls_switch(tls, verify_switch, is_true(value));
+      set_tls_switch(values, verify_switch, is_true(value));
       return true;
     }
     if (key == "skip-" + name || key == "disable-" + name) {
-      set_tls_switch(tls, verify_switch, false);
+      set_tls_switch(values, verify_switch, false);
       return true;
     }
   }
@@ -260,9 +266,10 @@ class Reader {
   }
 
   void read_option(std::string_view line, const std::string& group, const Place& place) {
+    line = without_comment(line);
     const auto equals = line.find('=');
     const bool has_value = equals != std::string_view::npos;
-    const std::string key = read_key(has_value ? line.substr(0, equals) : without_comment(line));
+    const std::string key = read_key(line.substr(0, equals));
     const std::string value = has_value ? read_value(line.substr(equals + 1)) : "";
     if (key.empty()) {
       fail("an option has no name", place, "write it as name=value");
@@ -275,7 +282,7 @@ class Reader {
       values.password = value;
       values.password_given = true;
     } else {
-      set_tls_value(values.tls, key, value, place);
+      set_tls_value(values, key, value, place);
     }
   }
 
@@ -331,7 +338,10 @@ class Reader {
     }
     if (more.tls.mode) {
       all.tls.mode = more.tls.mode;
+    } else if (!more.verify_by_default && all.tls.mode) {
+      all.tls.mode = std::min(*all.tls.mode, SslMode::required);
     }
+    all.verify_by_default = all.verify_by_default && more.verify_by_default;
     for (const auto member : {&TlsSettings::ca, &TlsSettings::ca_path, &TlsSettings::cert, &TlsSettings::key}) {
       if (!(more.tls.*member).empty()) {
         all.tls.*member = more.tls.*member;
@@ -462,7 +472,8 @@ sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig
   if (overrides.ssl_mode) {
     options.tls.mode = overrides.ssl_mode;
   } else if (!options.tls.mode) {
-    options.tls.mode = default_ssl_mode(shard.address);
+    const SslMode mode = default_ssl_mode(shard.address);
+    options.tls.mode = files.verify_by_default ? mode : std::min(mode, SslMode::required);
   }
   if (*options.tls.mode != SslMode::disabled) {
     reject_if_others_may_read(options.tls.key, "the TLS private key file is accessible to other users");

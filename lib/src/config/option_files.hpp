@@ -17,6 +17,7 @@ struct OptionFileValues {
   std::string user, password;
   bool password_given = false;
   TlsSettings tls;
+  bool verify_by_default = true;  // otherwise a mode that nobody has set does not verify the server
 };
 
 // Reads `defaults_file`; if it is empty, reads those of /etc/my.cnf, /etc/mysql/my.cnf and ~/.my.cnf that exist and are

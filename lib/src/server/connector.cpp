@@ -61,26 +61,43 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
   if (!use_database) {
     connect.database.clear();
   }
-  std::unique_ptr<sql::Connection> connection;
-  try {
-    connection = std::make_unique<sql::Connection>(connect);
-  } catch (const sql::ServerError& error) {
-    const auto password =
-        error.number() == er_access_denied && !connect.password_given ? ask_password(shard) : std::nullopt;
-    if (!password) {
-      throw;
-    }
-    connect.password = *password;
-    connect.password_given = true;
-    connection = std::make_unique<sql::Connection>(connect);
-  }
+  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), shard);
   for (const std::string& text : connection->warnings()) {
     warnings_.give({text, {{"server", to_string(config.address)}}, {}});
   }
   return connection;
 }
 
-std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) const {
+// An account that needs a password is not tried without it again: servers lock accounts after failed logins.
+std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, std::uint32_t shard) {
+  const auto use_password = [&] {
+    const auto password = connect.password_given ? std::nullopt : ask_password(shard);
+    connect.password = password.value_or(connect.password);
+    connect.password_given = connect.password_given || password;
+    return password.has_value();
+  };
+  if (needs_password(shard)) {
+    static_cast<void>(use_password());
+  }
+  try {
+    return std::make_unique<sql::Connection>(connect);
+  } catch (const sql::ServerError& error) {
+    if (error.number() != er_access_denied || !use_password()) {
+      throw;
+    }
+  }
+  auto connection = std::make_unique<sql::Connection>(connect);
+  const std::lock_guard lock(password_mutex_);
+  need_password_.insert(server_of(shard));
+  return connection;
+}
+
+bool Connector::needs_password(std::uint32_t shard) {
+  const std::lock_guard lock(password_mutex_);
+  return need_password_.contains(server_of(shard));
+}
+
+std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {
   ShardConfig config = cluster_.shards.at(shard);
   config.address = config.replicas.at(n);
   sql::ConnectOptions connect = connect_options(config);
@@ -88,7 +105,7 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
   connect.read_timeout = connect_timeout();
   connect.database.clear();
   connect.require_writable = false;
-  return std::make_unique<sql::Connection>(connect);
+  return log_in(std::move(connect), shard);
 }
 
 // Returns half of the timeout, so that time is left to try another connection when a server stops responding. The

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ class Connector {
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                       const Limits& limits, const std::string& first_query = {});
   // Returns a connection to the nth replica that the cluster file names for a shard.
-  [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n) const;
+  [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n);
 
   // Returns what the caller types as the password, and asks only once; absent if it cannot be asked.
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
@@ -66,13 +67,17 @@ class Connector {
 
  private:
   [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
+  // Asks for a password if the account needs one and has none.
+  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
+  [[nodiscard]] bool needs_password(std::uint32_t shard);
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
-  std::mutex password_mutex_;  // guards the members below
+  std::mutex password_mutex_;              // guards the members below
+  std::set<std::uint32_t> need_password_;  // servers that have refused the account without one
   bool asked_ = false;
   std::optional<std::string> password_;  // as the user typed it
 };

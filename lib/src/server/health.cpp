@@ -68,7 +68,7 @@ std::optional<sql::ServerError> Health::refusal() const {
 void Health::attempt_failed(const sql::ServerError& failure) {
   const std::lock_guard lock(mutex_);
   failed_attempt_ = failure;
-  failed_attempt_at_ = Clock::now();
+  failed_attempt_at_ = tried_ = Clock::now();
 }
 
 std::optional<sql::ServerError> Health::failure_within(std::chrono::milliseconds time) const {

@@ -14,7 +14,7 @@
 namespace looseleaf::shard {
 namespace {
 
-constexpr std::size_t tuples_at_once = 500;  // MariaDB makes a temporary table of a list of 1,000
+constexpr std::size_t tuples_at_once = 500;
 
 void append_values(std::string& out, const IndexEntry& entry) {
   const char* separator = "";

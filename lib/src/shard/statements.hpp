@@ -22,7 +22,7 @@ struct IdRange {
 // Returns " WHERE id >= x'..' AND id < x'..'" for that column; empty for a range without bounds.
 [[nodiscard]] std::string where_in(const std::string& column, const IdRange& range);
 
-// With more ids in one IN list, MariaDB scans and locks the whole table.
+// The most ids in one IN list.
 inline constexpr std::size_t max_ids = 999;
 
 // Calls `work` with at most `size` of the ids at a time, in order.

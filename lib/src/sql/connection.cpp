@@ -222,10 +222,12 @@ class Connection::Impl {
   }
 
   std::optional<std::uint64_t> replication_lag() {
-    const std::string column = facts_.flavour == Flavour::mysql ? "Seconds_Behind_Source" : "Seconds_Behind_Master";
+    const bool on_mysql = facts_.flavour == Flavour::mysql;
+    const std::string column = on_mysql ? "Seconds_Behind_Source" : "Seconds_Behind_Master";
+    const std::string question = on_mysql ? "SHOW REPLICA STATUS" : "SHOW ALL REPLICAS STATUS";
     return translated([&]() -> std::optional<std::uint64_t> {
       const std::unique_ptr<::sql::Statement> statement(connection_->createStatement());
-      const std::unique_ptr<::sql::ResultSet> rows(statement->executeQuery("SHOW REPLICA STATUS"));
+      const std::unique_ptr<::sql::ResultSet> rows(statement->executeQuery(question));
       std::optional<std::uint64_t> lag;
       while (rows->next()) {
         if (rows->isNull(column)) {

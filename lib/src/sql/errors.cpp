@@ -32,6 +32,8 @@ constexpr std::string_view restore_table =
     "restore the table from a backup; an index can also be dropped and created again";
 
 // Sorted by number. An error that is not in the table gets the text of its class.
+constexpr int er_too_many_of_user = 1203;
+
 constexpr auto advice_table = std::to_array<Advice>({
     {1021, "the server's disk is full", free_space},
     {1040, "the server has too many connections", "raise max_connections on the server, or run fewer commands at once"},
@@ -215,6 +217,11 @@ std::string escape_control(const std::string& text) {
   return out;
 }
 
+// The account's own limit of connections at a time, which is no quota of an hour.
+bool is_too_many_now(int number, const std::string& message) {
+  return number == 1226 && contains(message, "max_user_connections");
+}
+
 }  // namespace
 
 ServerError::ServerError(ErrorClass error_class, int number, ErrorCode code, const std::string& what, Context context,
@@ -233,7 +240,7 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   constexpr std::array<int, 6> group_in_failover = {3100, 3781, 3782, 3783, 3797, 3798};  // MySQL's group replication
   const bool on_mysql = flavour == Flavour::mysql;
   const bool on_mariadb = flavour == Flavour::mariadb;
-  if (is_one_of(number, refusals)) {
+  if (is_one_of(number, refusals) || is_too_many_now(number, message)) {
     return ErrorClass::not_connected;
   }
   if (is_connection_loss(number, flavour)) {
@@ -269,6 +276,7 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
 
 ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                               const std::string& server) {
+  const int advised = is_too_many_now(number, message) ? er_too_many_of_user : number;
   const ErrorClass error_class = classify(number, message, flavour);
   const bool not_connected = error_class == ErrorClass::not_connected;
   const bool silent = not_connected && is_silence(number, message);
@@ -276,7 +284,7 @@ ServerError make_server_error(int number, const std::string& message, std::optio
   std::string_view what = what_of(lost ? ErrorClass::connection_lost : error_class);
   std::string_view hint = hint_of(error_class);
   const auto* const advice = std::find_if(advice_table.begin(), advice_table.end(),
-                                          [&](const Advice& entry) { return entry.number == number; });
+                                          [&](const Advice& entry) { return entry.number == advised; });
   const bool read_only = error_class == ErrorClass::failing_over && number == 1290;
   const bool fits = !read_only && error_class != ErrorClass::connection_lost;
   if (silent) {

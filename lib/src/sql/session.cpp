@@ -177,6 +177,8 @@ SessionFacts session_facts(const Variables& variables) {
 // max_sort_length: MariaDB compares no more bytes than that when it sorts. Rows whose strings begin alike would come in
 // any order, and a query that reads in chunks would skip some. The longest key of an index has 3,072 bytes.
 //
+// in_predicate_conversion_threshold: MariaDB makes a temporary table of a list with more values.
+//
 // eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
 // the plan may read the whole table.
 //
@@ -194,9 +196,7 @@ std::string session_setup(Flavour flavour, std::string_view version) {
       ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0"
       ",sql_big_selects=1,max_sort_length=4096";
   sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
-  if (!mariadb) {
-    sql += ",information_schema_stats_expiry=0";
-  }
+  sql += mariadb ? ",in_predicate_conversion_threshold=0" : ",information_schema_stats_expiry=0";
   if (mariadb && has_snapshot_isolation(version)) {
     sql += ",innodb_snapshot_isolation=0";
   }

@@ -123,8 +123,11 @@ TEST_CASE("tls settings come in the words of either vendor") {
       {"disable_ssl", SslMode::disabled},
       {"ssl-verify-server-cert", SslMode::verify_identity},
       {"ssl-verify-server-cert=on\nssl=1", SslMode::verify_identity},
-      {"skip-ssl-verify-server-cert", SslMode::required},
-      {"ssl-verify-server-cert=OFF", SslMode::required},
+      {"skip-ssl-verify-server-cert", std::nullopt},
+      {"ssl-verify-server-cert\nssl-verify-server-cert=OFF", SslMode::required},
+      {"skip-ssl\nskip-ssl-verify-server-cert", SslMode::disabled},
+      {"ssl-mode=verify-ca\n[looseleaf]\ndisable-ssl-verify-server-cert", SslMode::required},
+      {"skip-ssl  # was: ssl-mode=required", SslMode::disabled},
       {"ssl-ca=x", std::nullopt},
   };
   for (const auto& c : cases) {
@@ -271,13 +274,16 @@ TEST_CASE("without any mode the place of the server decides") {
   };
   ShardConfig shard;
   const Overrides no_options{files.write("empty.cnf", ""), {}};
+  const Overrides unverified{files.write("unverified.cnf", "[client]\ndisable-ssl-verify-server-cert\n"), {}};
   for (const auto& c : cases) {
     CAPTURE(c.first);
     shard.address.host = c.first;
     CHECK(resolve_connection({}, shard, no_options).tls.mode == c.second);
+    CHECK(resolve_connection({}, shard, unverified).tls.mode == std::min(c.second, SslMode::required));
   }
   shard.address = {"", 0, "/run/mysqld/a.sock"};
   CHECK(resolve_connection({}, shard, no_options).tls.mode == SslMode::disabled);
+  CHECK(resolve_connection({}, shard, unverified).tls.mode == SslMode::disabled);
 }
 
 TEST_CASE("the first line of the password file beats the option files") {

@@ -59,6 +59,15 @@ TEST_CASE("a server that failed for the whole timeout is given up, and refused a
   CHECK_FALSE(health.attempted(5s));
 }
 
+TEST_CASE("a server that was given up is tried once in a while, by whoever comes first") {
+  Health health;
+  health.failed(ago(10s), failure("it is down"));
+  health.give_up(failure("it is down for good"));
+  CHECK_FALSE(health.refusal());
+  health.attempt_failed(failure("it is down"));
+  CHECK(health.refusal());
+}
+
 TEST_CASE("a failure is told once for each time that the shard fails, and not once it is given up") {
   Health health;
   health.failed(ago(1s));

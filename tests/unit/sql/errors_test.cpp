@@ -47,6 +47,10 @@ TEST_CASE("a refused connection is tried again, a blocked host or a used up quot
     check({{number, "", connecting, ErrorClass::not_connected}, {number, "", mysql, ErrorClass::not_connected}});
   }
   check({{1129, "", connecting, ErrorClass::permanent}, {1226, "", mysql, ErrorClass::permanent}});
+  const char* const now = "User 'app' has exceeded the 'max_user_connections' resource (current value: 3)";
+  check({{1226, now, connecting, ErrorClass::not_connected}});
+  CHECK(make_server_error(1226, now, connecting, "s").hint() ==
+        "raise max_user_connections, or run fewer commands at once");
 }
 
 TEST_CASE("a lost connection leaves the outcome unknown, unless it was never up") {
