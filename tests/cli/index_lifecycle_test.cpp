@@ -242,6 +242,30 @@ TEST_CASE("a backfill deletes a row of an older body and inserts a missing one b
   CHECK(rows_of(test.cluster, "by_n") == 400);
 }
 
+TEST_CASE("a backfill of a store without writers inserts every row itself, so that its proof has nothing to repair" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = initialised(1);
+  std::string tags = "0";
+  for (int tag = 1; tag < 500; ++tag) {
+    tags += fmt::format(",{}", tag);
+  }
+  put_all(cluster, entity_lines(30, "\"tags\":[" + tags + "]"));
+  std::vector<std::string> create = {"create-index", "--quiet"};
+  for (const char* const table : {"by_a", "by_b", "by_c"}) {  // so many rows that a transaction does not take them all
+    create.push_back(cluster.directory().write(
+        fmt::format("{}.json", table),
+        fmt::format(R"({{"table": "{}", "properties": [{{"name": "tags", "type": "int", "each": true}}]}})", table)));
+  }
+  check_status(cluster.looseleaf(create), 0);
+  const std::string trace = cluster.directory().path() + "/trace";
+  check_status(run({"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace, looseleaf_program(), "--cluster", cluster.file(),
+                    "backfill", "--quiet"}),
+               0);
+  CHECK(times("backfill.commit:before", read_text(trace)) >= 2);
+  CHECK(times("reconcile.change_index_rows", read_text(trace)) == 0);
+  CHECK(rows_of(cluster, "by_c") == 15'000);
+}
+
 TEST_CASE("a terminal shows a line for each shard and one for all of them") {
   const Filling test;
   const std::string pause = test.cluster.directory().write("pause", "");

@@ -2,8 +2,11 @@
 #include "cluster/status.hpp"
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "job/jobs.hpp"
@@ -69,9 +72,11 @@ Uuid ask(shard::Shards& shards, ShardStatus& status) {
 }
 
 // Clears the holder of jobs that are not running. A process that died cannot clear its own name, but a running job
-// holds its lock on shard 0. If shard 0 cannot be queried, the names stay.
+// holds its lock on shard 0, which is asked once for each job, whatever the number of shards. If it cannot be queried,
+// the names stay.
 void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {
   std::optional<shard::Lease> lease;
+  std::map<std::pair<std::string, std::string>, bool> under_way;  // by job and table
   for (ShardStatus* status : asked) {
     for (JobStatus& job : status->jobs) {
       if (job.holder.empty()) {
@@ -81,7 +86,11 @@ void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>&
         if (!lease) {
           lease.emplace(shards.sessions().connect_once(0));
         }
-        if (!job::is_under_way(shards, **lease, job.job, job.table)) {
+        const auto [known, is_new] = under_way.try_emplace({job.job, job.table});
+        if (is_new) {
+          known->second = job::is_under_way(shards, **lease, job.job, job.table);
+        }
+        if (!known->second) {
           job.holder.clear();
         }
       } catch (const Error&) {  // shard 0's own status reports the error
