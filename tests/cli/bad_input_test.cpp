@@ -330,11 +330,5 @@ TEST_CASE("a reject is in the file of rejects while the input goes on") {
   check_status(put.wait(), 1, {"error: id is not a UUID\n"});
 }
 
-TEST_CASE("a full disk under the rejects file is reported, and what can be stored is") {
-  const TestCluster cluster = initialised();
-  check_run(cluster.looseleaf({"put", "--rejects", "/dev/full"}, "{\"id\":1}\n" + entity(1) + "\n"), 3, id_of(1) + "\n",
-            {"error: id is not a UUID\n", "error: cannot write to the rejects file\n"});
-}
-
 }  // namespace
 }  // namespace looseleaf::test

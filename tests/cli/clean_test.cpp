@@ -186,6 +186,7 @@ TEST_CASE("status names a cleaner as long as it runs, and none that ended, howev
   const TestCluster cluster = with_entities(10);
   const auto status = [&] { return cluster.looseleaf({"status"}).out; };
   check_status(cluster.looseleaf({"clean", "--quiet"}), 0);
+  check_status(cluster.looseleaf({"verify", "--quiet", "--grace", "0"}), 0);
   CHECK(!contains(status(), "job "));
   cli::Process cleaner = start_cleaner(cluster, {});
   const std::string name = fmt::format(" pid {} ", cleaner.pid());
@@ -446,7 +447,7 @@ TEST_CASE("clean does not wait for a transaction that is in flight, and finds it
   check_status(cluster.looseleaf({"clean"}), 0, {"checked 0 entities"});
   put.signal(SIGCONT);
   static_cast<void>(put.wait());
-  check_status(cluster.looseleaf({"clean"}), 0, {"checked 1 entity, deleted 1 index row"});
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked 1 entity, deleted 1 index row, inserted 0"});
   CHECK(rows_of(cluster, "by_n") == 10);
 }
 

@@ -70,9 +70,11 @@ TEST_CASE("get and explain name an entity whose body is no JSON object or has an
 }
 
 TEST_CASE("a bad id on standard input is reported with its line, and the rest goes on") {
-  const std::string input = id_of(1) + "\nnonsense\n\n" + id_of(0) + "\n018f2c4e\n";
+  const std::string input =
+      id_of(1) + "\n\t nonsense\n\n" + id_of(0) + "\n018f2c4e\n" + id_of(0) + std::string(500, 'a');
   const std::vector<std::string> complaints = {"error: not an id\n", "line: 2\n", "id: nonsense\n",
-                                               "error: not an id\n", "line: 5\n", "id: 018f2c4e\n"};
+                                               "error: not an id\n", "line: 5\n", "id: 018f2c4e\n",
+                                               "error: not an id\n", "line: 6\n"};
   const TestCluster cluster = with_property_a(2);
   check_run(cluster.looseleaf({"get", "-"}, input), 1, line_of(1) + line_of(0), complaints);
   check_run(cluster.looseleaf({"delete", "-"}, input), 1, id_of(1) + "\n" + id_of(0) + "\n", complaints);
@@ -137,13 +139,6 @@ TEST_CASE("an id that is given twice is deleted once") {
             {"warning: no such entity\n", "line: 2\n"});
 }
 
-TEST_CASE("a deleted entity can be put again") {
-  const TestCluster cluster = with_property_a(1);
-  check_run(cluster.looseleaf({"delete", "--quiet", id_of(0)}), 0, "");
-  check_run(cluster.looseleaf({"put"}, entity(0, "\"b\":1")), 0, id_of(0) + "\n");
-  check_run(cluster.looseleaf({"get", id_of(0)}), 0, entity(0, "\"b\":1") + "\n");
-}
-
 TEST_CASE("what query prints can be piped into delete") {
   const TestCluster cluster = with_property_a(10);
   create_index(cluster, R"({"table": "by_a", "properties": [{"name": "a", "type": "int"}]})");
@@ -151,37 +146,6 @@ TEST_CASE("what query prints can be piped into delete") {
   const std::string ids = cluster.looseleaf({"query", "by_a", "a<5", "--ids"}).out;
   check_run(cluster.looseleaf({"delete", "-"}, ids), 0, ids);
   check_run(cluster.looseleaf({"query", "by_a", "--count"}), 0, "5\n");
-}
-
-TEST_CASE("as JSON a summary comes last") {
-  const TestCluster cluster = with_property_a(1);
-  check_run(cluster.looseleaf({"get", id_of(0), id_of(9), "--output", "json"}), 1,
-            line_of(0) + "{\"schema_version\":1,\"found\":1,\"missing\":1,\"rejected\":0,\"failed\":0}\n",
-            {R"({"event":"warning","what":"no such entity")"});
-  const cli::ProcessResult result = cluster.looseleaf({"delete", id_of(0), id_of(9), "--output", "json"});
-  check_status(result, 1, {R"("what":"no such entity")"});
-  const std::vector<std::string> lines = lines_of(result.out);
-  REQUIRE(lines.size() == 3);
-  CHECK(holds_in_order(lines[0], {id_of(0), "\"status\":\"deleted\""}));
-  CHECK(holds_in_order(lines[1], {id_of(9), "\"status\":\"not_found\""}));
-  CHECK(holds_in_order(lines[2], {"\"deleted\":1", "\"not_found\":1"}));
-}
-
-TEST_CASE("get ends quietly when its output is no longer wanted") {
-  const TestCluster cluster = with_property_a(5'000);
-  const std::string ids = id_lines(5'000);
-  const cli::ProcessResult result = run(
-      {"sh", "-c", R"({ "$LOOSELEAF_BIN" --cluster "$0" get -; echo "status $?" >&2; } | head -n 1)", cluster.file()},
-      ids);
-  CHECK(result.out == line_of(0));
-  CHECK(result.err == "status 0\n");
-}
-
-TEST_CASE("get to a full disk is reported") {
-  const TestCluster cluster = with_property_a(1);
-  const cli::ProcessResult result =
-      run({"sh", "-c", R"("$LOOSELEAF_BIN" --cluster "$0" get "$1" > /dev/full)", cluster.file(), id_of(0)});
-  check_run(result, 3, "", {"error: cannot write to standard output\n", "reason: ", "hint: make space"});
 }
 
 TEST_CASE("export and query say where to continue only behind what was written") {
@@ -200,13 +164,6 @@ TEST_CASE("export and query say where to continue only behind what was written")
     CHECK_FALSE(contains(lost.err, "position: "));
     CHECK_FALSE(contains(lost.err, "next: "));
   }
-}
-
-TEST_CASE("a body that cannot be read is reported and never printed") {
-  const TestCluster cluster = initialised(1);
-  put_all(cluster, entity(1));
-  cluster.sql(0, "UPDATE entities SET body = CONCAT(LEFT(body, 10), 'xx')");
-  check_run(cluster.looseleaf({"get", id_of(1)}), 3, "", {"looseleaf: error: a stored body", "hint: "});
 }
 
 }  // namespace

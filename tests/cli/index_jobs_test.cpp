@@ -73,52 +73,6 @@ TEST_CASE("verify finds a planted row of every kind, and --repair mends it") {
   }
 }
 
-TEST_CASE("two rows whose values are swapped are found") {
-  const TestCluster cluster = with_indexes();
-  cluster.sql(0, fmt::format("UPDATE local_n SET entity_id = UNHEX('{}') WHERE n = 4;"
-                             "UPDATE local_n SET entity_id = UNHEX('{}') WHERE n = 6",
-                             id_of(6), id_of(4)));
-  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"4 findings\n"});
-  check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent"});
-}
-
-TEST_CASE("many findings are sampled unless all are asked for, and as JSON each is an object") {
-  const TestCluster cluster = initialised(1);
-  create_index(cluster, by_n);
-  put_all(cluster, entity_lines(50, "\"n\":{}"));
-  cluster.sql(0, "DELETE FROM by_n");
-  const cli::ProcessResult sampled = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(sampled, 1, {"50 findings\n"});
-  CHECK(times("missing by_n shard 0 entity", sampled.out) == 20);
-  CHECK(times("... 30 more missing by_n shard 0\n", sampled.out) == 1);
-  CHECK(times("missing by_n shard 0 entity", cluster.looseleaf({"verify", "--grace", "0", "--all"}).out) == 50);
-  const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json", "--quiet"});
-  check_status(json, 1);
-  const std::vector<std::string> lines = lines_of(json.out);
-  REQUIRE(lines.size() == 51);
-  CHECK(times("\"kind\":\"missing\"", json.out) == 50);
-  for (const std::string part :
-       {"\"index\":\"by_n\"", "\"shard\":0", "\"entity_id\":\"018f2c4e1a2b7c3d8e4f", "\"values\":["}) {
-    CAPTURE(part);
-    CHECK(times(part, lines[0]) == 1);
-  }
-  CHECK(times("\"consistent\":false", lines[50]) == 1);
-  CHECK(times("\"findings\":50", lines[50]) == 1);
-}
-
-TEST_CASE("verify reports a table that is not as declared and a body that cannot be read") {
-  const TestCluster cluster = with_indexes();
-  cluster.sql(1, "ALTER TABLE local_n MODIFY n INT NOT NULL");
-  const cli::ProcessResult table = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(table, 1, {"finding"});
-  CHECK(holds_in_order(table.out, {"table_differs", "local_n", "shard 1"}));
-  cluster.sql(1, "ALTER TABLE local_n MODIFY n BIGINT NOT NULL");
-  cluster.sql(0, fmt::format("UPDATE entities SET body = 'xxxxxxxx' WHERE id = UNHEX('{}')", id_of(2)));
-  const cli::ProcessResult body = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(body, 1, {"finding"});
-  CHECK(holds_in_order(body.out, {"unreadable", "shard 0 entity " + id_of(2)}));
-}
-
 // It said `ready` and status 0, and named no entity at its end.
 TEST_CASE("a backfill that cannot read a body names the entity, and ends with status 1") {
   const TestCluster cluster = with_indexes();
@@ -147,25 +101,6 @@ TEST_CASE("a backfill that cannot read a body names the entity, and ends with st
   CHECK(summary["ready"] == nlohmann::json::array({"new_n"}));
 }
 
-TEST_CASE("verify finds an entity on the wrong shard") {
-  const TestCluster cluster = with_indexes();
-  cluster.sql(1, fmt::format("INSERT INTO entities (id, updated, body) VALUES (UNHEX('{}'), NOW(6), COMPRESS('{}'))",
-                             id_of(1'000), entity(1'000)));
-  const cli::ProcessResult result = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(result, 1, {"finding"});
-  CHECK(holds_in_order(result.out, {"wrong_shard", "shard 1 entity " + id_of(1'000)}));
-}
-
-TEST_CASE("clean does what a put left, and reports nothing wrong") {
-  const TestCluster cluster = with_indexes();
-  put_all(cluster, entity(2, "\"n\":2"));
-  check_run(cluster.looseleaf({"clean"}), 0, "", {"checked 0 entities, deleted 0 index rows, inserted 0"});
-  cluster.sql(0, "INSERT INTO local_n VALUES " + row(77, 2) + "; " + cleanup_record({id_of(2)}));
-  check_run(cluster.looseleaf({"clean"}), 0, "", {"checked 1 entity, deleted 1 index row, inserted 0"});
-  CHECK(rows_of(cluster, "local_n") == entities);
-  check_run(cluster.looseleaf({"clean", "--quiet"}), 0, "");
-}
-
 TEST_CASE("clean --full sweeps what did not change") {
   const TestCluster cluster = with_indexes();
   CHECK(cluster.looseleaf({"clean"}).status == 0);
@@ -180,14 +115,6 @@ TEST_CASE("clean --full sweeps what did not change") {
   check_run(json, 0,
             "{\"schema_version\":1,\"checked\":40,\"deleted\":0,\"inserted\":0,\"purged\":0,\"flushed\":0,\"refused\":"
             "0,\"mended\":{}}\n");
-}
-
-TEST_CASE("clean purges a deleted entity only once it is a day old") {
-  const TestCluster cluster = with_indexes();
-  CHECK(cluster.looseleaf({"delete", id_of(2), id_of(4)}).status == 0);
-  cluster.sql(0, fmt::format("UPDATE entities SET updated = NOW(6) - INTERVAL 2 DAY WHERE id = UNHEX('{}')", id_of(2)));
-  check_run(cluster.looseleaf({"clean"}), 0, "", {"purged 1 tombstone\n"});
-  CHECK(rows_of(cluster, "entities") == entities - 1);
 }
 
 TEST_CASE("status shows shards, servers, indexes and their states") {
@@ -263,15 +190,6 @@ TEST_CASE("status --watch prints rounds with their time until it is stopped") {
   const std::string json = rounds({"status", "--watch", "0.05", "--output", "json"}, "\"schema_version\":1");
   CHECK(times("{\"shard\":0,", json) >= 3);
   CHECK_FALSE(contains(json, "status at"));
-}
-
-TEST_CASE("a job that has ended has no holder") {
-  const TestCluster cluster = with_indexes();
-  CHECK(cluster.looseleaf({"clean"}).status == 0);
-  CHECK(cluster.looseleaf({"verify", "--grace", "0"}).status == 0);
-  const cli::ProcessResult result = cluster.looseleaf({"status"});
-  check_status(result, 0);
-  CHECK(times(" pid ", result.out) == 0);
 }
 
 }  // namespace

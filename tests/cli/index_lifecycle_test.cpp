@@ -266,20 +266,5 @@ TEST_CASE("a backfill of a store without writers inserts every row itself, so th
   CHECK(rows_of(cluster, "by_c") == 15'000);
 }
 
-TEST_CASE("a terminal shows a line for each shard and one for all of them") {
-  const Filling test;
-  const std::string pause = test.cluster.directory().write("pause", "");
-  const std::string command = fmt::format("TERM=xterm {} --cluster {} backfill --pause-file {}", looseleaf_program(),
-                                          test.cluster.file(), pause);
-  cli::Process job = start({"script", "--quiet", "--flush", "--return", "--command", command, "/dev/null"});
-  wait_until("it is drawn", [&] { return job.out().find("waiting: paused") != std::string::npos; });
-  REQUIRE(run({"rm", pause}).status == 0);
-  const cli::ProcessResult result = job.wait();
-  CHECK(result.status == 0);
-  CHECK_MESSAGE(holds_in_order(result.out, {"shard 0: 0", "\n", "shard 1: 0", "\n", "backfill: 0",
-                                            "; waiting: paused; delete ", "by_n: ready"}),
-                result.out);
-}
-
 }  // namespace
 }  // namespace looseleaf::test

@@ -275,15 +275,6 @@ TEST_CASE("an unknown index is not dropped, nor any that is named beside it, and
   CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);
 }
 
-TEST_CASE("a dropped index can be created again at once, under another definition too") {
-  const TestCluster cluster = with_entities(5);
-  create_index(cluster, by_n);
-  CHECK(cluster.looseleaf({"drop-index", "by_n", "--yes"}).status == 0);
-  create_index(cluster, R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})");
-  CHECK(cluster.looseleaf({"backfill"}).status == 0);
-  check_run(cluster.looseleaf({"query", "by_n", "n>=2.5", "--ids"}), 0, id_of(3) + "\n" + id_of(4) + "\n");
-}
-
 TEST_CASE("drop-index --keep-table leaves the rows under another name and maintains them no longer") {
   const TestCluster cluster = with_entities(4, 1);
   create_index(cluster, by_n);

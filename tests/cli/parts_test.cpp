@@ -1,24 +1,15 @@
-// The program's parts that need no server: texts, statuses, parsing, standard output.
+// The program's parts that need no server: texts, statuses, parsing.
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <looseleaf/error.hpp>
+#include <sstream>
 
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/files/files.hpp"
 #include "cli/help.hpp"
 #include "cli/registry/exit_status.hpp"
-#include "cli/registry/numbers.hpp"
-#include "cli/terminal/messages.hpp"
-#include "cli/terminal/output.hpp"
-#include "cli/terminal/progress.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/text.hpp"
@@ -27,31 +18,6 @@ using namespace looseleaf;
 using namespace looseleaf::cli;
 
 namespace {
-
-struct Pipe {
-  std::array<int, 2> ends{};
-
-  Pipe() { REQUIRE(::pipe(ends.data()) == 0); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_reader();
-    ::close(ends[1]);
-  }
-
-  void close_reader() {
-    if (ends[0] >= 0) {
-      ::close(ends[0]);
-      ends[0] = -1;
-    }
-  }
-
-  std::string read() const {
-    std::array<char, 4096> buffer{};
-    const ssize_t got = ::read(ends[0], buffer.data(), buffer.size());
-    return got < 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(got));
-  }
-};
 
 // What a command line came to: the status, and what the one command of the registry was given.
 struct Run {
@@ -115,18 +81,6 @@ TEST_CASE("control characters are escaped and nothing else is") {
   };
   for (const auto& [text, escaped] : cases) {
     CHECK(escape_controls(text) == escaped);
-  }
-}
-
-TEST_CASE("an entity with line breaks loses white space outside strings only") {
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {R"({"a": 1})", R"({"a": 1})"},
-      {"{\n  \"a\": [1,\t2]\r\n}", R"({"a":[1,2]})"},
-      {"{\n\"a b\": \"c \\\" d\" }", R"({"a b":"c \" d"})"},
-      {"{\n\"a\\\\\" : 1 }", R"({"a\\":1})"},
-  };
-  for (const auto& [text, line] : cases) {
-    CHECK(on_one_line(text) == line);
   }
 }
 
@@ -201,12 +155,6 @@ TEST_CASE("every kind of error has the exit status that scripts rely on") {
   CHECK(stronger(ExitStatus::negative, ExitStatus::failed) == ExitStatus::failed);
 }
 
-TEST_CASE("a message has its context one per line and then its hint") {
-  CHECK(format_message("error", "cannot connect", {{"shard", "1"}, {"server", "a\nb"}}, "start it") ==
-        "looseleaf: error: cannot connect\n  shard: 1\n  server: a\\u000ab\nhint: start it\n");
-  CHECK(format_message("", "done", {}, "") == "looseleaf: done\n");
-}
-
 TEST_CASE("options are understood before and after the command and its arguments") {
   const Run result = run({"--quiet", "show", "a", "--limit=7", "--flag", "b", "--output", "json", "--timeout", "1.5"});
   CHECK(result.ran);
@@ -225,36 +173,10 @@ TEST_CASE("a lone dash and the name of a command are ordinary arguments") {
   CHECK(run({"show", "--", "--limit"}).items == std::vector<std::string>{"--limit"});
 }
 
-TEST_CASE("the last of repeated options counts") {
-  CHECK(run({"show", "a", "--limit", "1", "--limit", "2"}).limit == 2);
-}
-
 TEST_CASE("an option that may be repeated takes one value each time, and no argument after it") {
   const Run result = run({"show", "--tag", "x", "a", "--tag", "y", "b"});
   CHECK(result.tags == std::vector<std::string>{"x", "y"});
   CHECK(result.items == std::vector<std::string>{"a", "b"});
-}
-
-TEST_CASE("a command line that is wrong has status 2 and runs nothing") {
-  const std::vector<std::vector<const char*>> cases{
-      {},
-      {"shwo", "a"},
-      {"show"},
-      {"show", "a", "--lmit", "3"},
-      {"show", "a", "--limit"},
-      {"show", "a", "--limit", "x"},
-      {"show", "a", "--limit", "-1"},
-      {"show", "a", "--limit", "18446744073709551616"},
-      {"show", "a", "--mode", "medium"},
-      {"show", "a", "--output", "xml"},
-      {"show", "a", "--timeout", "soon"},
-      {"show", "a", "-x"},
-  };
-  for (const auto& arguments : cases) {
-    const Run result = run(arguments);
-    CHECK(result.status == ExitStatus::usage);
-    CHECK_FALSE(result.ran);
-  }
 }
 
 TEST_CASE("the help names every command, and a command's help every option of it") {
@@ -302,13 +224,6 @@ TEST_CASE("help keeps to its width, examples and usage aside, and uses all of it
   }
 }
 
-TEST_CASE("seconds may have a fraction and must be in range") {
-  CHECK(parse_seconds("--timeout", "0.25") == 0.25);
-  for (const char* text : {"", "-1", "1s", "nan", "inf", "1e300"}) {
-    CHECK_THROWS_AS(static_cast<void>(parse_seconds("--timeout", text)), Error);
-  }
-}
-
 TEST_CASE("progress shows no time left before one per cent, and none without an estimate") {
   const std::chrono::duration<double> ten(10);
   CHECK(format_progress("backfill", {1200, 5000, 1000, ten}) ==
@@ -332,60 +247,4 @@ TEST_CASE("the time in which a job waits counts neither for its rate nor for the
   CHECK(time.get() == 10s);
   time.add(start + 1006s, false);
   CHECK(time.get() == 15s);
-}
-
-TEST_CASE("a line reaches the reader soon, without a flush") {
-  const Pipe pipe;
-  LineWriter writer(pipe.ends[1]);
-  CHECK(writer.write_line("first"));
-  CHECK(pipe.read() == "first\n");
-  CHECK(writer.write_line("second"));
-  CHECK(pipe.read() == "second\n");
-}
-
-TEST_CASE("a reader that went away is noticed and remembered") {
-  ::signal(SIGPIPE, SIG_IGN);
-  Pipe pipe;
-  LineWriter writer(pipe.ends[1]);
-  pipe.close_reader();
-  writer.write_line("lost");
-  CHECK_FALSE(writer.flush());
-  CHECK_FALSE(writer.write_line("also lost"));
-  CHECK(writer.error() == EPIPE);
-  CHECK(writer.take_error() == EPIPE);
-  CHECK(writer.take_error() == 0);
-}
-
-TEST_CASE("ids are read line by line, whatever stands around them") {
-  std::array<char, 32> name{"/tmp/looseleaf-ids-XXXXXX"};
-  const int fd = ::mkstemp(name.data());
-  REQUIRE(fd >= 0);
-  const std::string digits(32, 'a');
-  std::ofstream(name.data()) << digits << "\r\n\n  not one\n\t" << digits << std::string(500, 'a') << "\n" << digits;
-  Input input(name.data());
-  IdReader reader(input);
-  std::vector<IdLine> lines = reader.next(2);
-  CHECK(lines.size() == 2);
-  for (auto more = reader.next(10); !more.empty(); more = reader.next(10)) {
-    lines.insert(lines.end(), more.begin(), more.end());
-  }
-  REQUIRE(lines.size() == 4);
-  CHECK(lines[0].line == 1);
-  CHECK(lines[0].id);
-  CHECK(lines[1].line == 3);
-  CHECK(lines[1].text == "not one");
-  CHECK_FALSE(lines[1].id);
-  CHECK_FALSE(lines[2].id);
-  CHECK(lines[3].line == 5);
-  CHECK(lines[3].id);
-  CHECK(reader.next(10).empty());
-  ::close(fd);
-  ::unlink(name.data());
-}
-
-TEST_CASE("a dash stands for standard input only alone") {
-  CHECK(means_standard_input({"-"}));
-  CHECK_FALSE(means_standard_input({"a"}));
-  CHECK_THROWS_AS(static_cast<void>(means_standard_input({"a", "-"})), Error);
-  CHECK_THROWS_AS(static_cast<void>(parse_ids({std::string(32, 'a'), "zz"})), Error);
 }

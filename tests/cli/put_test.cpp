@@ -227,15 +227,17 @@ TEST_CASE("a FIFO is opened when its turn comes") {
   const TestCluster cluster = initialised();
   const std::string fifo = cluster.directory().path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  const std::string good = cluster.directory().write("good.jsonl", entity(1));
+  const std::string good = cluster.directory().write("good.jsonl", entity(0) + entity(1));
   cli::Process put = cluster.start({"put", good, fifo});
-  wait_until("the first file is stored", [&] { return put.out() == id_of(1) + "\n"; });
+  wait_until("the first file is stored", [&] { return put.out() == id_of(0) + "\n" + id_of(1) + "\n"; });
   std::ofstream(fifo) << entity(2);
-  check_run(put.wait(), 0, id_of(1) + "\n" + id_of(2) + "\n");
+  check_run(put.wait(), 0, id_of(0) + "\n" + id_of(1) + "\n" + id_of(2) + "\n");
 }
 
 TEST_CASE("every occurrence of an id takes effect in input order and is printed") {
   const TestCluster cluster = initialised();
+  create_index(cluster,
+               R"({"table": "by_round", "properties": [{"name": "round", "type": "int"}], "shard_on": "round"})");
   std::string input, ids;
   for (int round = 0; round < 50; ++round) {
     input += entity(1, fmt::format(R"("round":{})", round)) + "\n" + entity(2, fmt::format(R"("r":{})", round)) + "\n";
@@ -245,12 +247,7 @@ TEST_CASE("every occurrence of an id takes effect in input order and is printed"
   CHECK(rows_of(cluster, "entities") == 2);
   check_run(cluster.looseleaf({"get", id_of(1), id_of(2)}), 0,
             entity(1, R"("round":49)") + "\n" + entity(2, R"("r":49)") + "\n");
-}
-
-TEST_CASE("with --quiet nothing is printed") {
-  const TestCluster cluster = initialised();
-  check_run(cluster.looseleaf({"put", "--quiet"}, entity(1)), 0, "");
-  CHECK(rows_of(cluster, "entities") == 1);
+  check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
 }
 
 TEST_CASE("an entity without an id gets a UUIDv7 as its first member") {
@@ -340,19 +337,7 @@ TEST_CASE("an immutable property may appear but not change, and the refusal leav
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("link":"a")") + "\n");
   check_run(cluster.looseleaf({"delete", id_of(1)}), 0, id_of(1) + "\n");
   check_run(cluster.looseleaf({"put"}, entity(1, R"("link":"b")")), 0, id_of(1) + "\n");
-}
-
-TEST_CASE("as JSON every entity has a status line and a summary comes last") {
-  const TestCluster cluster = initialised();
-  const cli::ProcessResult result =
-      cluster.looseleaf({"put", "--output", "json"}, entity(1) + "\n{\"id\":7}\n" + entity(2) + "\n");
-  check_status(result, 1, {R"({"event":"error","what":"id is not a UUID","context":{"line":2,)"});
-  const std::vector<std::string> lines = lines_of(result.out);
-  REQUIRE(lines.size() == 4);
-  CHECK(holds_in_order(lines[0], {id_of(1), "\"status\":\"stored\""}));
-  CHECK(holds_in_order(lines[1], {"\"id\":null", "\"status\":\"rejected\"", "\"error\":\"id is not a UUID\"", "2"}));
-  CHECK(holds_in_order(lines[2], {id_of(2), "\"status\":\"stored\""}));
-  CHECK(holds_in_order(lines[3], {"\"stored\":2", "\"rejected\":1", "\"failed\":0", "\"unknown\":0"}));
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("link":"b")") + "\n");
 }
 
 TEST_CASE("with --if-absent put leaves entities that exist, says whether they are the same, and rejects none of them") {
@@ -404,23 +389,6 @@ TEST_CASE("of several processes that put the same absent entities, each entity i
   }
   CHECK(stored == entities);
   CHECK(existing == 2 * entities);
-}
-
-TEST_CASE("storing goes on when nobody takes the ids any more, which is reported once") {
-  const std::string input = entity_lines(20'000);
-  for (const std::string command :
-       {R"({ "$LOOSELEAF_BIN" --cluster "$0" put > /dev/full; echo "status $?" >&2; })",
-        R"({ sleep 1; cat; } | { "$LOOSELEAF_BIN" --cluster "$0" put; echo "status $?" >&2; } |
-                                 true)"}) {
-    CAPTURE(command);
-    const TestCluster cluster = initialised();
-    const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()}, input);
-    CHECK(holds_in_order(result.err, {"error: ", "; entities are still being stored, but their ids are not printed\n",
-                                      "hint: keep the ids", "stored ", "status 3\n"}));
-    CHECK(times("standard output", result.err) == 1);
-    CHECK(times("error:", result.err) == 1);
-    CHECK(rows_of(cluster, "entities") == 20'000);
-  }
 }
 
 }  // namespace

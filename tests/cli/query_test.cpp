@@ -282,9 +282,12 @@ TEST_CASE("an entity is found by its new value and no longer by the old one, and
     const TestCluster cluster = initialised();
     create_index(cluster, fmt::format(R"({{"table": "i", "properties": [{{"name": "n", "type": "int"}}]{}}})", more));
     put_all(cluster, entity(1, R"("n":1)") + entity(1, R"("n":2)"));
+    const auto check_rows = [&] { check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"}); };
     check_answers(cluster, "i", {{{"n=1"}, {}}, {{"n=2"}, {1}}, {{}, {1}}});
+    check_rows();
     CHECK(cluster.looseleaf({"delete", id_of(1)}).status == 0);
     check_answers(cluster, "i", {{{"n=2"}, {}}, {{}, {}}});
+    check_rows();
   }
 }
 
@@ -331,7 +334,7 @@ TEST_CASE("a name given several times means any of the values") {
                          {{{"n=3", "n=1"}, {1, 3}}, {{"n=3", "n=1", "--desc"}, {3, 1}}, {{"n=1", "n=1"}, {1}}});
 }
 
-TEST_CASE("a long answer is complete and in order, and ends quietly when it is not wanted") {
+TEST_CASE("a long answer is complete and in order") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
   std::string input, expected;
@@ -341,10 +344,6 @@ TEST_CASE("a long answer is complete and in order, and ends quietly when it is n
   }
   put_all(cluster, input);
   check_run(cluster.looseleaf({"query", "i", "--ids"}), 0, expected);
-  const char* command = R"({ "$LOOSELEAF_BIN" --cluster "$0" query i; echo "status $?" >&2; } | head -n 1)";
-  const cli::ProcessResult result = run({"sh", "-c", command, cluster.file()});
-  CHECK(result.out == entity(4'999, "\"n\":1") + "\n");
-  CHECK(result.err == "status 0\n");
 }
 
 TEST_CASE("indexes that could use the conditions are named") {

@@ -243,16 +243,6 @@ TEST_CASE("a start that is stopped by a signal says so, and leaves no server run
   }
 }
 
-TEST_CASE("committed rows survive the death of a server") {
-  test::TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {}});
-  cluster.create_databases();
-  CHECK(cluster.sql(0, "CREATE TABLE t (a INT); INSERT INTO t VALUES (7), (8)").empty());
-  cluster.sandbox().kill_server(0);
-  CHECK_THROWS(cluster.sql(0, "SELECT 1"));
-  cluster.sandbox().start_server(0);
-  CHECK(cluster.sql(0, "SELECT a FROM t ORDER BY a") == "7\n8\n");
-}
-
 TEST_CASE("servers die with the test program that started them, however it ends") {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);

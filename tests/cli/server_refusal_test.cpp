@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <random>
 #include <string>
 #include <vector>
 
@@ -11,15 +10,6 @@
 
 namespace looseleaf::test {
 namespace {
-
-std::string random_letters(std::size_t size) {
-  std::mt19937 random(3);
-  std::string letters(size, ' ');
-  for (char& c : letters) {
-    c = static_cast<char>('a' + random() % 26);
-  }
-  return letters;
-}
 
 // A user with a password, and cluster files that log in as that user.
 class WithPassword {
@@ -116,30 +106,6 @@ TEST_CASE("a read-only server is written by nobody, root included") {
   CHECK(holds_in_order(status.out, {cluster.socket(0), " up ", cluster.socket(1), " refused"}));
   cluster.server_sql(1, "SET GLOBAL read_only = 0");
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 0, entity(0, "\"a\":1") + "\n" + entity(1) + "\n");
-}
-
-TEST_CASE("a server without room is reported with advice, and what was acknowledged is there") {
-  const TestCluster cluster({.shards = 1,
-                             .servers = 0,
-                             .extra_args = {"--innodb-data-file-path=ibdata1:12M:autoextend:max:32M",
-                                            "--innodb-file-per-table=0", "--innodb-autoextend-increment=1"}});
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
-  std::string input;
-  const std::string fill = random_letters(200'000);
-  for (std::uint64_t i = 0; i < 400; ++i) {
-    input += entity(i, fmt::format("\"fill\":\"{}{}\"", i, fill)) + "\n";
-  }
-  const cli::ProcessResult full = cluster.looseleaf({"put", "--timeout", "3"}, input);
-  check_status(full, 3,
-               {"looseleaf: error: a table or tablespace is full\n", "code: 1114\n",
-                "hint: make room on the server's disk", " more\n", "looseleaf: stored "});
-  const std::vector<std::string> stored = lines_of(full.out);
-  CHECK(!stored.empty());
-  CHECK(stored.size() < 400);
-  CHECK(rows_of(cluster, "entities") == stored.size());
-  const cli::ProcessResult got = cluster.looseleaf({"get", "-"}, full.out);
-  CHECK(got.status == 0);
-  CHECK(lines_of(got.out).size() == stored.size());
 }
 
 }  // namespace

@@ -254,6 +254,7 @@ def check_resizing(box):
     with Window(box) as window:
         window.start(job, 120)
         window.wait_for("progress is drawn", lambda lines: is_drawn(lines, 120))
+        assert any("; waiting: paused; delete " in line for line in window.lines()), window.lines()
         for columns in (30, 17, 120, 24, 60):
             window.resize(columns, int(pathlib.Path(pid_file).read_text()))
             window.wait_for(f"progress fits {columns} columns", lambda lines: is_drawn(lines, columns))

@@ -65,16 +65,6 @@ TEST_CASE("a job that is held back says so at once, and in a pipe once") {
   CHECK(times("waiting", result.err) == 1);
 }
 
-TEST_CASE("a signal ends a job that is paused") {
-  const TestCluster cluster = with_new_index(10);
-  const std::string pause = cluster.directory().write("pause", "");
-  cli::Process job = cluster.start({"backfill", "--pause-file", pause, "--output", "json"});
-  wait_until("it is paused", [&] { return contains(job.out(), "paused"); });
-  job.signal(SIGTERM);
-  check_status(job.wait(), 143,
-               {R"("what":"interrupted")", R"("hint":"run the same command to resume","exit_status":143})"});
-}
-
 TEST_CASE("a backfill reads no more rows a second than it may") {
   const TestCluster cluster = with_new_index(3000);
   const auto start = Clock::now();

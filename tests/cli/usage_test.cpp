@@ -136,34 +136,21 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"sandbox"}, {"error: an argument is missing\n", "argument: ACTION\n"}},
       {{"sandbox", "begin"},
        {"error: invalid value\n", "argument: ACTION\n", "value: begin\n", "hint: choose one of start"}},
-      {{"sandbox", "start", "--shards", "0"},
-       {"error: a number out of range\n", "option: --shards\n", "value: 0\n",
-        "hint: give a number from 1 to 4096, or leave the option out\n"}},
       {{"put", "--rejects"},
        {"error: an option needs a value\n", "option: --rejects\n", "hint: see `looseleaf put --help`\n"}},
       {{"status", "--output", "xml"}, {"error: invalid value\n", "value: xml\n", "hint: choose one of text, json\n"}},
-      {{"status", "--max-connections", "3"}, {"error: a number out of range\n", "value: 3\n", "4 to 1000"}},
       {{"status", "--ssl-mode", "yes"}, {"error: invalid value\n", "value: yes\n", "verify-identity"}},
       {{"status", "--color", "blue"}, {"error: invalid value\n", "hint: choose one of auto, always, never\n"}},
       {{"status", "--progress", "on"}, {"error: invalid value\n", "value: on\n"}},
       {{"status", "--timeout", "soon"},
        {"error: not a number of seconds\n", "value: soon\n", "hint: give a number from 0.001 to 31622400, or"}},
-      {{"status", "--timeout", "0"},
-       {"error: not a number of seconds\n", "value: 0\n", "hint: give a number from 0.001 to 31622400, or"}},
-      {{"status", "--timeout", "-1"}, {"error: "}},
-      {{"query", "x", "--limit", "-1"},
-       {"error: a number out of range\n", "value: -1\n", "hint: give a number from 1 to 18446744073709551615, or"}},
-      {{"query", "x", "--limit", "0"}, {"error: a number out of range\n", "hint: give a number from 1 to "}},
       {{"query", "x", "--ids", "--count"}, {"cannot be combined\n", "hint: give only one of them\n"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "2", "--servers", "3"},
        {"error: more servers than shards\n", "  servers: 3\n",
         "hint: raise --shards or lower --servers: every server"}},
-      {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "4097", "--servers", "1"},
-       {"error: a number out of range\n", "option: --shards\n", "value: 4097\n", "hint: give a number from 1 to 4096"}},
       {{"sandbox", "start", "--dir", "/nonexistent/x", "--shards", "33"},
        {"error: too many servers for one machine\n", "  servers: 33\n  most: 32\n",
         "hint: give --servers: several shards"}},
-      {{"query", "x", "--limit", "99999999999999999999"}, {"error: a number out of range\n"}},
       {{"trigger", "run", "n", "--tiemout", "5", "--", "cat"},
        {"error: unknown option\n", "  option: --tiemout\n", "hint: did you mean `--timeout`?"}},
       {{"query", "x", "--order-by", ""},
@@ -260,8 +247,9 @@ TEST_CASE("a number is taken from one end of the range that the hint names to th
   };
   const std::string largest = "18446744073709551615";
   const std::vector<Case> cases = {
-      {{"status"}, "--timeout", {"0", "0.0009", "31622400.5", "inf", "nan"}, "0.001", "31622400"},
-      {{"query", "x"}, "--limit", {"0"}, "1", largest},
+      {{"status"}, "--timeout", {"-1", "0", "0.0009", "31622400.5", "inf", "nan", "1s", "1e300"}, "0.001", "31622400"},
+      {{"status"}, "--max-connections", {"3", "1001"}, "4", "1000"},
+      {{"query", "x"}, "--limit", {"-1", "0", "18446744073709551616"}, "1", largest},
       {{"init"}, "--accept-empty-shard", {"4096", "4294967296"}, "0", "4095"},
       {{"verify"}, "--grace", {"31622401", "4294967296"}, "0", "31622400"},
       {{"verify"}, "--max-rate", {"0"}, "1", largest},
@@ -282,7 +270,8 @@ TEST_CASE("a number is taken from one end of the range that the hint names to th
     for (const std::string& value : test.out_of_range) {
       CAPTURE(value);
       check_run(run_with(test, value), 2, "",
-                {"looseleaf: error: ", "  option: " + test.option + "\n", "  value: " + value + "\n",
+                {test.least == "0.001" ? "error: not a number of seconds\n" : "error: a number out of range\n",
+                 "  option: " + test.option + "\n", "  value: " + value + "\n",
                  fmt::format("hint: give a number from {} to {}, or leave the option out\n", test.least, test.most)});
     }
     for (const std::string& value : {test.least, test.most}) {

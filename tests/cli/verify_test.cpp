@@ -86,6 +86,9 @@ TEST_CASE("twenty samples of a kind are shown for each index and shard, with --a
   const cli::ProcessResult json = cluster.looseleaf({"verify", "--grace", "0", "--output", "json", "--quiet"});
   check_status(json, 1);
   CHECK(times("\"kind\":\"missing\"", json.out) == 50);
+  CHECK(lines_of(json.out).size() == 51);
+  CHECK(holds_in_order(lines_of(json.out).front(),
+                       {R"({"kind":"missing","index":"by_n","shard":)", R"("entity_id":"018f2c4e)", R"("values":[)"}));
   CHECK(holds_in_order(lines_of(json.out).back(),
                        {"\"consistent\":false", "\"findings\":50", "\"looked_again\":50", "\"in_flight\":0"}));
 }
@@ -121,6 +124,7 @@ TEST_CASE("verify's table has a dash for what was not checked and every kind tha
                 "looseleaf: orphan: run `looseleaf verify --repair`, or leave it to `looseleaf clean`\n",
                 "looseleaf: unreadable: the body was damaged, or another program wrote it: delete the entity",
                 "looseleaf: table_differs: restore the table, or drop and create the index"});
+  CHECK(contains(found.out, "unreadable shard 0 entity " + id_of(6)));
   CHECK(holds_in_order(found.out,
                        {"index     shard  rows  missing  stale  orphan  misplaced  unreadable  table_differs\n",
                         "entities      0     -        -      -       -          -           1              -\n",

@@ -37,45 +37,6 @@ std::string stamp_of(const StoreFixture& fixture, std::uint32_t shard, const std
   return fixture.cluster.sql(shard, "SELECT updated FROM entities WHERE id = x'" + id + "'");
 }
 
-TEST_CASE("a writer that cached the catalog maintains an index that was created since") {
-  StoreFixture fixture;
-  Datastore writer = fixture.open();
-  REQUIRE(put_one(writer, entity(even, R"("color":"red")")) == WriteStatus::stored);  // caches the empty catalog
-  REQUIRE(put_one(fixture.datastore, entity(odd, R"("color":"red")")) == WriteStatus::stored);
-  fixture.create_index(index_color);
-  REQUIRE(put_one(writer, entity(even, R"("color":"blue")")) == WriteStatus::stored);
-  const char* colors = "SELECT color FROM index_color";
-  CHECK(fixture.cluster.sql(0, colors) + fixture.cluster.sql(1, colors) == "blue\n");
-}
-
-TEST_CASE("a changed value moves its index row, and a delete removes it") {
-  StoreFixture fixture;
-  fixture.create_index(index_color);
-  REQUIRE(put_one(fixture.datastore, entity(even, R"("color":"red")")) == WriteStatus::stored);
-  REQUIRE(put_one(fixture.datastore, entity(even, R"("color":"blue")")) == WriteStatus::stored);
-  CHECK(fixture.query("index_color", {"color=red"}).empty());
-  CHECK(fixture.query("index_color", {"color=blue"}) == std::vector<std::string>{even});
-  CHECK(fixture.findings().empty());
-  CHECK(fixture.datastore.remove({*Uuid::parse(even)}).front().status == WriteStatus::stored);
-  CHECK(fixture.query("index_color", {"color=blue"}).empty());
-  CHECK(fixture.findings().empty());
-  CHECK(fixture.datastore.remove({*Uuid::parse(even)}).front().status == WriteStatus::not_found);
-}
-
-TEST_CASE("writes of one id in one stream take effect in order, and every one of them is acknowledged") {
-  StoreFixture fixture;
-  fixture.create_index(index_color);
-  std::vector<std::string> texts;
-  for (int i = 0; i < 50; ++i) {
-    texts.push_back(entity(even, R"("color":"c)" + std::to_string(i) + "\""));
-  }
-  for (const WriteResult& result : fixture.datastore.put(texts)) {
-    CHECK(result.status == WriteStatus::stored);
-  }
-  CHECK(fixture.datastore.get({*Uuid::parse(even)}).front()->json == texts.back());
-  CHECK(fixture.findings().empty());
-}
-
 TEST_CASE("an entity is stored at once when no more are on their way, though the stream goes on") {
   StoreFixture fixture;
   std::atomic<int> stored = 0;

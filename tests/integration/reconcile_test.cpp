@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <csignal>
 #include <functional>
 #include <looseleaf/index.hpp>
 
@@ -113,16 +112,6 @@ TEST_CASE("orphans are deleted only if their entity really does not exist") {
   CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
 }
 
-TEST_CASE("locks of a server that was demoted are not trusted") {
-  Planted fixture;
-  shard::Shards shards = fixture.shards();
-  const shard::Lease lease = shards.connect(0, shards.deadline());
-  shard::require_still_writable(*lease);
-  fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
-  CHECK_THROWS_AS(shard::require_still_writable(*lease), sql::ServerError);
-  fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
-}
-
 TEST_CASE("a connection to a server that was demoted answers no get and no query") {
   Planted fixture;
   using Read = std::function<void(const Datastore&)>;
@@ -180,21 +169,6 @@ TEST_CASE("what a demoted server still tells a job does not count") {
     CHECK_THROWS_AS(read(shards), sql::ServerError);
     fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
   }
-}
-
-TEST_CASE("verify names every kind of fault, repair mends them, and a second look is clean") {
-  Planted fixture;
-  fixture.create_index(index_tags);
-  CHECK(fixture.findings().empty());
-  fixture.cluster.sql(0, "DELETE FROM index_size");
-  fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + planted + "'), (6, x'" + std::string(32, 'e') + "')");
-  fixture.cluster.sql(1, "INSERT INTO index_size VALUES (8, x'" + planted + "')");
-  const std::vector<std::string> expected = {"misplaced index_size [8]", "missing index_size [8]",
-                                             "orphan index_size [6]", "stale index_size [4]"};
-  CHECK(fixture.findings() == expected);
-  CHECK(fixture.findings(true) == expected);
-  CHECK(fixture.findings().empty());
-  CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{planted});
 }
 
 TEST_CASE("a tombstone is purged once it is settled, and not while an index row of it is left") {
@@ -436,32 +410,6 @@ TEST_CASE("a shard that joins empty leaves no index ready until it was filled ag
   CHECK(fixture.query("index_size", {"size=7"}) == std::vector<std::string>{planted});
   CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{odd});
   CHECK(fixture.findings().empty());
-}
-
-TEST_CASE("a second backfill of an index is refused and names the holder") {
-  StoreFixture fixture;
-  REQUIRE(put_one(fixture.datastore, entity(planted, R"("size":8)")) == WriteStatus::stored);
-  fixture.create_index(index_size);
-  Datastore other = fixture.open();
-  JobControl control;
-  bool refused = false;
-  std::vector<std::string> texts(2000, R"({"size":1})");
-  fixture.datastore.put(texts);
-  control.on_progress = [&](const Progress&) {
-    if (refused) {
-      return;
-    }
-    JobControl second;
-    try {
-      other.backfill({}, second);
-    } catch (const Error& error) {
-      refused = error.code() == ErrorCode::busy;
-      const auto& context = error.context();
-      CHECK(std::any_of(context.begin(), context.end(), [](const auto& pair) { return pair.first == "holder"; }));
-    }
-  };
-  fixture.datastore.backfill({}, control);
-  CHECK(refused);
 }
 
 // It may lead to the server where the shard was before a failover, which another one has noticed.

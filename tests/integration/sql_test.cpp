@@ -326,21 +326,6 @@ TEST_CASE_FIXTURE(Fixture, "a statement that changes nothing counts no row") {
   CHECK(connection->query("SELECT a FROM t WHERE a = x'0000'").empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a transaction that was not committed leaves nothing") {
-  const auto connection = connect();
-  connection->execute("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
-  {
-    const Transaction transaction(*connection);
-    connection->execute("INSERT INTO t VALUES (1)");
-  }
-  CHECK(connection->query("SELECT * FROM t").empty());
-  Transaction transaction(*connection);
-  connection->execute("INSERT INTO t VALUES (2)");
-  transaction.commit();
-  transaction.roll_back();
-  CHECK(connect()->query("SELECT a FROM t").integer(0, 0) == 2);
-}
-
 TEST_CASE_FIXTURE(Fixture, "a transaction begins with its first statement, whatever that is") {
   const auto connection = connect();
   const auto other = connect();
@@ -383,6 +368,7 @@ TEST_CASE_FIXTURE(Fixture, "a transaction begins with its first statement, whate
     first();
     CHECK(connection->execute("INSERT INTO t VALUES (8)") == 1);
     transaction.commit();
+    transaction.roll_back();
     CHECK(other->execute("DELETE FROM t WHERE a > 0") >= 1);
   }
 }
@@ -479,15 +465,6 @@ TEST_CASE_FIXTURE(Fixture, "a statement larger than the server accepts says what
   CHECK((error.error_class() == ErrorClass::too_large || error.error_class() == ErrorClass::connection_lost));
 }
 
-TEST_CASE_FIXTURE(Fixture, "the server never gets a local file") {
-  const GlobalSetting allowed(cluster, "local_infile", "1");
-  const auto connection = connect();
-  connection->execute("CREATE TABLE t (a TEXT) ENGINE=InnoDB");
-  const std::string file = cluster.directory().write("secret", "secret\n");
-  CHECK_THROWS_AS(connection->execute("LOAD DATA LOCAL INFILE '" + file + "' INTO TABLE t"), ServerError);
-  CHECK(connect()->query("SELECT * FROM t").empty());
-}
-
 // Whether the server has TLS depends on its vendor; what must never happen is plain text where TLS is required.
 TEST_CASE_FIXTURE(Fixture, "where tls is required a connection is encrypted or refused") {
   auto changed = options();
@@ -522,27 +499,6 @@ TEST_CASE_FIXTURE(Fixture, "unsafe durability settings come as warnings") {
   CHECK(connect()->warnings().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a connection that cannot be made says why") {
-  auto changed = options();
-  changed.database = "no_such_database";
-  CHECK(failure_of([&] { const Connection connection(changed); }).number() == 1049);
-
-  changed = options();
-  changed.user = "no_such_user";
-  changed.password = "hunter2";
-  const auto denied = failure_of([&] { const Connection connection(changed); });
-  CHECK(denied.code() == ErrorCode::server);
-  for (const auto& [key, value] : denied.context()) {
-    CHECK(value.find("hunter2") == std::string::npos);
-  }
-
-  changed = options();
-  changed.address.socket += ".absent";
-  const auto absent = failure_of([&] { const Connection connection(changed); });
-  CHECK(absent.error_class() == ErrorClass::not_connected);
-  CHECK(absent.code() == ErrorCode::unavailable);
-}
-
 std::string with_name(const std::string& statement, const std::string& name) {
   std::string sql;
   for (const char c : statement) {
@@ -571,21 +527,6 @@ TEST_CASE_FIXTURE(Fixture, "a word that is left bare is a word that the server t
       CAPTURE(statement);
       CHECK_NOTHROW(connection->execute(with_name(statement, name)));
     }
-  }
-}
-
-TEST_CASE_FIXTURE(Fixture, "a quoted name is the name, whatever is in it") {
-  const auto connection = connect();
-  for (const std::string name :
-       {"a`b", "x`; DROP TABLE t; --", "author.id", "select", "User", "caf\xc3\xa9", "a'\"\\"}) {
-    CAPTURE(name);
-    const std::string quoted = quote_identifier(name);
-    connection->execute("CREATE TABLE t (" + quoted + " INT) ENGINE=InnoDB");
-    const Result columns = connection->query(
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'");
-    REQUIRE(columns.size() == 1);
-    CHECK(columns.text(0, 0) == name);
-    connection->execute("DROP TABLE t");
   }
 }
 

@@ -9,7 +9,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,14 +119,6 @@ TEST_CASE_FIXTURE(Unique,
   }
   CHECK(write_one(2, R"("n":5,"m":[1,2,3])") == "stored");
   CHECK(query("by_n", {"n=5"}) == std::vector<std::string>{id_of(2)});
-  CHECK(findings().empty());
-}
-
-TEST_CASE_FIXTURE(Unique, "a rejected put leaves the entity, its values and all other indexes as they were") {
-  CHECK(write({{0, R"("n":5)"}, {2, R"("n":6)"}}) == "stored, stored");
-  CHECK(write_one(2, R"("n":5,"x":1)") == "taken by 0");
-  CHECK(datastore.get({uuid_of(2)}).front()->json == entity(2, R"("n":6)"));
-  CHECK(values() == "0:5, 2:6");
   CHECK(findings().empty());
 }
 

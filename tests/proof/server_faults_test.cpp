@@ -438,9 +438,10 @@ TEST_CASE("a tablespace that is full fails at once what needs room, and what was
   CHECK(std::chrono::steady_clock::now() - begin < 20s);
   check_status(full, 3,
                {"looseleaf: error: a table or tablespace is full\n", "code: 1114\n",
-                "hint: make room on the server's disk, then run the command again\n"});
+                "hint: make room on the server's disk, then run the command again\n", " more\n", "looseleaf: stored "});
   CHECK(!full.out.empty());
   CHECK(lines_of(full.out).size() < 300);
+  CHECK(rows_of(store.cluster, "entities") == lines_of(full.out).size());
   store.check_all_is_well(full.out);
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("a standard output that fails is reported once by every command, and p
     check_status(
         put, 3,
         {"error: cannot write to standard output; entities are still being stored, but their ids are not printed\n",
-         "reason: Input/output error\n"});
+         "reason: Input/output error\n", "hint: keep the ids", "stored "});
     CHECK(times("error: ", put.err) == 1);
     CHECK(rows_of(cluster, "by_n") == many);
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"get", "-"}, {"query", "by_n"}}) {
@@ -135,6 +135,7 @@ TEST_CASE("what is printed to a full disk is missed by every command") {
       "another.json", R"({"table": "another", "properties": [{"name": "n", "type": "int"}]})");
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"init"},
                                                     {"status"},
+                                                    {"get", id_of(0)},
                                                     {"query", "by_n"},
                                                     {"query", "by_n", "--count"},
                                                     {"verify"},
@@ -144,7 +145,7 @@ TEST_CASE("what is printed to a full disk is missed by every command") {
                                                     {"--version"}}) {
     CAPTURE(fmt::format("{}", fmt::join(arguments, " ")));
     check_status(shell(cluster, R"("$LOOSELEAF_BIN" --cluster "$0" "$@" > /dev/full)", arguments), 3,
-                 {"error", "cannot write to standard output", "reason", "No space left on device"});
+                 {"error", "cannot write to standard output", "reason", "No space left on device", "make space"});
   }
 }
 
@@ -155,7 +156,7 @@ TEST_CASE("put and delete go on when their reader leaves, and say so once") {
     const auto put = read_by(reader, cluster, {"put"}, entity_lines(many, R"("n":1)"));
     CHECK(holds_in_order(
         put.err, {"error: standard output was closed; entities are still being stored, but their ids are not printed\n",
-                  "status 3\n"}));
+                  "hint: keep the ids", "stored ", "status 3\n"}));
     CHECK(times("error: ", put.err) == 1);
     CHECK(put.out == id_lines(reader.lines));
     CHECK(rows_of(cluster, "by_n") == many);

@@ -111,6 +111,7 @@ def putting(box):
                           lines=["result"] * 4 + ["summary"])
     assert [result["status"] for result in results[:4]] == ["stored", "stored", "rejected", "rejected"]
     assert (results[2]["id"], results[2]["line"], results[3]["line"]) == (None, 3, 4)
+    assert results[2]["error"] == "id is not a UUID", results
     assert results[4] == {"schema_version": 1, "stored": 2, "rejected": 2, "failed": 0, "unknown": 0}
     box.run("put", "--quiet", stdin=entity(2, n=2), lines=["summary"])
     there = box.run("put", "--if-absent", stdin=entity(2, n=3), status=1, lines=["result", "summary"])
@@ -149,6 +150,7 @@ def getting(box):
     deleted = box.run("delete", "-", stdin=f"{uuid_of(4)}\nx\n{uuid_of(99)}\n", status=1,
                           lines=["result"] * 3 + ["summary"])
     assert sorted(result["status"] for result in deleted[:3]) == ["deleted", "not_found", "rejected"]
+    assert [result["id"] for result in deleted[:3] if result["status"] != "rejected"] == [uuid_of(4), uuid_of(99)]
     assert deleted[3] == {"schema_version": 1, "deleted": 1, "not_found": 1, "rejected": 1, "failed": 0, "unknown": 0}
     box.run("delete", uuid_of(99), "--quiet", status=1, lines=["summary"])
 
