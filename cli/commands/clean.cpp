@@ -89,7 +89,7 @@ class Passes {
     explicit Trouble(const char* work) : work_(work) {}
 
     void tell(const Error* error) {
-      const std::string text = error ? error->what() : "";
+      const std::string text = error ? kind_of(*error) : "";
       if (error && text != told_) {
         print_error(repeated(*error));
       } else if (!error && !told_.empty()) {
@@ -99,6 +99,17 @@ class Passes {
     }
 
    private:
+    // What fails, and where: the rest of the context may differ each time.
+    static std::string kind_of(const Error& error) {
+      std::string kind = error.what();
+      for (const auto& [key, value] : error.context()) {
+        if (key == "shard" || key == "server" || key == "database") {
+          kind += fmt::format("\n{} {}", key, value);
+        }
+      }
+      return kind;
+    }
+
     const char* work_;
     std::string told_;
   };
@@ -197,9 +208,9 @@ Command clean_command() {
        .help = "seconds for which deletes are kept for a trigger that is late; default 604800",
        .target = &options->keep_tombstones,
        .range = {.most = longest_seconds},
-       .details =
-           "Without such a trigger they are kept for a day, and as long as a copy or a running backfill needs them. "
-           "A trigger that is later is told so, and must begin again."},
+       .details = "Without such a trigger they are kept for a day, and as long as a copy or an unfinished backfill "
+                  "needs them. "
+                  "A trigger that is later is told so, and must begin again."},
       {.name = "--metrics-file",
        .value = "FILE",
        .help = "keep counts, errors and lag in a file for Prometheus' node exporter",

@@ -159,6 +159,12 @@ void print_notes_of_values(const QueryArguments& options) {
   }
 }
 
+// Whether the value that the error is about was probably meant as the name of a file.
+bool names_a_file(const Error& error) {
+  return std::any_of(error.context().begin(), error.context().end(),
+                     [](const auto& fact) { return fact.first == "value" && fact.second.starts_with('@'); });
+}
+
 void print_end(const QueryReport& report, const QueryArguments& options, const Globals& globals) {
   if (options.explain) {
     globals.json() ? print_explanation_as_json(report, options) : print_explanation(report, options);
@@ -219,6 +225,9 @@ ExitStatus run(const QueryArguments& options, const Globals& globals) {
   } catch (Error& error) {
     if (error.code() != ErrorCode::interrupted) {
       files.locate(error);
+      if (options.order_by.empty() && names_a_file(error)) {
+        error.with_hint(error.hint() + "; a file of values needs --order-by");
+      }
       throw;
     }
   }

@@ -81,6 +81,8 @@ ExitStatus run(const ShowIndexArguments& options, const Globals& globals) {
     found[table] = groups_of(table, groups);
     if (found[table].empty() && unknown.empty()) {
       store.require_indexes({table});  // throws, with the nearest name
+      throw Error(ErrorCode::bad_index, "the creation of the index was interrupted", {{"index", table}},
+                  "run `looseleaf create-index` with its definition again, or `looseleaf drop-index`");
     }
   }
   std::size_t shown = 0;

@@ -112,7 +112,12 @@ ExitStatus run(const VerifyArguments& options, const Globals& globals) {
     report = verify(store, how, globals);
   } catch (const Error& error) {
     if (!junit.empty()) {
-      replace_file(junit, output.junit(report, store.shard_count(), &error), public_file);
+      data_output().flush();  // the report may go there, too
+      try {
+        replace_file(junit, output.junit(report, store.shard_count(), &error), public_file);
+      } catch (const Error& unwritten) {  // the other error says why the command fails
+        print_warning(unwritten.what(), unwritten.context(), unwritten.hint());
+      }
     }
     throw;
   }

@@ -182,6 +182,7 @@ bool Fields::add_members(std::string& json, const Node& node, std::string_view o
     if (member->second.column) {
       found_[*member->second.column] = true;
       json += on_one_line(value);
+      mark_found(member->second, value);
     } else if (json += '{'; add_members(json, member->second, value)) {
       json += '}';
     } else {
@@ -191,6 +192,22 @@ bool Fields::add_members(std::string& json, const Node& node, std::string_view o
     found = true;
   });
   return found;
+}
+
+// Notes which of the members are in a value that is printed as a whole.
+void Fields::mark_found(const Node& node, std::string_view value) {
+  if (node.members.empty()) {
+    return;
+  }
+  for_each_member(value, [&](const std::string& key, std::string_view, std::string_view inner) {
+    const auto member = node.members.find(key);
+    if (member != node.members.end()) {
+      if (member->second.column) {
+        found_[*member->second.column] = true;
+      }
+      mark_found(member->second, inner);
+    }
+  });
 }
 
 std::string Fields::to_json(std::string_view entity) {

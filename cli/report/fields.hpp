@@ -42,6 +42,7 @@ class Fields {
   };
 
   bool add_members(std::string& json, const Node& node, std::string_view object);
+  void mark_found(const Node& node, std::string_view value);
   static void find_cells(std::vector<std::string_view>& cells, const Node& node, std::string_view object);
 
   const std::vector<std::string> paths_;

@@ -67,7 +67,8 @@ const char* advice(FindingKind kind, bool repaired) {
       return "restore the table, or drop and create the index; give a table of the program's own the columns and keys "
              "of docs/format.md";
     case FindingKind::catalog_differs:
-      return "run `looseleaf create-index` or `looseleaf drop-index` again, whichever was interrupted";
+      return "run `looseleaf create-index`, `looseleaf backfill` or `looseleaf drop-index` again, whichever was "
+             "interrupted";
     case FindingKind::definition_differs:
       return "run `looseleaf create-index` or `looseleaf drop-index`, or correct the folder of definitions";
   }

@@ -295,6 +295,9 @@ TEST_CASE("a sweep and a backfill say which table kept them from their work") {
   put_all(cluster, entity(0, "\"n\":1"));
   create_index(cluster, by_n);
   cluster.sql(1, "ALTER TABLE entities ADD extra INT");
+  const std::string report = cluster.directory().path() + "/verify.xml";
+  check_status(cluster.looseleaf({"verify", "--report", "junit=" + report}), 1, {"1 finding\n"});
+  CHECK(contains(read_text(report), "tests=\"1\" failures=\"1\""));  // nothing was read, so nothing has passed
   check_status(cluster.looseleaf({"clean", "--full"}), 0,
                {"warning: a table is not as it should be, so not everything was swept\n", "table: entities\n",
                 "shard: 1\n", "hint: run `looseleaf verify` to see what differs\n"});

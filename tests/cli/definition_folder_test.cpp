@@ -174,6 +174,23 @@ TEST_CASE("apply continues a creation and a drop that died" * doctest::skip(!bas
              "hint: run `looseleaf drop-index by_m` to finish that first\n"});
 }
 
+TEST_CASE("an index whose creation or drop was interrupted is explained, and does not stop the backfill of others" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = with_old_index();
+  put_all(cluster, entity(1, "\"n\":1"));
+  const std::string by_k = R"({"table": "by_k", "properties": [{"name": "n", "type": "int"}]})";
+  const std::string file = cluster.directory().write("by_k.json", by_k);
+  cluster.die_at("create.intent:after", {"create-index", file});
+  check_run(cluster.looseleaf({"show-index", "by_k"}), 2, "",
+            {"error: the creation of the index was interrupted\n", "  index: by_k\n", "hint: run `looseleaf create-"});
+  check_status(cluster.looseleaf({"create-index", "--quiet", file}), 0);
+  cluster.die_at("drop.stop_queries:after@0", {"drop-index", "by_old", "--yes"});
+  check_status(cluster.looseleaf({"backfill"}), 0,
+               {"warning: an index is not filled: index is being dropped\n", "  index: by_old\n",
+                "hint: run `looseleaf drop-index by_old`", "by_k: ready"});
+  check_run(cluster.looseleaf({"backfill", "by_old"}), 2, "", {"error: index is being dropped\n"});
+}
+
 TEST_CASE("show-index prints the definition, the state and the place of an index") {
   const TestCluster cluster = initialised(2);
   create_index(cluster, by_n_sharded);

@@ -106,6 +106,15 @@ TEST_CASE("CSV has a header also without entities, and a page of a query has its
             {"warning: no such entity\n"});
 }
 
+TEST_CASE("a field inside one that is printed as a whole is found") {
+  const TestCluster cluster = initialised(1);
+  put_all(cluster, entity(1, R"("a":{"b":{"c":1}})"));
+  const cli::ProcessResult whole = cluster.looseleaf({"export", "--fields", "a,a.b.c"});
+  CHECK(whole.out == "{\"a\":{\"b\":{\"c\":1}}}\n");
+  CHECK(!contains(whole.err, "warning"));
+  check_status(cluster.looseleaf({"export", "--quiet", "--fields", "a,a.d"}), 0, {"  field: a.d\n"});
+}
+
 TEST_CASE("fields that cannot be printed are refused") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_all);

@@ -137,6 +137,20 @@ TEST_CASE("an entity that moves to a page's part that was read is on the page, a
   CHECK(given == expected);
 }
 
+TEST_CASE("an entity that moves behind the end of a full page, to where the page was read, begins the next page" *
+          doctest::skip(!base::failpoints_enabled)) {
+  const TestCluster cluster = numbered();
+  put_all(cluster, entity(0, R"("n":0,"even":true)") + entity(250, R"("n":250,"even":true)"));
+  std::vector<std::string> arguments = {"query", "by_n", "--ids", "--where", "even=true", "--limit", "1"};
+  cli::Process query = cluster.stop_at("query.read_index_rows:before#3", arguments);
+  put_all(cluster, entity(250, R"("n":3,"even":true)"));
+  query.signal(SIGCONT);
+  const cli::ProcessResult page = query.wait();
+  check_run(page, 0, id_of(0) + "\n", {"next: "});
+  arguments.insert(arguments.end(), {"--after", page.err.substr(6, page.err.size() - 7)});
+  check_run(cluster.looseleaf(arguments), 0, id_of(250) + "\n");
+}
+
 // An index whose rows are on the shards of their values, and on two servers.
 struct TwoServers {
   TwoServers() {

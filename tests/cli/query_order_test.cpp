@@ -361,5 +361,12 @@ TEST_CASE("one order across values goes on without a shard that is down only if 
             {"warning: results from shard 1 are missing\n", "next: "});
 }
 
+TEST_CASE("who gives a file of values without --order-by is told what it takes") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  check_run(cluster.looseleaf({"query", "by_n", "n=@friends"}), 2, "",
+            {"error: ", "  value: @friends\n", "; a file of values needs --order-by\n"});
+}
+
 }  // namespace
 }  // namespace looseleaf::test

@@ -292,5 +292,24 @@ TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as w
   check_status(cluster.looseleaf({"backfill"}), 1, {"values: [0] in " + id_of(0) + " and " + id_of(4) + "\n"});
 }
 
+TEST_CASE(
+    "a backfill that conflicts keep from its end goes on from there, and purging does not wait for older deletes") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(0, R"("n":1)") + entity(2, R"("n":1)"));
+  const std::string file = cluster.directory().write(
+      "by_n.json",
+      R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})");
+  CHECK(cluster.looseleaf({"create-index", "--backfill", "--quiet", file}).status == 1);
+  const auto barrier = [&] { return cluster.sql(0, "SELECT barrier FROM looseleaf_progress WHERE job = 'backfill'"); };
+  const std::string first = barrier();
+  put_all(cluster, entity(4));
+  CHECK(contains(cluster.looseleaf({"backfill", "--output", "json"}).out, R"("reconciled":1)"));
+  CHECK(barrier() > first);
+  CHECK(contains(cluster.looseleaf({"backfill", "--output", "json"}).out, R"("reconciled":0)"));
+  put_all(cluster, entity(2, R"("n":2)"));
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready"});
+  check_run(cluster.looseleaf({"query", "by_n", "n=2", "--ids"}), 0, id_of(2) + "\n");
+}
+
 }  // namespace
 }  // namespace looseleaf::test

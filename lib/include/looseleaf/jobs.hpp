@@ -227,7 +227,7 @@ struct CleanOptions {
   bool follow = false;  // run until stopped; if another process is cleaning, wait until it ends
   std::chrono::seconds full_every = std::chrono::hours(24);  // time between sweeps, with `full` and `follow`
   // How long tombstones are kept for a trigger that is late. Without one they are kept for a day, and
-  // as long as a copy or a running backfill needs them.
+  // as long as a copy or an unfinished backfill needs them.
   std::chrono::seconds keep_tombstones = std::chrono::hours(7 * 24);
   Throttle throttle = {};                              // applies to passes and to sweeps separately
   std::function<void(const CleanPass&)> on_pass = {};  // called after each pass and each sweep; must not throw

@@ -77,9 +77,19 @@ class Backfill {
     }
     std::sort(tables.begin(), tables.end());
     tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+    const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, deadline);
     for (const std::string& table : tables) {
-      const shard::IndexEverywhere everywhere = shard::look_up_index(shards_, table, deadline);
-      check(table, everywhere);
+      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
+      if (const auto refusal = refuse(table, everywhere)) {
+        if (!options_.tables.empty()) {
+          throw Error(*refusal);
+        }
+        if (everywhere.in_any_catalog()) {  // otherwise it was dropped just now
+          shards_.warnings().give(
+              {"an index is not filled: " + std::string(refusal->what()), refusal->context(), refusal->hint()});
+        }
+        continue;
+      }
       const bool ready = std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
                                      [](const auto& index) { return index->state == IndexState::ready; });
       if (ready) {
@@ -131,23 +141,25 @@ class Backfill {
     }
   }
 
-  void check(const std::string& table, const shard::IndexEverywhere& everywhere) const {
+  // Returns why the index cannot be filled; absent if it can.
+  [[nodiscard]] std::optional<Error> refuse(const std::string& table, const shard::IndexEverywhere& everywhere) const {
     if (!everywhere.in_any_catalog()) {
-      throw shard::no_such_index(shards_, table);
+      return shard::no_such_index(shards_, table);
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       const auto& index = everywhere.on_shard[shard];
       Error::Context context = shards_.where(shard);
       context.emplace(context.begin(), "index", table);
       if (!index || index->generation != everywhere.generation()) {
-        throw Error(ErrorCode::bad_index, "index is not created on every shard", context,
-                    "run `looseleaf create-index` with its definition again");
+        return Error(ErrorCode::bad_index, "index is not created on every shard", context,
+                     "run `looseleaf create-index` with its definition again");
       }
       if (index->state == IndexState::dropping || index->state == IndexState::dropped) {
-        throw Error(ErrorCode::bad_index, "index is being dropped", context,
-                    fmt::format("run `looseleaf drop-index {}` to finish that", table));
+        return Error(ErrorCode::bad_index, "index is being dropped", context,
+                     fmt::format("run `looseleaf drop-index {}` to finish that", table));
       }
     }
+    return std::nullopt;
   }
 
   void fill() {
@@ -244,6 +256,8 @@ class Backfill {
       }
       const base::Stamp from = barriers_[shard];
       const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
+      reconciled_until_.resize(shards_.count());
+      reconciled_until_[shard] = until;
       scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids, base::Stamp reached) {
         shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
           job_.pace(shard, some.size());
@@ -373,6 +387,7 @@ class Backfill {
   void publish() {
     for (const FillTarget& target : targets_) {
       if (report_.conflicts.contains(target.definition.table)) {
+        keep_building(target);
         continue;
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -385,6 +400,20 @@ class Backfill {
         });
       }
       report_.ready.push_back(target.definition.table);
+    }
+  }
+
+  // All rows are there but those in conflict. So the next run begins with what has changed since this one has
+  // reconciled, and `clean` may purge what was deleted before.
+  void keep_building(const FillTarget& target) {
+    for (std::uint32_t shard = 0; shard < reconciled_until_.size(); ++shard) {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        auto row = job::read_job(database, "backfill", target.definition.table);
+        if (row && row->token == target.token) {
+          row->barrier = std::max(row->barrier.value_or(base::Stamp()), reconciled_until_[shard]);
+          static_cast<void>(job::advance_job(database, *row));
+        }
+      });
     }
   }
 
@@ -411,6 +440,7 @@ class Backfill {
   std::vector<FillTarget> targets_;
   std::vector<std::unique_ptr<ShardFill>> fills_;  // by shard
   std::vector<base::Stamp> barriers_;              // by shard; each was taken before the shard's scan
+  std::vector<base::Stamp> reconciled_until_;      // by shard; empty if that step was left out
   std::optional<shard::CrashDetector> crash_detector_;
   std::optional<ScanRecord> record_;    // covers the reads made while the crash detector existed
   std::vector<std::uint64_t> present_;  // number of entities in each range of the record's grid, after the scan

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "model/value.hpp"
@@ -233,37 +236,57 @@ void Cleaner::sweep() {
 }
 
 bool Cleaner::purge(Clock::time_point until) {
+  std::exception_ptr failure;
+  try {
+    forget_ended_backfills();
+  } catch (...) {  // a shard is down, and the others are purged nevertheless
+    failure = std::current_exception();
+  }
   std::atomic<bool> all = true;
   shard::for_each_shard(shards_, [&](std::uint32_t shard) {
-    forget_ended_backfills(shard);
     if (!purge_settled(shard, until)) {
       all = false;
     }
   });
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
   return all;
 }
 
-// A backfill that died when its index was already ready leaves its cursor, which would block purging forever.
-void Cleaner::forget_ended_backfills(std::uint32_t shard) {
-  const auto jobs = shard::read_shard(shards_, shard, shards_.deadline(),
-                                      [](const sql::Database& database) { return job::read_jobs(database); });
-  for (const job::JobRow& job : jobs) {
-    if (job.job == "backfill" && !is_building(job)) {
-      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-        job::remove_job(database, job.job, job.table, job.generation);
+// A backfill that died when its index was already ready leaves its cursor, which would block purging forever. The
+// catalogs are read after the cursors, so that they have every index that is being filled.
+void Cleaner::forget_ended_backfills() {
+  std::mutex mutex;
+  std::vector<std::pair<std::uint32_t, job::JobRow>> cursors;  // with their shards
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+    const auto jobs = shard::read_shard(shards_, shard, shards_.deadline(), job::read_jobs);
+    const std::lock_guard lock(mutex);
+    for (const job::JobRow& job : jobs) {
+      if (job.job == "backfill") {
+        cursors.emplace_back(shard, job);
+      }
+    }
+  });
+  if (cursors.empty()) {
+    return;
+  }
+  const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, shards_.deadline());
+  for (const auto& [shard, cursor] : cursors) {
+    const shard::IndexEverywhere everywhere = shard::find_index(catalogs, cursor.table);
+    const bool is_building =
+        std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&, of = &cursor](const auto& index) {
+          return index && index->generation == of->generation && index->state == IndexState::building;
+        });
+    if (!is_building) {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&, of = &cursor](const sql::Database& database) {
+        job::remove_job(database, of->job, of->table, of->generation);
       });
     }
   }
 }
 
-bool Cleaner::is_building(const job::JobRow& backfill) {
-  const shard::IndexEverywhere everywhere = shard::look_up_index(shards_, backfill.table, shards_.deadline());
-  return std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
-    return index && index->generation == backfill.generation && index->state == IndexState::building;
-  });
-}
-
-// Returns the earliest of these times: one day ago, the barriers of running backfills, the positions of copies, and
+// Returns the earliest of these times: one day ago, the barriers of unfinished backfills, the positions of copies, and
 // those of triggers, unless a trigger is late for too long.
 //
 // Raises the clock floor to that time, so that no stamp that is purged ever recurs, even if the clock is set back.

@@ -64,8 +64,7 @@ class Cleaner {
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
-  void forget_ended_backfills(std::uint32_t shard);
-  [[nodiscard]] bool is_building(const job::JobRow& backfill);
+  void forget_ended_backfills();
   // The progress of the purge on one shard.
   struct Purging {
     shard::StampPlace place;

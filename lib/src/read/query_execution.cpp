@@ -78,7 +78,7 @@ QueryReport QueryExecution::run() {
     more = give(entries);
   }
   more = more && give_moved(nullptr);
-  if (more && (query_.limit == 0 || report_.entities < query_.limit)) {
+  if (more) {  // also if the page is full: what is found then begins the next one
     look_again(std::nullopt);
   }
   for (const ShardRows& stream : streams_) {
