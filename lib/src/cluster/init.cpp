@@ -156,20 +156,23 @@ void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on
 }
 
 // The indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
-// interrupted.
+// interrupted. A drop that was interrupted is none of init's business.
 class IncompleteIndexes {
  public:
   void add(const sql::Database& database) {
     ++shards_;
     for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
-      shards_of_[index.definition.table] += index.state == IndexState::dropping ? shards_ : 1;
+      if (index.state == IndexState::dropping || index.state == IndexState::dropped) {
+        being_dropped_.insert(index.definition.table);
+      }
+      ++shards_of_[index.definition.table];
     }
   }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& [name, shards] : shards_of_) {
-      if (shards < shards_) {
+      if (shards < shards_ && !being_dropped_.contains(name)) {
         names.push_back(name);
       }
     }
@@ -178,7 +181,8 @@ class IncompleteIndexes {
 
  private:
   std::uint32_t shards_ = 0;
-  std::map<std::string, std::uint64_t> shards_of_;
+  std::map<std::string, std::uint32_t> shards_of_;
+  std::set<std::string> being_dropped_;
 };
 
 }  // namespace

@@ -86,10 +86,11 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
       throw;
     }
   }
-  auto connection = std::make_unique<sql::Connection>(connect);
-  const std::lock_guard lock(password_mutex_);
-  need_password_.insert(server_of(shard));
-  return connection;
+  {
+    const std::lock_guard lock(password_mutex_);
+    need_password_.insert(server_of(shard));
+  }
+  return std::make_unique<sql::Connection>(connect);
 }
 
 bool Connector::needs_password(std::uint32_t shard) {
