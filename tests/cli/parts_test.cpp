@@ -10,6 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/registry/exit_status.hpp"
+#include "cli/terminal/progress.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/text.hpp"

@@ -302,11 +302,13 @@ void Copier::store_positions() {
   std::set<std::uint32_t> found_done;
   {
     const std::lock_guard lock(mutex_);
-    found_done = std::exchange(found_done_, {});
     for (std::uint32_t shard = 0; shard < progress_.size(); ++shard) {
       if (std::exchange(progress_[shard].advanced, false)) {
         positions.emplace(shard, progress_[shard].applied);
       }
+    }
+    if (!positions.empty()) {
+      found_done = std::exchange(found_done_, {});
     }
   }
   stored_ = Clock::now();
