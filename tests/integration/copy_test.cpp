@@ -282,7 +282,6 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
     sleep_and_wake("copy.claim:before@0#1", has_begun);
     sleep_and_wake("copy.claim:after@0#1", has_begun);
     sleep_and_wake("copy.claim:after@2#1", has_begun);
-    sleep_and_wake("copy.mark:before", has_begun);
   }
 }
 

@@ -10,7 +10,6 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/placement.hpp"
-#include "shard/steps.hpp"
 #include "write/encode.hpp"
 #include "write/old_bodies.hpp"
 #include "write/unique_values.hpp"
@@ -363,7 +362,6 @@ void Copier::mark() {
   marked_ = Clock::now();
   target_.require_own_row();  // whoever has completed the copy has deleted the marks
   try {
-    const shard::Step step(shard::steps::copy_mark, 0);
     write_marks(original_, target_.shards().cluster_id(), target_.marks());
   } catch (const Error& error) {
     if (!feed::passes(error)) {

@@ -88,7 +88,6 @@ inline constexpr std::string_view
     trigger_store = "trigger.store",
     copy_claim = "copy.claim",
     copy_store = "copy.store",
-    copy_mark = "copy.mark",
     move_freeze = "move.freeze",
     move_drain = "move.drain",
     move_compare = "move.compare",
