@@ -99,12 +99,12 @@ class Passes {
     }
 
    private:
-    // What fails, and where: the rest of the context may differ each time.
+    // What fails, and on which server. The rest of the context depends on the step that met it.
     static std::string kind_of(const Error& error) {
       std::string kind = error.what();
       for (const auto& [key, value] : error.context()) {
-        if (key == "shard" || key == "server" || key == "database") {
-          kind += fmt::format("\n{} {}", key, value);
+        if (key == "server") {
+          kind += "\n" + value;
         }
       }
       return kind;
