@@ -209,8 +209,7 @@ Command clean_command() {
        .target = &options->keep_tombstones,
        .range = {.most = longest_seconds},
        .details = "Without such a trigger they are kept for a day, and as long as a copy or an unfinished backfill "
-                  "needs them. "
-                  "A trigger that is later is told so, and must begin again."},
+                  "needs them. A trigger that is later is told so, and must begin again."},
       {.name = "--metrics-file",
        .value = "FILE",
        .help = "keep counts, errors and lag in a file for Prometheus' node exporter",

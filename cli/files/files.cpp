@@ -29,6 +29,13 @@ std::optional<struct stat> stat_of_input(const std::string& name) {
   return failed == 0 ? std::optional(info) : std::nullopt;
 }
 
+// Returns true if `path` is this file, and a regular one.
+bool is_regular_file(const std::string& path, const std::optional<struct stat>& file) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && file && info.st_dev == file->st_dev &&
+         info.st_ino == file->st_ino;
+}
+
 Error unreadable(const std::string& name, int error) {
   return Error(ErrorCode::io, "the file cannot be read", {{"file", name}, {"reason", std::strerror(error)}},
                "name files that exist and may be read");
@@ -166,17 +173,12 @@ std::optional<std::uint64_t> size_of_input(const std::string& name) {
 }
 
 bool is_same_file(const std::string& path, const std::string& input) {
-  struct stat info {};
-  const auto other = stat_of_input(input);
-  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && other && info.st_dev == other->st_dev &&
-         info.st_ino == other->st_ino;
+  return is_regular_file(path, stat_of_input(input));
 }
 
 bool is_standard_output(const std::string& path) {
-  struct stat info {
-  }, output{};
-  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::fstat(STDOUT_FILENO, &output) == 0 &&
-         info.st_dev == output.st_dev && info.st_ino == output.st_ino;
+  struct stat output {};
+  return is_regular_file(path, ::fstat(STDOUT_FILENO, &output) == 0 ? std::optional(output) : std::nullopt);
 }
 
 std::vector<IdLine> IdReader::next(std::size_t limit) {

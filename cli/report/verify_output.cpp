@@ -174,7 +174,7 @@ std::string VerifyOutput::conclusion(const VerifyReport& report) const {
 std::set<VerifyOutput::Place> VerifyOutput::checked_places(const VerifyReport& report, std::uint32_t shards) const {
   std::set<Place> places;
   if (!options_.definitions_only && report.entities == 0 && report.found > 0) {
-    return places;  // a table of the program's own is not in order, so nothing was read
+    return places;  // no entity was read: a table of the program's own is not in order, or the store has none
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     if (!options_.definitions_only) {

@@ -292,8 +292,7 @@ TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as w
   check_status(cluster.looseleaf({"backfill"}), 1, {"values: [0] in " + id_of(0) + " and " + id_of(4) + "\n"});
 }
 
-TEST_CASE(
-    "a backfill that conflicts keep from its end goes on from there, and purging does not wait for older deletes") {
+TEST_CASE("after a backfill that found equal values the next one reads, and purging spares, only what comes later") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(0, R"("n":1)") + entity(2, R"("n":1)"));
   const std::string file = cluster.directory().write(

@@ -59,7 +59,7 @@ TEST_CASE("a server that failed for the whole timeout is given up, and refused a
   CHECK_FALSE(health.attempted(5s));
 }
 
-TEST_CASE("a server that was given up is tried once in a while, by whoever comes first") {
+TEST_CASE("after a failed attempt, whoever made it, a server that was given up is refused again") {
   Health health;
   health.failed(ago(10s), failure("it is down"));
   health.give_up(failure("it is down for good"));
