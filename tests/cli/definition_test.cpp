@@ -52,7 +52,6 @@ TEST_CASE("a definition file that is not there, or one bad file among several, c
             {"error: the file cannot be read\n", "file: /nonexistent.json\n", "hint: name definition files"});
   check_run(cluster.looseleaf({"create-index", good, bad}), 2, "", {"error: definition has no table\n", bad});
   check_run(cluster.looseleaf({"query", "by_n"}), 2, "", {"error: no such index\n"});
-  check_run(cluster.looseleaf({"create-index"}), 2, "", {"error: an argument is missing\n", "argument: FILE\n"});
   check_run(cluster.looseleaf({"create-index", "--dry-run", "--backfill", good}), 2, "",
             {"error: --dry-run and --backfill cannot be combined\n"});
 }

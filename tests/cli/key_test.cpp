@@ -123,7 +123,6 @@ TEST_CASE("names of entities that cannot be read are refused") {
     check_status(cluster.looseleaf({command, "--key", "a=1.5"}), 2,
                  {"error: a key cannot have this value\n", "hint: a key has strings, and whole numbers"});
     check_status(cluster.looseleaf({command, "-", "--key", "a=1"}), 2, {"error: ids must come either from"});
-    check_status(cluster.looseleaf({command}), 2, {"error: an argument is missing\n", "argument: ID\n"});
   }
   check_status(cluster.looseleaf({"put", "--key", "a,id"}), 2, {"error: the id cannot be in the key"});
 }

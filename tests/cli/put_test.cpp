@@ -301,13 +301,6 @@ TEST_CASE("the servers hold and get prints the entity byte for byte") {
   }
 }
 
-TEST_CASE("a server's client shows the entity by UNCOMPRESS alone") {
-  const TestCluster cluster = initialised(1);
-  const std::string text = entity(1, R"("name":"plain", "big":18446744073709551616)");
-  put_all(cluster, text);
-  CHECK(cluster.sql(0, "SELECT UNCOMPRESS(body) FROM entities") == text + "\n");
-}
-
 TEST_CASE("what a server compressed itself is read back") {
   const TestCluster cluster = initialised(1);
   const std::string text = entity(1, R"("made":"by SQL")");

@@ -475,10 +475,6 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "a exists"}, {"error: index cannot use this condition\n", "filter with --where 'a exists'\n"}},
       {{"i", "a[]=1"}, {"error: index has no such property\n", "property: a[]\n", "hint: leave [] out: "}},
       {{"i", "a==1"}, {"error: conditions do not support ==\n", "hint: write 'a=1'; "}},
-      {{"i", "--where", "--count"},
-       {"error: another option is the value of --where\n", "value: --count\n", "hint: write --where name=value; "}},
-      {{"i", "--where", "title"},
-       {"error: invalid condition\n", "condition: title\n", "option: --where\n", "hint: write --where title=VALUE, "}},
       {{"i", "a>1", "a>2"}, {"error: conditions on one property contradict or repeat each other\n", "hint: "}},
       {{"i", "a^=1"}, {"error: only a string can have a prefix\n", "property: a\n"}},
       {{"i", "a=x"}, {"error: value does not have its property's type\n", "value: x\n", "hint: "}},
@@ -487,12 +483,8 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"i", "a=1", "b=x", "u=7"}, {"error: value does not have its property's type\n", "value: 7\n", "hint: "}},
       {{"i", "a"}, {"error: invalid condition\n", "condition: a\n", "hint: "}},
       {{"i", "=1"}, {"error: invalid condition\n", "hint: "}},
-      {{"i", "--limit", "0"}, {"error: a number out of range\n"}},
-      {{"i", "--limit", "many"}, {"error: not a whole number\n", "value: many\n"}},
-      {{"i", "--ids", "--count"}, {"error: --ids, --count and --explain cannot be combined\n"}},
       {{"j"}, {"error: no such index\n", "index: j\n", "hint: "}},
       {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean `i`?\n"}},
-      {{}, {"error: an argument is missing\n", "argument: INDEX\n", "hint: see `looseleaf query --help`\n"}},
   };
   for (const Case& test : cases) {
     std::vector<std::string> arguments{"query"};

@@ -281,7 +281,9 @@ TEST_CASE("a wrong condition is refused by query, export, changes and trigger wi
   const std::vector<Case> cases = {
       {"a==1", {"error: conditions do not support ==\n", "condition: a==1\n", "hint: write 'a=1'; "}},
       {"a<>1", {"error: conditions do not support <>\n", "hint: write 'a!=1'; "}},
-      {"a", {"error: invalid condition\n", "hint: write --where a=VALUE, or --where 'a exists'; "}},
+      {"a",
+       {"error: invalid condition\n", "condition: a\n", "option: --where\n",
+        "hint: write --where a=VALUE, or --where 'a exists'; "}},
       {"a 1", {"error: invalid condition\n", "hint: write name=value, or with another operator: name!=value, "}},
       {"=1", {"error: invalid condition\n", "condition: =1\n", "hint: write the name of a property before"}},
       {" exists", {"error: invalid condition\n", "hint: write the name of a property before"}},
@@ -290,8 +292,11 @@ TEST_CASE("a wrong condition is refused by query, export, changes and trigger wi
        {"error: only numbers and strings have an order\n", "  property: a\n", "  value: true\n",
         "hint: use = or !=; to compare with a string, quote the value: 'a<\"true\"'\n"}},
       {"a[]>=null", {"error: only numbers and strings have an order\n", "  property: a[]\n", ": 'a[]>=\"null\"'\n"}},
-      {"a>1e400", {"error: number in a filter is out of range\n", "hint: no entity has a number beyond"}},
-      {"--ids", {"error: another option is the value of --where\n", "hint: write --where name=value; "}},
+      {"a>1e400",
+       {"error: number in a filter is out of range\n", "  property: a\n", "  value: 1e400\n",
+        "hint: no entity has a number beyond the range of a double; "}},
+      {"--ids",
+       {"error: another option is the value of --where\n", "value: --ids\n", "hint: write --where name=value; "}},
   };
   for (const Case& test : cases) {
     for (const std::vector<std::string>& reader : readers) {

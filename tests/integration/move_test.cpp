@@ -314,9 +314,7 @@ TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpo
 TEST_CASE("a move that cannot open the other cluster says so, and is completed" *
           doctest::skip(!base::failpoints_enabled)) {
   const MovingPair pair;
-  std::vector<std::string> impatient = pair.finish_command();
-  impatient.insert(impatient.end(), {"--timeout", "2"});
-  cli::Process move = pair.original.stop_at("move.open:before@0", impatient);
+  cli::Process move = pair.original.stop_at("move.open:before@0", pair.finish_command({"--timeout", "2"}));
   pair.other.sql(0, "SET GLOBAL read_only = 1");
   move.signal(SIGCONT);
   check_status(move.wait(), 3,

@@ -1,12 +1,16 @@
-// Two processes put the same fresh ids at once, and then again and again with changing indexed values, while a third
+// Two stores put the same fresh ids at once, and then again and again with changing indexed values, while a third
 // queries: the invariant on a live store.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <atomic>
+#include <barrier>
+#include <chrono>
 #include <set>
-#include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/store_fixture.hpp"
 
@@ -15,35 +19,78 @@ namespace {
 
 constexpr int number_of_entities = 10'000;
 constexpr int rounds = 4;
+constexpr int entities_at_once = 500;
 
+// Begin and end are those of the batch that the put was in.
 struct Put {
-  long long start = 0, end = 0;
-  std::string status;
+  std::chrono::steady_clock::time_point start, end;
+  WriteStatus status;
 };
 
 // By entity number, in order of round.
-using History = std::map<int, std::vector<Put>>;
+using History = std::vector<std::vector<Put>>;
 
-History read_history(const std::string& text) {
-  History history;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    int round = 0, number = 0;
-    Put put;
-    if (words >> round >> number >> put.start >> put.end >> put.status) {
-      history[number].push_back(put);
-    }
-  }
-  return history;
+// All have the same `fixed`, and a `color` that changes with every round. Odd ones also have an `owner` of an immutable
+// index, which is the writer's name: so of two writers only the first to come can ever store one.
+std::string text_of(const std::string& name, int round, int number) {
+  return entity(fmt::format("{:032x}", number),
+                fmt::format(R"("color":"{} {} {}","fixed":"same"{})", name, round, number % 7,
+                            number % 2 == 1 ? fmt::format(R"(,"owner":"{}")", name) : ""));
 }
 
-// Puts of one process that ran while the other put the same entity.
+// Puts the same entities again and again over connections of its own, beside another one: they start every batch
+// together.
+class PutRecorder {
+ public:
+  PutRecorder(const StoreFixture& fixture, std::string name, std::barrier<>& both)
+      : name_(std::move(name)), store_(fixture.open()), both_(both), thread_([this] { run(); }) {}
+
+  [[nodiscard]] int rounds_ended() const { return rounds_ended_; }
+  void wait() { thread_.join(); }
+  // After wait().
+  [[nodiscard]] const History& history() const { return history_; }
+  [[nodiscard]] const std::string& errors() const { return errors_; }
+
+ private:
+  void run() {
+    for (int round = 0; round < rounds; ++round) {
+      for (int from = 0; from < number_of_entities; from += entities_at_once) {
+        put(round, from);
+      }
+      ++rounds_ended_;
+    }
+  }
+
+  void put(int round, int from) {
+    std::vector<std::string> texts;
+    for (int number = from; number < from + entities_at_once; ++number) {
+      texts.push_back(text_of(name_, round, number));
+    }
+    both_.arrive_and_wait();
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<WriteResult> results = store_.put(texts);
+    const auto end = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      history_[static_cast<std::size_t>(from) + i].push_back({start, end, results[i].status});
+      errors_ += results[i].status == WriteStatus::failed ? std::string(results[i].error->what()) + "\n" : "";
+    }
+  }
+
+  const std::string name_;
+  Datastore store_;
+  std::barrier<>& both_;
+  History history_ = History(number_of_entities);
+  std::string errors_;
+  std::atomic<int> rounds_ended_ = 0;
+  std::jthread thread_;  // the last member: it uses all others
+};
+
+// Puts of one store that ran while the other put the same entity.
 int count_overlaps(const History& a, const History& b) {
   int overlaps = 0;
-  for (const auto& [number, puts] : a) {
-    for (const Put& put : puts) {
-      const auto& others = b.at(number);
+  for (std::size_t number = 0; number < a.size(); ++number) {
+    const std::vector<Put>& others = b[number];
+    for (const Put& put : a[number]) {
       overlaps += std::any_of(others.begin(), others.end(),
                               [&](const Put& other) { return other.start < put.end && put.start < other.end; })
                       ? 1
@@ -53,39 +100,37 @@ int count_overlaps(const History& a, const History& b) {
   return overlaps;
 }
 
-int count_status(const std::vector<Put>& puts, const std::string& status) {
+int count_status(const std::vector<Put>& puts, WriteStatus status) {
   return static_cast<int>(
       std::count_if(puts.begin(), puts.end(), [&](const Put& put) { return put.status == status; }));
 }
 
-// Of each odd entity one process's puts were all stored and the other's all refused.
-bool first_owner_won(const std::vector<Put>& a, const std::vector<Put>& b) {
-  return (count_status(a, "stored") == rounds && count_status(b, "rejected") == rounds) ||
-         (count_status(b, "stored") == rounds && count_status(a, "rejected") == rounds);
+// Neither stored nor rejected.
+int count_failed(const std::vector<Put>& puts) {
+  return static_cast<int>(puts.size()) - count_status(puts, WriteStatus::stored) -
+         count_status(puts, WriteStatus::rejected);
 }
 
-TEST_CASE("two processes put the same ids over and over while a third queries, and nothing is ever missed") {
+// Of each odd entity one store's puts were all stored and the other's all refused.
+bool first_owner_won(const std::vector<Put>& a, const std::vector<Put>& b) {
+  return (count_status(a, WriteStatus::stored) == rounds && count_status(b, WriteStatus::rejected) == rounds) ||
+         (count_status(b, WriteStatus::stored) == rounds && count_status(a, WriteStatus::rejected) == rounds);
+}
+
+TEST_CASE("two stores put the same ids over and over while a third queries, and nothing is ever missed") {
   StoreFixture fixture;
   fixture.create_index(
       R"({"table": "index_color", "properties": [{"name": "color", "type": "string"}], "shard_on": "color"})");
   fixture.create_index(
       R"({"table": "index_owner", "properties": [{"name": "owner", "type": "string"}], "shard_on": "owner", "immutable": true})");
   fixture.create_index(R"({"table": "index_fixed", "properties": [{"name": "fixed", "type": "string"}]})");
-  const TemporaryDirectory meeting;
-  const auto recorder = [&](const char* name, const char* other) {
-    return start({LOOSELEAF_PUT_RECORDER, fixture.cluster.file(), name, std::to_string(rounds),
-                  std::to_string(number_of_entities), meeting.path(), other});
-  };
-  cli::Process ann = recorder("ann", "bob");
-  cli::Process bob = recorder("bob", "ann");
+  std::barrier<> both(2);
+  PutRecorder ann(fixture, "ann", both), bob(fixture, "bob", both);
 
   // From the end of the first round on every entity is stored, and its `fixed` never changes.
   int queries = 0, wrong_answers = 0;
-  const auto round_ended = [](const cli::Process& process, int round) {
-    return process.out().find("round " + std::to_string(round) + "\n") != std::string::npos;
-  };
-  while (!round_ended(ann, rounds - 1) || !round_ended(bob, rounds - 1)) {
-    if (!round_ended(ann, 0) || !round_ended(bob, 0)) {
+  while (std::min(ann.rounds_ended(), bob.rounds_ended()) < rounds) {
+    if (std::min(ann.rounds_ended(), bob.rounds_ended()) < 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       continue;
     }
@@ -94,26 +139,24 @@ TEST_CASE("two processes put the same ids over and over while a third queries, a
     wrong_answers +=
         ids.size() == number_of_entities && std::set(ids.begin(), ids.end()).size() == number_of_entities ? 0 : 1;
   }
-  const cli::ProcessResult ann_result = ann.wait();
-  const cli::ProcessResult bob_result = bob.wait();
-  REQUIRE(ann_result.status == 0);
-  REQUIRE(bob_result.status == 0);
-  const History ann_history = read_history(ann_result.out);
-  const History bob_history = read_history(bob_result.out);
+  ann.wait();
+  bob.wait();
 
-  const int overlaps = count_overlaps(ann_history, bob_history);
+  const int overlaps = count_overlaps(ann.history(), bob.history());
   MESSAGE(overlaps << " puts overlapped a put of the same id; " << queries << " queries ran beside them");
   CHECK(overlaps >= 1000);
   CHECK(queries >= 2);
   CHECK(wrong_answers == 0);
   int failed = 0, not_decided_by_the_first = 0;
-  for (const auto& [number, puts] : ann_history) {
-    failed += count_status(puts, "failed") + count_status(bob_history.at(number), "failed");
+  for (std::size_t number = 0; number < number_of_entities; ++number) {
+    const std::vector<Put>& of_ann = ann.history()[number];
+    const std::vector<Put>& of_bob = bob.history()[number];
+    failed += count_failed(of_ann) + count_failed(of_bob);
     if (number % 2 == 1) {
-      not_decided_by_the_first += first_owner_won(puts, bob_history.at(number)) ? 0 : 1;
+      not_decided_by_the_first += first_owner_won(of_ann, of_bob) ? 0 : 1;
     }
   }
-  CHECK_MESSAGE(failed == 0, ann_result.err, bob_result.err);
+  CHECK_MESSAGE(failed == 0, ann.errors(), bob.errors());
   CHECK(not_decided_by_the_first == 0);
   CHECK(fixture.findings().empty());  // without any clean
 }

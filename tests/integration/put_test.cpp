@@ -207,30 +207,6 @@ TEST_CASE("an entity that cannot be read fails only its own put, and may be dele
   CHECK(fixture.findings().empty());
 }
 
-TEST_CASE("an outage shorter than the time-out costs time, but no entity") {
-  StoreFixture fixture(TestCluster({2, 2, {}}));
-  fixture.create_index(index_color);
-  std::vector<std::string> texts;
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 6000; ++i) {  // the second round changes every indexed value
-      texts.push_back(entity(std::string(24, '0') + std::to_string(10'000'000 + i),
-                             R"("color":"c)" + std::to_string(i % 7 + round) + "\""));
-    }
-  }
-  Datastore patient = fixture.open(std::chrono::seconds(30));
-  std::jthread outage([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    fixture.cluster.sandbox().kill_server(1);
-    std::this_thread::sleep_for(std::chrono::seconds(7));
-    fixture.cluster.sandbox().start_server(1);
-  });
-  std::size_t stored = 0;
-  for (const WriteResult& result : patient.put(texts)) {
-    stored += result.status == WriteStatus::stored ? 1 : 0;
-  }
-  CHECK(stored == texts.size());
-}
-
 TEST_CASE("stamps rise strictly, even when the clock steps back") {
   StoreFixture fixture;
   REQUIRE(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
