@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -36,17 +35,6 @@ bool is_open_in(pid_t process, const std::string& file) {
 std::string of_size(std::uint64_t number, std::size_t size) {
   const std::size_t frame = entity(number, R"("fill":"")").size();
   return entity(number, "\"fill\":\"" + std::string(size - frame, 'x') + "\"");
-}
-
-// Six random bits a byte: compression saves a quarter of it.
-std::string incompressible(std::uint64_t number, std::size_t size) {
-  static constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::mt19937 random(7);
-  std::string fill(size, ' ');
-  for (char& c : fill) {
-    c = alphabet[random() % alphabet.size()];
-  }
-  return entity(number, "\"fill\":\"" + fill + "\"");
 }
 
 TEST_CASE("an entity that cannot be stored is reported with line and column, and its neighbours are stored") {
@@ -135,7 +123,7 @@ TEST_CASE("a body beyond the servers' max_allowed_packet is rejected with a hint
   const TestCluster cluster({.shards = 1, .servers = 0, .extra_args = {"--max-allowed-packet=1M"}});
   REQUIRE(cluster.looseleaf({"init"}).status == 0);
   const std::string rejects = cluster.directory().path() + "/rejects";
-  const std::string large = incompressible(2, 2 * 1024 * 1024);
+  const std::string large = entity(2, fmt::format(R"("fill":"{}")", noise(2 * 1024 * 1024)));
   check_run(cluster.looseleaf({"put", "--rejects", rejects}, entity(1) + "\n" + large + "\n" + entity(3) + "\n"), 1,
             id_of(1) + "\n" + id_of(3) + "\n",
             {"error: body exceeds the server's max_allowed_packet\n", "line: 2\n", "max_allowed_packet: 1048576",
@@ -212,11 +200,11 @@ TEST_CASE("a well-formed array element that is no entity is rejected alone") {
 // A file of 100,000 lines that are no JSON made 100,000 messages.
 TEST_CASE("20 failures of a kind are printed and the others are counted, in every command") {
   const TestCluster cluster = initialised();
-  std::string junk, ids;
+  std::string junk;
   for (int i = 0; i < 1'000; ++i) {
     junk += fmt::format("junk {}\n", i);
-    ids += id_of(static_cast<std::uint64_t>(i)) + "\n";
   }
+  const std::string ids = id_lines(1'000);
   const cli::ProcessResult put = cluster.looseleaf({"put"}, junk);
   check_run(put, 1, "",
             {"  line: 1\n", "  line: 20\n", "error: text between entities\n  entities: 980 more\n",

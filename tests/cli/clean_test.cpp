@@ -235,10 +235,8 @@ TEST_CASE("a pass that is stopped tells what it has done") {
   for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"--follow"}}) {
     CAPTURE(how.size());
     cluster.sql(1, fmt::format("DELETE FROM by_n WHERE entity_id = x'{}'", id_of(1)));
-    std::vector<std::string> command = {"looseleaf",  "--cluster", cluster.file(),   "clean",
-                                        "--max-rate", "1000",      "--metrics-file", file};
-    command.insert(command.end(), how.begin(), how.end());
-    cli::Process clean = start(std::move(command));
+    cli::Process clean = start(
+        joined({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--metrics-file", file}, how));
     wait_until("the row is back", [&] { return rows_of(cluster, "by_n") == 4000; });
     clean.signal(SIGTERM);
     const cli::ProcessResult result = clean.wait();
@@ -332,25 +330,18 @@ TEST_CASE("a pass looks at no more entities a second than it may") {
 }
 
 std::uint64_t count(const TestCluster& cluster, const std::string& condition) {
-  std::uint64_t sum = 0;
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    sum += std::stoull(cluster.sql(shard, "SELECT COUNT(*) FROM entities WHERE " + condition));
-  }
-  return sum;
+  return rows_of(cluster, "entities WHERE " + condition);
 }
 
 // A clock that is set back must not give a stamp to another version.
 TEST_CASE("no stamp that was purged can recur") {
   const TestCluster cluster = with_entities(2);
   REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1)}).status == 0);
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.sql(shard, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY");
-    cluster.sql(shard, "UPDATE looseleaf_shard SET clock_floor = NOW(6) - INTERVAL 9 DAY");
-  }
+  cluster.everywhere(
+      "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY; "
+      "UPDATE looseleaf_shard SET clock_floor = NOW(6) - INTERVAL 9 DAY");
   check_status(cluster.looseleaf({"clean"}), 0, {"purged 2 tombstones\n"});
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    CHECK(cluster.sql(shard, "SELECT clock_floor > NOW(6) - INTERVAL 3 DAY FROM looseleaf_shard") == "1\n");
-  }
+  CHECK(cluster.everywhere("SELECT clock_floor > NOW(6) - INTERVAL 3 DAY FROM looseleaf_shard") == "1\n1\n");
 }
 
 TEST_CASE("a purge purges nothing while the clock floor is below its age limit, because a failover lost the barrier" *
@@ -378,9 +369,7 @@ TEST_CASE("tombstones are found however many entities stand between them, also w
 
 // As if everything had been written two days ago.
 void age(const TestCluster& cluster) {
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    cluster.sql(shard, "UPDATE entities SET updated = NOW(6) - INTERVAL 2 DAY + INTERVAL added_id SECOND");
-  }
+  cluster.everywhere("UPDATE entities SET updated = NOW(6) - INTERVAL 2 DAY + INTERVAL added_id SECOND");
 }
 
 TEST_CASE("a purge looks at no more entities a second than it may, and at none while it is to pause") {
@@ -458,18 +447,14 @@ TEST_CASE("clean does not wait for a transaction that is in flight, and finds it
 class Clocks {
  public:
   explicit Clocks(const TestCluster& cluster) : cluster_(cluster) {
-    std::string shards;
     for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
       cluster.server_sql(cluster.server_of(shard),
                          fmt::format("CREATE USER IF NOT EXISTS app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE ON "
                                      "{}.* TO app@localhost",
                                      cluster.database(shard)));
-      shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
-                            cluster.database(shard));
     }
-    file_ =
-        cluster.directory().write("app.json", fmt::format(R"({{"shards": [{}], "user": "app", "defaults_file": "{}"}})",
-                                                          shards, cluster.directory().write("empty.cnf", "")));
+    file_ = cluster.write_file(
+        "app.json", fmt::format(R"("user": "app", "defaults_file": "{}")", cluster.directory().write("empty.cnf", "")));
   }
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;

@@ -304,9 +304,7 @@ TEST_CASE("an option file or password file that is not there is named once, with
   const std::string empty = cluster.directory().write("empty.cnf", "");
   const std::string including = cluster.directory().write("including.cnf", "[client]\n!include /nonexistent.cnf\n");
   const auto with_file = [&](const std::string& file) {
-    return cluster.directory().write(
-        "named.json", fmt::format(R"({{"shards": [{}, {}], "defaults_file": "{}"}})", shard_object(cluster, 0),
-                                  shard_object(cluster, 1), file));
+    return cluster.write_file("named.json", fmt::format(R"("defaults_file": "{}")", file));
   };
   const std::string what = "looseleaf: error: an option file cannot be read\n  file: /nonexistent.cnf\n";
   const std::string reason = "  reason: No such file or directory\n";

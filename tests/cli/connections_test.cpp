@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/entities.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/relayed_store.hpp"
 
@@ -20,9 +19,7 @@ struct ManyShards : RelayedStore {
   ManyShards() : RelayedStore(many) {}
 
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> command = {"looseleaf", "--cluster", file(), "--quiet"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return command;
+    return joined({"looseleaf", "--cluster", file(), "--quiet"}, arguments);
   }
   [[nodiscard]] std::string definition(const std::string& name, const std::string& more = {}) const {
     return near().directory().write(
@@ -41,10 +38,9 @@ struct ManyShards : RelayedStore {
 
   // A life of a store, each command with these options.
   void live(const std::vector<std::string>& options) const {
-    const auto check_run = [&](std::vector<std::string> arguments, const std::string& input = {}) {
+    const auto check_run = [&](const std::vector<std::string>& arguments, const std::string& input = {}) {
       CAPTURE(arguments.front());
-      arguments.insert(arguments.end(), options.begin(), options.end());
-      check_status(run(command(arguments), input), 0);
+      check_status(run(command(joined(arguments, options)), input), 0);
     };
     check_run({"create-index", definition("n", R"(, "shard_on": "n")"), definition("m", R"(, "shard_on": "m")")});
     check_run({"put"}, entities(0));
@@ -68,11 +64,8 @@ struct ManyShards : RelayedStore {
 
   // Until it has begun on each shard.
   void run_trigger(const std::vector<std::string>& options) const {
-    std::vector<std::string> arguments = command({"trigger", "run", "t"});
-    arguments.front() = looseleaf_program();
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    arguments.insert(arguments.end(), {"--", "sh", "-c", "cat > /dev/null"});
-    cli::Process trigger = start(arguments);
+    cli::Process trigger =
+        start(command(joined(joined({"trigger", "run", "t"}, options), {"--", "sh", "-c", "cat > /dev/null"})));
     wait_until("the trigger has delivered all", [&] {
       return near().sql(many - 1, "SELECT done > 0 FROM looseleaf_progress WHERE job = 'trigger'") == "1\n";
     });

@@ -15,10 +15,9 @@ constexpr const char* by_all = R"({"table": "by_all", "properties": [{"name": "a
 // Prints entity 1 by each command that has --fields.
 void check_printed(const TestCluster& cluster, const std::vector<std::string>& options, const std::string& expected) {
   const std::vector<std::vector<std::string>> readers = {{"get", id_of(1)}, {"query", "by_all"}, {"export"}};
-  for (std::vector<std::string> arguments : readers) {
+  for (const std::vector<std::string>& arguments : readers) {
     CAPTURE(arguments.front());
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    const cli::ProcessResult result = cluster.looseleaf(arguments);
+    const cli::ProcessResult result = cluster.looseleaf(joined(arguments, options));
     CHECK_MESSAGE(result.status == 0, result.err);
     CHECK(result.out == expected);
   }

@@ -36,22 +36,9 @@ void set_state_everywhere(const TestCluster& cluster, const std::string& state, 
   }
 }
 
-std::string states(const TestCluster& cluster) {
-  std::string text;
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    const std::string state = cluster.sql(shard, "SELECT access FROM looseleaf_shard");
-    text += (text.empty() ? "" : " ") + state.substr(0, state.find('\n'));
-  }
-  return text;
-}
-
 // What commands have begun and not ended.
 std::string intents(const TestCluster& cluster) {
-  std::string rows;
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    rows += cluster.sql(shard, "SELECT job, table_name FROM looseleaf_progress");
-  }
-  return rows;
+  return cluster.everywhere("SELECT job, table_name FROM looseleaf_progress");
 }
 
 // Entities 0 to 9, of which 4 has a body that is not read together with others.
@@ -59,11 +46,7 @@ TestCluster filled(std::uint32_t shards = 2) {
   TestCluster cluster = initialised(shards);
   create_index(cluster, by_n);
   put_all(cluster, entity_lines(10, "\"n\":{}"));
-  std::string noise;
-  for (std::uint64_t i = 0; i < 20'000; ++i) {
-    noise += fmt::format("{:x}", i * i * 2654435761U);
-  }
-  put_all(cluster, entity(4, fmt::format(R"("n":4,"noise":"{}")", noise)));
+  put_all(cluster, entity(4, fmt::format(R"("n":4,"noise":"{}")", noise(200'000))));
   return cluster;
 }
 
@@ -123,11 +106,8 @@ TEST_CASE("writers wait while the store is about to move, until it is open again
   check_run(cluster.looseleaf({"--timeout", "1", "put"}, entity(1)), 3, "",
             {"the store is about to move, and takes no writes\n", "reason: to new.json\n",
              "hint: retry; if the process that moves the store has died, `looseleaf thaw` opens it\n"});
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {  // a move that has begun long ago
-    cluster.sql(shard,
-                "UPDATE looseleaf_shard SET access_since = '2026-01-01 00:00:00', "
-                "access_until = '2038-01-01 00:00:10'");
-  }
+  cluster.everywhere(  // a move that has begun long ago
+      "UPDATE looseleaf_shard SET access_since = '2026-01-01 00:00:00', access_until = '2038-01-01 00:00:10'");
   check_run(cluster.looseleaf({"--timeout", "0.5", "put"}, entity(1)), 3, "",
             {"warning: the store is about to move, and takes no writes\n",
              "has died, `looseleaf thaw` opens it, and writers do so themselves after 2038-01-01 00:00:10.000000 UTC\n",
@@ -248,7 +228,8 @@ TEST_CASE("a store that is a copy in progress is thawed only by force, and then 
   CHECK(contains(other.looseleaf({"get", id_of(1)}).out, "here"));
   copy.signal(SIGTERM);
   CHECK(contains(copy.wait().err, "the store was thawed, and takes the writes of others"));
-  check_status(other.looseleaf({"freeze", "--reason", "a new server", "--quiet"}), 0);  // it is a store as any other now
+  // It is a store as any other now.
+  check_status(other.looseleaf({"freeze", "--reason", "a new server", "--quiet"}), 0);
   check_run(other.looseleaf({"thaw"}), 0, "", {"opened 2 shards\n"});
   check_status(other.looseleaf({"copy", "--to", initialised(1).file()}), 0, {"wrote "});
 }
@@ -328,10 +309,7 @@ TEST_CASE("a put that is told that the store has moved says from which line on n
                {"error: all of the input was read, but not all of it was taken\nhint: put the rejects file, with the "
                 "same options and the "});
   CHECK(read_text(rejects) == "{}\n");
-  std::string ids;
-  for (std::uint64_t number = 0; number < 50'000; ++number) {
-    ids += id_of(number) + '\n';
-  }
+  const std::string ids = id_lines(50'000);
   check_status(cluster.looseleaf({"delete", "-"}, ids), 2,
                {"error: the rest of the input was not read\n  line: ",
                 "hint: run the command again with the cluster file of the new store, with the ids",

@@ -88,9 +88,7 @@ TEST_CASE("a backfill that cannot read a body names the entity, and ends with st
   check_status(cluster.looseleaf({"query", "new_n", "--count"}), 0);
   CHECK(cluster.looseleaf({"drop-index", "new_n", "--yes"}).status == 0);
   CHECK(cluster.looseleaf({"create-index", definition}).status == 0);
-  for (const std::uint32_t shard : {0U, 1U}) {
-    cluster.sql(shard, "UPDATE entities SET body = 'xxxxxxxx'");
-  }
+  cluster.everywhere("UPDATE entities SET body = 'xxxxxxxx'");
   const cli::ProcessResult json = cluster.looseleaf({"backfill", "--output", "json"});
   check_status(
       json, 1,

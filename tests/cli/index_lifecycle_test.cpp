@@ -69,14 +69,8 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
 
 // The cluster as somebody else logs in to it.
 std::string cluster_file_of(const TestCluster& cluster, const std::string& user) {
-  std::string shards;
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
-                          cluster.database(shard));
-  }
   const std::string empty = cluster.directory().write("empty.cnf", "");
-  return cluster.directory().write(
-      user + ".json", fmt::format(R"({{"shards": [{}], "user": "{}", "defaults_file": "{}"}})", shards, user, empty));
+  return cluster.write_file(user + ".json", fmt::format(R"("user": "{}", "defaults_file": "{}")", user, empty));
 }
 
 TEST_CASE("create-index by somebody who may not create tables on one shard is finished once he may") {
@@ -163,13 +157,6 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
   check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
-// Its connections, and with them its named lock, are lost.
-void cut_off(const TestCluster& cluster) {
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.kill_sessions(shard);
-  }
-}
-
 // The shards are scanned side by side: this one waits until the other has said who works there.
 constexpr const char* asleep_before_its_cursor_moves =
     "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop";
@@ -182,7 +169,7 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
   check_status(test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
                {"error: another process is running this job\n", fmt::format("pid {}\n", asleep.pid()),
                 "since: ", "heartbeat: "});
-  cut_off(test.cluster);
+  test.cluster.kill_sessions();  // its named lock is lost
   check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
   asleep.signal(SIGCONT);
@@ -211,7 +198,7 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
   }
   cli::Process asleep = test.backfill_with(where);
   REQUIRE(wait_until_stopped(asleep));
-  cut_off(test.cluster);
+  test.cluster.kill_sessions();  // its named lock is lost
   cli::Process other = test.backfill_with("backfill.prove:before=stop");
   REQUIRE(wait_until_stopped(other));
   const auto seen = [&] {

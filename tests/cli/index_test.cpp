@@ -134,10 +134,10 @@ TEST_CASE("--dry-run changes nothing, neither rows nor locks nor tables") {
   const std::string state =
       "SELECT * FROM looseleaf_shard; SELECT * FROM looseleaf_index; SELECT * FROM "
       "looseleaf_progress; SHOW TABLES";
-  const std::string before = cluster.sql(0, state) + cluster.sql(1, state);
+  const std::string before = cluster.everywhere(state);
   const std::string file = cluster.directory().write("by_n.json", by_n);
   CHECK(cluster.looseleaf({"create-index", "--dry-run", file}).status == 0);
-  CHECK(cluster.sql(0, state) + cluster.sql(1, state) == before);
+  CHECK(cluster.everywhere(state) == before);
 }
 
 TEST_CASE("on an empty store an index is ready at once, and creating it again changes nothing, as --dry-run says") {
@@ -251,10 +251,8 @@ TEST_CASE("drop-index without a terminal wants --yes") {
   }
   CHECK(cluster.looseleaf({"backfill"}).status == 0);
   check_run(cluster.looseleaf({"drop-index", "by_n", "by_n", "--yes"}), 0, "", {"dropped by_n\n"});
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    CHECK(cluster.sql(shard, "SHOW TABLES LIKE 'by_n%'").empty());
-    CHECK(cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_index") == "0\n");
-  }
+  CHECK(cluster.everywhere("SHOW TABLES LIKE 'by_n%'").empty());
+  CHECK(rows_of(cluster, "looseleaf_index") == 0);
   check_run(cluster.looseleaf({"query", "by_n"}), 2, "", {"error: no such index\n"});
   check_run(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 2, "", {"error: no such index\n", "index: by_n\n"});
 }

@@ -144,10 +144,8 @@ TEST_CASE("what did not change appears exactly once, although entities come, go 
 TEST_CASE("a token is good for its own query only, and nothing else passes for one") {
   const TestCluster cluster = with_entities();
   const std::string token = read_page(cluster, {"by_n", "n>1", "--limit", "2"}, "").next;
-  const auto ask = [&](std::vector<std::string> arguments, const std::string& after) {
-    arguments.insert(arguments.begin(), "query");
-    arguments.insert(arguments.end(), {"--after", after});
-    return cluster.looseleaf(arguments);
+  const auto ask = [&](const std::vector<std::string>& arguments, const std::string& after) {
+    return cluster.looseleaf(joined(joined({"query"}, arguments), {"--after", after}));
   };
   CHECK(ask({"by_n", "n>1", "--limit", "5", "--ids"}, token).status == 0);
   const std::vector<std::vector<std::string>> others = {

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -16,9 +15,8 @@ namespace {
 // Puts a line of these cells behind an id, and returns the members of the entity behind the id.
 std::string stored(const TestCluster& cluster, const std::string& header, const std::string& cells,
                    const std::vector<std::string>& options = {}) {
-  std::vector<std::string> arguments = {"put", "--csv"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  const cli::ProcessResult put = cluster.looseleaf(arguments, "id," + header + "\n" + id_of(1) + "," + cells + "\n");
+  const cli::ProcessResult put =
+      cluster.looseleaf(joined({"put", "--csv"}, options), "id," + header + "\n" + id_of(1) + "," + cells + "\n");
   CHECK_MESSAGE(put.status == 0, put.err);
   const std::string line = cluster.looseleaf({"get", id_of(1)}).out;
   const std::string begin = fmt::format(R"({{"id":"{}")", id_of(1));
@@ -91,13 +89,11 @@ TEST_CASE(
       "also good,8,1\n";
   const std::string file = cluster.directory().write("in.csv", csv), rejects = cluster.directory().path() + "/r.csv";
   const std::vector<std::string> options = {"put", "--csv", "--types", "n=int,d=double", "--rejects", rejects};
-  std::vector<std::string> arguments = options;
-  arguments.push_back(file);
   const std::string place = "looseleaf: error: {}\n  file: " + file + "\n  line: {}\n  column: {}\n";
   const auto error = [&](const char* what, int line, int column) {
     return fmt::format(fmt::runtime(place), what, line, column);
   };
-  const cli::ProcessResult put = cluster.looseleaf(arguments);
+  const cli::ProcessResult put = cluster.looseleaf(joined(options, {file}));
   CHECK(lines_of(put.out).size() == 2);
   check_status(
       put, 1,
@@ -226,9 +222,7 @@ TEST_CASE("headers and types that do not fit are refused, and nothing of the inp
   };
   for (const Case& test : cases) {
     CAPTURE(test.csv);
-    std::vector<std::string> arguments = {"put", "--csv"};
-    arguments.insert(arguments.end(), test.options.begin(), test.options.end());
-    check_run(cluster.looseleaf(arguments, test.csv), test.status, "", test.err);
+    check_run(cluster.looseleaf(joined({"put", "--csv"}, test.options), test.csv), test.status, "", test.err);
   }
   check_run(cluster.looseleaf({"put", "--types", "a=int"}, "{}"), 2, "",
             {"error: --types is for --csv only\n", "hint: "});

@@ -24,11 +24,7 @@ std::string hex_of(std::string_view text) {
 
 // Bytes in hexadecimal, since the servers' clients escape some characters on their way out.
 std::string stored_hex(const TestCluster& cluster, const std::string& id) {
-  std::string found;
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    found += cluster.sql(shard, fmt::format("SELECT HEX(UNCOMPRESS(body)) FROM entities WHERE id = UNHEX('{}')", id));
-  }
-  return found;
+  return cluster.everywhere(fmt::format("SELECT HEX(UNCOMPRESS(body)) FROM entities WHERE id = UNHEX('{}')", id));
 }
 
 TEST_CASE("a rejects file that is also the input is refused before it is emptied") {

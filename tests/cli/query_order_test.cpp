@@ -1,10 +1,8 @@
 // looseleaf query --order-by: one order across several values, and values from files.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -350,10 +348,8 @@ TEST_CASE("one order across values goes on without a shard that is down only if 
   const std::string all = cluster.directory().write("all", numbers(20));
   const std::string even = cluster.directory().write("even", "0\n2\n4\n");
   const std::vector<std::string> end = {"--order-by", "at", "--desc", "--limit", "3", "--ids", "--timeout", "1"};
-  const auto query = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"query", "by_user"});
-    arguments.insert(arguments.end(), end.begin(), end.end());
-    return cluster.looseleaf(arguments);
+  const auto query = [&](const std::vector<std::string>& arguments) {
+    return cluster.looseleaf(joined(joined({"query", "by_user"}, arguments), end));
   };
   check_run(query({"user=@" + even}), 0, ids({48, 44, 40}), {"next: "});
   check_run(query({"user=@" + all}), 3, "", {"error: ", "shard: 1\n"});

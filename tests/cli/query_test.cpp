@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,7 @@ struct Question {
 // Asks for ids and for entities, each of which must come in the order expected.
 void check_answers(const TestCluster& cluster, const std::string& index, const std::vector<Question>& questions) {
   for (const Question& question : questions) {
-    std::vector<std::string> arguments{"query", index};
-    arguments.insert(arguments.end(), question.arguments.begin(), question.arguments.end());
+    std::vector<std::string> arguments = joined({"query", index}, question.arguments);
     INFO(fmt::format("{}", fmt::join(arguments, " ")));
     std::string ids;
     for (const std::uint64_t number : question.expected) {
@@ -158,9 +156,7 @@ TEST_CASE("an entity with many values is read once, however many of its rows mat
   const std::string values = fmt::format("\"tags\":[{}]", fmt::join(tags, ","));
   put_all(cluster, entity(1, values) + entity(2, "\"tags\":[1000]") + entity(3, values));
   for (const std::vector<std::string>& filter : {std::vector<std::string>{}, {"--where", "other=1"}}) {
-    std::vector<std::string> arguments = {"query", "i", "tags>=0", "--explain"};
-    arguments.insert(arguments.end(), filter.begin(), filter.end());
-    const cli::ProcessResult result = cluster.looseleaf(arguments);
+    const cli::ProcessResult result = cluster.looseleaf(joined({"query", "i", "tags>=0", "--explain"}, filter));
     CHECK(contains(result.out, "index rows read: 6001\n"));
     CHECK(contains(result.out, "entities read: 3\n"));
     CHECK(contains(result.out, "repeated rows: 5998\n"));
@@ -200,23 +196,14 @@ TEST_CASE("rows too many of an entity, next to each other and on two shards, hid
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
   put_all(cluster, entity(1, "\"tags\":[9]") + entity(2, "\"tags\":[3]"));
-  std::mt19937_64 random;
-  std::string large = "\"fill\":\"";  // that does not get small by compression
-  for (int i = 0; i < 5000; ++i) {
-    large += fmt::format("{:x}", random());
-  }
-  large += '"';
+  const std::string large = fmt::format(R"("fill":"{}")", noise(80'000));
   for (const std::string& body : {std::string("\"tags\":[9]"), "\"tags\":[9]," + large}) {
     put_all(cluster, entity(1, body));
     for (const std::uint64_t of : {1, 7}) {  // there is no entity 7
-      for (const std::uint32_t shard : {0U, 1U}) {
-        cluster.sql(shard, fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{0}')), (2, UNHEX('{0}'))", id_of(of)));
-      }
+      cluster.everywhere(fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{0}')), (2, UNHEX('{0}'))", id_of(of)));
       check_run(cluster.looseleaf({"query", "i", "--ids"}), 0, id_of(2) + "\n" + id_of(1) + "\n");
       check_run(cluster.looseleaf({"query", "i", "--ids", "--desc"}), 0, id_of(1) + "\n" + id_of(2) + "\n");
-      for (const std::uint32_t shard : {0U, 1U}) {
-        cluster.sql(shard, "DELETE FROM i WHERE tags < 3");
-      }
+      cluster.everywhere("DELETE FROM i WHERE tags < 3");
     }
   }
 }
@@ -303,10 +290,7 @@ TEST_CASE("an entity is given once, although its row stands on another shard too
   const TestCluster cluster = initialised(2);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
   put_all(cluster, entity(1, R"("n":1)") + entity(2, R"("n":2)") + entity(3, R"("n":3)"));
-  for (const std::uint32_t shard : {0U, 1U}) {
-    cluster.sql(shard,
-                fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{}')), (3, UNHEX('{}'))", id_of(1), id_of(3)));
-  }
+  cluster.everywhere(fmt::format("INSERT IGNORE INTO i VALUES (1, UNHEX('{}')), (3, UNHEX('{}'))", id_of(1), id_of(3)));
   check_answers(cluster, "i", {{{}, {1, 2, 3}}, {{"--desc"}, {3, 2, 1}}, {{"--limit", "2"}, {1, 2}, true}});
 }
 
@@ -409,11 +393,7 @@ TEST_CASE("a number that is nearer to 0 than any double is found as 0, as it is 
 TEST_CASE("with --skip-unreadable a query leaves out what it cannot read, names it and ends with status 1") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "n", "type": "int"}]})");
-  std::string input;
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    input += entity(i, fmt::format("\"n\":{}", i)) + "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(40, "\"n\":{}"));
   cluster.sql(0, fmt::format("UPDATE entities SET body = 'xxxxxxxx' WHERE id = UNHEX('{}')", id_of(2)));
   cluster.sql(1, fmt::format("UPDATE entities SET body = COMPRESS('[]') WHERE id = UNHEX('{}')", id_of(3)));
   check_run(cluster.looseleaf({"query", "i", "n>=2", "n<5"}), 3, "",
@@ -437,8 +417,7 @@ TEST_CASE("with --skip-unreadable a query leaves out what it cannot read, names 
   check_status(cluster.looseleaf({"query", "i", "--ids", "--limit", "2", "--skip-unreadable", "--after", next}), 1,
                {"left out 2 entities"});
   check_run(cluster.looseleaf({"query", "i", "n>=30", "--count", "--skip-unreadable"}), 0, "10\n");
-  cluster.sql(0, "UPDATE entities SET body = 'xxxxxxxx'");
-  cluster.sql(1, "UPDATE entities SET body = 'xxxxxxxx'");
+  cluster.everywhere("UPDATE entities SET body = 'xxxxxxxx'");
   const cli::ProcessResult all = cluster.looseleaf({"query", "i", "--skip-unreadable"});
   check_run(all, 1, "", {"entities: 20 more\n", "hint: give --verbose", "left out 40 entities"});
   CHECK(times("  id: ", all.err) == 20);
@@ -487,10 +466,8 @@ TEST_CASE("conditions that the index cannot use are refused with a hint") {
       {{"I"}, {"error: no such index\n", "index: I\n", "hint: did you mean `i`?\n"}},
   };
   for (const Case& test : cases) {
-    std::vector<std::string> arguments{"query"};
-    arguments.insert(arguments.end(), test.arguments.begin(), test.arguments.end());
     INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
-    check_run(cluster.looseleaf(arguments), 2, "", test.err);
+    check_run(cluster.looseleaf(joined({"query"}, test.arguments)), 2, "", test.err);
   }
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/entities.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/relayed_store.hpp"
 
@@ -29,8 +28,7 @@ class DistantStore : public RelayedStore {
   [[nodiscard]] int round_trips(
       const std::vector<std::string>& arguments,
       const std::function<std::string(int run)>& input = [](int) { return std::string(); }) const {
-    std::vector<std::string> command = {"looseleaf", "--cluster", file()};
-    command.insert(command.end(), arguments.begin(), arguments.end());
+    const std::vector<std::string> command = joined({"looseleaf", "--cluster", file()}, arguments);
     int least = std::numeric_limits<int>::max();
     for (int i = 0; i < 5; ++i) {
       static_cast<void>(take_round_trips());

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/errors.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf {
@@ -193,16 +194,12 @@ TEST_CASE("a server that cannot start shows the end of its log") {
   Fixture fixture;
   fixture.options.shards = 1;
   fixture.options.extra_args = {"--no-such-option-of-any-server"};
-  try {
-    Sandbox::start(fixture.options);
-    FAIL("it started");
-  } catch (const Error& error) {
-    bool shown = false;
-    for (const auto& [key, value] : error.context()) {
-      shown = shown || (key == "log line" && value.find("no-such-option-of-any-server") != std::string::npos);
-    }
-    CHECK(shown);
+  bool shown = false;
+  const Error error = test::error_of([&] { return Sandbox::start(fixture.options); });
+  for (const auto& [key, value] : error.context()) {
+    shown = shown || (key == "log line" && value.find("no-such-option-of-any-server") != std::string::npos);
   }
+  CHECK(shown);
 }
 
 TEST_CASE("a start that is given up stops what it has started, and nothing else") {

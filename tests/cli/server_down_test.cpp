@@ -32,10 +32,7 @@ void check_printed_is_stored(const TestCluster& cluster, const std::string& prin
 }
 
 void wait_for_output(const cli::Process& process, std::size_t bytes) {
-  for (int tries = 0; tries < 300 && process.out().size() < bytes; ++tries) {
-    std::this_thread::sleep_for(20ms);
-  }
-  REQUIRE(process.out().size() >= bytes);
+  wait_until("it has printed so much", [&] { return process.out().size() >= bytes; });
 }
 
 TEST_CASE("with a shard down entities of the living shards are stored and the rest is reported and kept") {
@@ -91,10 +88,9 @@ TEST_CASE("get, delete, query and the jobs say which shard is down") {
                                                           {"drop-index", "by_n", "--yes"},
                                                           {"query", "by_n", "n=1"},
                                                           {"delete", id_of(1)}};
-  for (std::vector<std::string> command : commands) {
+  for (const std::vector<std::string>& command : commands) {
     INFO(fmt::format("{}", fmt::join(command, " ")));
-    command.insert(command.end(), {"--timeout", "0.5"});
-    const cli::ProcessResult result = cluster.looseleaf(command);
+    const cli::ProcessResult result = cluster.looseleaf(joined(command, {"--timeout", "0.5"}));
     CHECK(result.status == 3);
     CHECK(times("cannot connect to the server", result.err) == 1);
     CHECK(times("shard: 1\n", result.err) == 1);
@@ -111,9 +107,8 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
   const std::vector<std::vector<std::string>> commands = {
       {"query", "by_n"}, {"init"}, {"put"}, {"drop-index", "by_n", "--yes"}};
   std::vector<cli::Process> processes;
-  for (std::vector<std::string> command : commands) {
-    command.insert(command.end(), {"--timeout", "3.5", "--quiet"});
-    processes.push_back(cluster.start(std::move(command), entity(1, "\"n\":1")));
+  for (const std::vector<std::string>& command : commands) {
+    processes.push_back(cluster.start(joined(command, {"--timeout", "3.5", "--quiet"}), entity(1, "\"n\":1")));
   }
   const TestCluster original = initialised();
   cli::Process copy = original.start({"copy", "--to", cluster.file(), "--timeout", "3.5"});
@@ -239,9 +234,8 @@ TEST_CASE("a server that hangs is waited for once, however many shards it has") 
       {{"verify"}, ""}};
   const auto begin = std::chrono::steady_clock::now();
   std::vector<cli::Process> processes;
-  for (auto [command, text] : commands) {
-    command.insert(command.end(), {"--timeout", "3"});
-    processes.push_back(cluster.start(std::move(command), text));
+  for (const auto& [command, text] : commands) {
+    processes.push_back(cluster.start(joined(command, {"--timeout", "3"}), text));
   }
   for (std::size_t i = 0; i < commands.size(); ++i) {
     CAPTURE(commands[i].first.front());
@@ -267,10 +261,8 @@ TEST_CASE(
   create_index(cluster, by_n_sharded);
   put_all(cluster, entity(0, "\"n\":0") + entity(1, "\"n\":1") + entity(3, "\"n\":3"));
   cluster.sandbox().kill_server(0);
-  const std::vector<std::string> partial = {"--partial", "--timeout", "1"};
-  const auto run = [&](std::vector<std::string> command) {
-    command.insert(command.end(), partial.begin(), partial.end());
-    return cluster.looseleaf(command);
+  const auto run = [&](const std::vector<std::string>& command) {
+    return cluster.looseleaf(joined(command, {"--partial", "--timeout", "1"}));
   };
   const cli::ProcessResult text = run({"query", "all_n", "--explain"});
   check_status(text, 3, {"results from shard 0 are missing\n", "reason: cannot connect to the server\n"});
@@ -287,8 +279,7 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
   put_all(cluster, entity(0) + entity(2));
   cluster.sandbox().kill_server(1);
   const std::vector<std::string> ids = {id_of(1), id_of(2), id_of(3), id_of(4), id_of(0), id_of(5)};
-  std::vector<std::string> command = {"get", "--timeout", "3"};
-  command.insert(command.end(), ids.begin(), ids.end());
+  const std::vector<std::string> command = joined({"get", "--timeout", "3"}, ids);
   const std::vector<std::string> err = {"looseleaf: error: cannot connect to the server\n",
                                         "shard: 1\n",
                                         "id: " + id_of(1) + "\n",
@@ -303,8 +294,8 @@ TEST_CASE("get with a shard down answers what it can, and says how much it could
   check_run(cluster.looseleaf(command), 3, found, err);
   check_run(cluster.looseleaf({"get", "-", "--timeout", "3"}, fmt::format("{}\n", fmt::join(ids, "\n"))), 3, found,
             err);
-  command.insert(command.end(), {"--output", "json", "--quiet"});
-  const std::vector<std::string> lines = lines_of(cluster.looseleaf(command).out);
+  const std::vector<std::string> lines =
+      lines_of(cluster.looseleaf(joined(command, {"--output", "json", "--quiet"})).out);
   REQUIRE(lines.size() == 3);
   CHECK(lines.back() == R"({"schema_version":1,"found":2,"missing":1,"rejected":0,"failed":3})");
 }

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <string>
-#include <vector>
 
 #include "tests/support/expectations.hpp"
 
@@ -21,10 +20,7 @@ class WithPassword {
 
   // A cluster file that names this option file.
   [[nodiscard]] std::string cluster_file(const std::string& option_file) const {
-    return cluster.directory().write(
-        "app.json",
-        fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "user": "app", "defaults_file": "{}"}})",
-                    cluster.socket(0), cluster.database(0), option_file));
+    return cluster.write_file("app.json", fmt::format(R"("user": "app", "defaults_file": "{}")", option_file));
   }
 
   // A file that nobody else may read.
@@ -82,9 +78,7 @@ TEST_CASE("a user without privileges is told what is missing") {
   const WithPassword setup;
   setup.cluster.server_sql(0, "CREATE USER IF NOT EXISTS poor@localhost");
   const std::string empty = setup.secret("empty.cnf", "[client]\nuser=poor\n");
-  const std::string file = setup.cluster.directory().write(
-      "poor.json", fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "defaults_file": "{}"}})",
-                               setup.cluster.socket(0), setup.cluster.database(0), empty));
+  const std::string file = setup.cluster.write_file("poor.json", fmt::format(R"("defaults_file": "{}")", empty));
   check_run(get_as(file), 3, "",
             {"looseleaf: error: the server denied access to the database\n", "shard: 0\n", "hint: grant"});
   const cli::ProcessResult status = run({"looseleaf", "--cluster", file, "status"});

@@ -93,9 +93,7 @@ TEST_CASE("a backfill with a limit stores rows of many pieces at once") {
 TEST_CASE("a backfill with a limit puts rows right that stand in the way of its own") {
   const TestCluster cluster = with_new_index(300);
   create_index(cluster, R"({"table": "once", "properties": [{"name": "n", "type": "int"}], "immutable": true})");
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.sql(shard, "INSERT INTO once SELECT 999, id FROM entities LIMIT 70");
-  }
+  cluster.everywhere("INSERT INTO once SELECT 999, id FROM entities LIMIT 70");
   check_status(cluster.looseleaf({"backfill", "once", "--max-rate", "20000"}), 0, {"once: ready\n"});
   CHECK(rows_of(cluster, "once") == 300);
   check_status(cluster.looseleaf({"verify", "once", "--grace", "0"}), 0, {"consistent"});

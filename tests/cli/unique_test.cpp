@@ -6,19 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* unique_n =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
 constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
 
 // The entities 0, 1 and 2, with n = number.
 TestCluster with_values(TestCluster cluster = initialised()) {
-  create_index(cluster, unique_n);
+  create_index(cluster, by_n_unique);
   put_all(cluster, entity_lines(3, R"("n":{})"));
   return cluster;
 }
@@ -45,7 +42,7 @@ TEST_CASE("the values alone are the primary key of a unique index, and another k
   check_status(dry, 0);
   CHECK(holds_in_order(dry.out, {"  a BIGINT NOT NULL,\n", "  entity_id BINARY(16) NOT NULL UNIQUE,\n",
                                  "  PRIMARY KEY (a, b)\n) ENGINE=InnoDB"}));
-  create_index(cluster, unique_n);
+  create_index(cluster, by_n_unique);
   CHECK(holds_in_order(cluster.sql(0, "SHOW CREATE TABLE by_n"),
                        {"PRIMARY KEY (`n`),", "KEY `entity_id` (`entity_id`)"}));
   cluster.sql(1, "ALTER TABLE by_n DROP PRIMARY KEY, ADD PRIMARY KEY (n, entity_id)");
@@ -134,7 +131,7 @@ TestCluster with_duplicates() {
   for (std::uint64_t number = 0; number < 6; ++number) {
     put_all(cluster, entity(number, fmt::format(R"("n":{},"m":{})", number / 2, number)));
   }
-  const std::string file = cluster.directory().write("by_n.json", unique_n);
+  const std::string file = cluster.directory().write("by_n.json", by_n_unique);
   check_status(cluster.looseleaf({"create-index", file}), 0, {"created by_n: building"});
   return cluster;
 }
@@ -184,7 +181,7 @@ TEST_CASE("backfill --all lists all entities with the same values, and without i
     twice += entity(number, fmt::format(R"("n":{})", number / 2)) + "\n";
   }
   put_all(cluster, twice);
-  check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_n.json", unique_n)}), 0,
+  check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_n.json", by_n_unique)}), 0,
                {"created by_n"});
   const cli::ProcessResult some = cluster.looseleaf({"backfill"});
   check_status(
@@ -223,9 +220,7 @@ TEST_CASE("verify reports two entities with the same values as a conflict, which
   const std::string line =
       fmt::format("conflict by_n shard 0 entity {} [0] is that of entity {}\n", id_of(0), id_of(4));
   const auto check_found = [&](const std::vector<std::string>& options, const std::string& summary) {
-    std::vector<std::string> command = {"verify", "--grace", "0"};
-    command.insert(command.end(), options.begin(), options.end());
-    const cli::ProcessResult found = cluster.looseleaf(command);
+    const cli::ProcessResult found = cluster.looseleaf(joined({"verify", "--grace", "0"}, options));
     check_status(found, 1, {summary, "conflict: change or delete one of the two entities, then run "});
     CHECK(holds_in_order(
         found.out, {line, " misplaced  conflict\n", "by_n       0     2        0      0       0 ", "0         1\n"}));
@@ -285,19 +280,14 @@ TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as w
   const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0", "--repair"});
   check_status(found, 1, {"2 findings"});
   CHECK(contains(found.out, line));
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    cluster.sql(shard, "UPDATE looseleaf_index SET state = 'building'");
-    cluster.sql(shard, "UPDATE looseleaf_shard SET epoch = epoch + 1");
-  }
+  cluster.everywhere("UPDATE looseleaf_index SET state = 'building'; UPDATE looseleaf_shard SET epoch = epoch + 1");
   check_status(cluster.looseleaf({"backfill"}), 1, {"values: [0] in " + id_of(0) + " and " + id_of(4) + "\n"});
 }
 
 TEST_CASE("after a backfill that found equal values the next one reads, and purging spares, only what comes later") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(0, R"("n":1)") + entity(2, R"("n":1)"));
-  const std::string file = cluster.directory().write(
-      "by_n.json",
-      R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})");
+  const std::string file = cluster.directory().write("by_n.json", by_n_unique);
   CHECK(cluster.looseleaf({"create-index", "--backfill", "--quiet", file}).status == 1);
   const auto barrier = [&] { return cluster.sql(0, "SELECT barrier FROM looseleaf_progress WHERE job = 'backfill'"); };
   const std::string first = barrier();

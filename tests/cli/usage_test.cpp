@@ -94,9 +94,7 @@ TEST_CASE("help and version may be given as words") {
   }
   for (const std::vector<std::string>& whole :
        {std::vector<std::string>{"help"}, {"help", "help"}, {"help", "--help"}, {"version", "--help"}}) {
-    std::vector<std::string> line = whole;
-    line.insert(line.begin(), "looseleaf");
-    CHECK(run(line) == run({"looseleaf", "--help"}));
+    CHECK(run(joined({"looseleaf"}, whole)) == run({"looseleaf", "--help"}));
   }
 }
 
@@ -170,11 +168,9 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
   };
   for (const Case& test : cases) {
     INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
-    std::vector<std::string> command{"looseleaf"};
-    command.insert(command.end(), test.arguments.begin(), test.arguments.end());
-    command.insert(command.end(), {"--cluster", "/nonexistent"});
-    if (test.arguments.back() == "--rejects") {
-      command.resize(command.size() - 2);
+    std::vector<std::string> command = joined({"looseleaf"}, test.arguments);
+    if (test.arguments.back() != "--rejects") {
+      command = joined(command, {"--cluster", "/nonexistent"});
     }
     const cli::ProcessResult result = run(command);
     check_run(result, 2, "", test.err);
@@ -205,9 +201,7 @@ TEST_CASE("with --output json every message is an object on a line, even if the 
        R"("exit_status":2})"}};
   for (const Case& test : cases) {
     INFO(fmt::format("{}", fmt::join(test.arguments, " ")));
-    std::vector<std::string> command{"looseleaf"};
-    command.insert(command.end(), test.arguments.begin(), test.arguments.end());
-    const cli::ProcessResult result = run(command);
+    const cli::ProcessResult result = run(joined({"looseleaf"}, test.arguments));
     CHECK(result.status == 2);
     CHECK(result.out.empty());
     const std::size_t replaced = test.err.find("\\ufffd");
@@ -262,10 +256,7 @@ TEST_CASE("a number is taken from one end of the range that the hint names to th
       {{"sandbox", "stop"}, "--servers", {"0", "33", "4294967298"}, "1", "32"},
   };
   const auto run_with = [](const Case& test, const std::string& value) {
-    std::vector<std::string> command{"looseleaf", "--cluster", "/nonexistent"};
-    command.insert(command.end(), test.command.begin(), test.command.end());
-    command.insert(command.end(), {test.option, value});
-    return run(command);
+    return run(joined(joined({"looseleaf", "--cluster", "/nonexistent"}, test.command), {test.option, value}));
   };
   for (const Case& test : cases) {
     CAPTURE(test.option);

@@ -108,9 +108,7 @@ TEST_CASE("an index that is not the same in the other store causes a warning") {
 TEST_CASE("verify --against refuses what it cannot compare, and names the other store's file in its errors") {
   const TestCluster here = initialised(), raw = TestCluster::shared();
   const auto against = [&](const std::string& file, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"verify", "--against", file};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return here.looseleaf(arguments);
+    return here.looseleaf(joined({"verify", "--against", file}, more));
   };
   check_run(
       against(here.file()), 2, "",

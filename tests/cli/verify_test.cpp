@@ -72,9 +72,7 @@ TEST_CASE("after a repair the rows are counted as the repair has left them") {
 
 TEST_CASE("twenty samples of a kind are shown for each index and shard, with --all and as JSON every finding") {
   const TestCluster cluster = with_entities();
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.sql(shard, "DELETE FROM by_n");
-  }
+  cluster.everywhere("DELETE FROM by_n");
   const cli::ProcessResult samples = cluster.looseleaf({"verify", "--grace", "0"});
   check_status(samples, 1, {"50 findings\n"});
   CHECK(times("missing by_n shard 0 entity", samples.out) == 20);

@@ -256,11 +256,7 @@ TEST_CASE("a reader that follows warns of such a property while it runs, but not
   cli::Process trigger = cluster.start({"trigger", "run", "t", "--where", "nmae!=x", "--", "true"});
   wait_until("the first are printed", [&] { return contains(changes.out(), id_of(2)); });
   CHECK(!contains(changes.err(), "warning"));
-  std::string many;
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    many += entity(i);
-  }
-  put_all(cluster, many);
+  put_all(cluster, entity_lines(1000));
   for (cli::Process* process : {&changes, &trigger}) {
     wait_until("it warns",
                [&] { return contains(process->err(), "warning: no entity that was read has the property"); });

@@ -28,9 +28,7 @@ struct Pair {
   TestCluster original = initialised(2), other = initialised(3);
 
   [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
-    std::vector<std::string> arguments = {"copy", "--to", other.file()};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return arguments;
+    return joined({"copy", "--to", other.file()}, options);
   }
   [[nodiscard]] cli::ProcessResult copy(const std::vector<std::string>& options = {}) const {
     return original.looseleaf(copy_command(options));
@@ -228,11 +226,8 @@ void take_over_from(const std::string& place) {
   const Pair pair;
   fill(pair.original);
   cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
-  for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
-    for (std::uint32_t shard = 0; shard < cluster->shards(); ++shard) {
-      cluster->kill_sessions(shard);  // as a server does with those of a process that does not answer
-    }
-  }
+  pair.original.kill_sessions();
+  pair.other.kill_sessions();
   change(pair.original);
   check_status(pair.copy(), 0, {"wrote "});
   const std::string position =
@@ -264,19 +259,14 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
       check_status(pair.copy(), 0, {"wrote "});
     }
     cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
-    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
-      pair.other.kill_sessions(shard);
-    }
+    pair.other.kill_sessions();
     check_status(pair.copy({"--detach"}), 0, {"the other cluster is a store of its own now"});
     asleep.signal(SIGCONT);
     check_status(asleep.wait(), 3, {"looseleaf: error: another process has taken over the copy\n"});
-    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
-      CHECK(pair.other.sql(shard, "SELECT access FROM looseleaf_shard") == "open\n");
-      CHECK(pair.other.sql(shard, "SELECT job FROM looseleaf_progress").empty());
-    }
-    for (std::uint32_t shard = 0; shard < pair.original.shards(); ++shard) {  // its deletes can be purged
-      CHECK(pair.original.sql(shard, "SELECT job FROM looseleaf_progress WHERE job = 'copied_to'").empty());
-    }
+    CHECK(states(pair.other) == "open open open");
+    CHECK(pair.other.everywhere("SELECT job FROM looseleaf_progress").empty());
+    // Its deletes can be purged.
+    CHECK(pair.original.everywhere("SELECT job FROM looseleaf_progress WHERE job = 'copied_to'").empty());
   };
   for (const bool has_begun : {false, true}) {
     sleep_and_wake("copy.claim:before@0#1", has_begun);
@@ -306,11 +296,9 @@ TEST_CASE("deletes that a copy needs are not purged until it has them") {
   check_status(pair.copy(), 0, {"wrote "});
   check_status(pair.original.looseleaf({"delete", id_of(11)}), 0);
   // Ten days later.
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    pair.original.sql(shard,
-                      "UPDATE entities SET updated = updated - INTERVAL 10 DAY;"
-                      "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 10 DAY WHERE job = 'copied_to'");
-  }
+  pair.original.everywhere(
+      "UPDATE entities SET updated = updated - INTERVAL 10 DAY;"
+      "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 10 DAY WHERE job = 'copied_to'");
   const auto is_there = [&] {
     return pair.original.sql(1, "SELECT COUNT(*) FROM entities WHERE id = x'" + id_of(11) + "'") == "1\n";
   };

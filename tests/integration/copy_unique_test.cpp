@@ -4,10 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -16,22 +14,17 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* unique_n =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
-
 constexpr std::uint64_t unique_entities = 12;
 
 // A store of two shards with a unique index, and a cluster of three to copy it to.
 struct UniquePair {
   UniquePair() {
-    create_index(original, unique_n);
+    create_index(original, by_n_unique);
     put_all(original, entity_lines(unique_entities, R"("n":{})"));
   }
 
   [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
-    std::vector<std::string> arguments = {"copy", "--to", other.file()};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return arguments;
+    return joined({"copy", "--to", other.file()}, options);
   }
   [[nodiscard]] cli::ProcessResult copy() const { return original.looseleaf(copy_command()); }
 

@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -55,9 +54,7 @@ struct Changes {
 
 Changes changes_after(const TestCluster& cluster, const std::string& position,
                       const std::vector<std::string>& arguments = {}) {
-  std::vector<std::string> all = {"changes", "--after", position};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return Changes(cluster.looseleaf(all));
+  return Changes(cluster.looseleaf(joined({"changes", "--after", position}, arguments)));
 }
 
 std::vector<std::string> sorted(std::vector<std::string> texts) {
@@ -112,12 +109,10 @@ TEST_CASE("what is printed after a position is each later version and delete onc
   CHECK(changes_after(cluster, changes_after(cluster, "now").position).size() == 0);
   const Changes limited = changes_after(cluster, all.position, {"--limit", "4"});
   CHECK(limited.size() == 4);
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {  // as a purge does a day later
-    cluster.sql(shard,
-                "INSERT INTO looseleaf_progress (job, table_name, generation, barrier, detail, token, holder, since, "
-                "heartbeat) SELECT 'purged', '', 0, MAX(updated) + INTERVAL 1 MICROSECOND, '', 0, '', NOW(6), NOW(6) "
-                "FROM entities; DELETE FROM entities WHERE body IS NULL");
-  }
+  cluster.everywhere(  // as a purge does a day later
+      "INSERT INTO looseleaf_progress (job, table_name, generation, barrier, detail, token, holder, since, heartbeat) "
+      "SELECT 'purged', '', 0, MAX(updated) + INTERVAL 1 MICROSECOND, '', 0, '', NOW(6), NOW(6) FROM entities; "
+      "DELETE FROM entities WHERE body IS NULL");
   CHECK(changes_after(cluster, limited.position).size() == 0);
 }
 

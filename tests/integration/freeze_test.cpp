@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,11 +74,7 @@ std::uint64_t sum_over(const std::vector<std::unique_ptr<Writer>>& writers, std:
 
 void wait_for_more(const std::vector<std::unique_ptr<Writer>>& writers, std::atomic<std::uint64_t> Writer::*count) {
   const std::uint64_t before = sum_over(writers, count);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (sum_over(writers, count) < before + 200 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  CHECK(sum_over(writers, count) >= before + 200);
+  wait_until("there are more", [&] { return sum_over(writers, count) >= before + 200; });
 }
 
 TEST_CASE("when a freeze has returned no other write is stored, writers are told, and a thaw lets them go on") {
@@ -108,11 +103,7 @@ TEST_CASE("when a freeze has returned no other write is stored, writers are told
     writer->stop();
   }
   CHECK(sum_over(writers, &Writer::otherwise) == 0);
-  std::uint64_t there = 0;
-  for (std::uint32_t shard = 0; shard < total_shards; ++shard) {
-    there += std::stoull(fixture.cluster.sql(shard, "SELECT COUNT(*) FROM entities"));
-  }
-  CHECK(there == sum_over(writers, &Writer::stored));
+  CHECK(rows_of(fixture.cluster, "entities") == sum_over(writers, &Writer::stored));
   CHECK(fixture.findings().empty());
 }
 

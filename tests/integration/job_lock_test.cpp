@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "base/text.hpp"
 #include "job/jobs.hpp"
+#include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -23,15 +24,11 @@ shard::Shards shards_of_account(const StoreFixture& fixture, std::chrono::millis
   const TestCluster& cluster = fixture.cluster;
   const std::string secret = cluster.directory().write("job.cnf", "[client]\nuser=job\npassword=secret\n");
   ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
-  std::string shards;
   for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
     cluster.sql(shard, "CREATE USER IF NOT EXISTS job@localhost IDENTIFIED BY 'secret'");
     cluster.sql(shard, fmt::format("GRANT ALL ON {}.* TO job@localhost", cluster.database(shard)));
-    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
-                          cluster.database(shard));
   }
-  const std::string file = cluster.directory().write(
-      "job.json", fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
+  const std::string file = cluster.write_file("job.json", fmt::format(R"("defaults_file": "{}")", secret));
   return {Cluster::load(file), StoreFixture::options(timeout)};
 }
 
@@ -51,21 +48,12 @@ std::string holder(const sql::Database& database, const std::string& lock) {
 }
 
 void wait_until_free(const sql::Database& database, const std::string& lock) {
-  const auto limit = std::chrono::steady_clock::now() + 20s;
-  while (!holder(database, lock).empty()) {
-    REQUIRE(std::chrono::steady_clock::now() < limit);
-    std::this_thread::sleep_for(5ms);
-  }
+  wait_until("the lock is free", [&] { return holder(database, lock).empty(); });
 }
 
 // Another run cannot begin, for the right reason.
 void check_held(shard::Shards& shards) {
-  try {
-    const job::JobLock lock(shards, "clean", {""});
-    FAIL_CHECK("two have the lock");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::busy);
-  }
+  CHECK(error_of([&] { const job::JobLock lock(shards, "clean", {""}); }).code() == ErrorCode::busy);
 }
 
 TEST_CASE("a session that asked for a job's lock is not used for anything else") {
@@ -119,14 +107,10 @@ TEST_CASE("a job that cannot end its former session says so, and goes on when th
   admin->execute("KILL " + holder(*admin, own_lock(lock)));
   wait_until_free(*admin, own_lock(lock));
   REQUIRE(admin->query(fmt::format("SELECT GET_LOCK('{}', 0)", own_lock(lock))).cell(0, 0) == "1");
-  try {
-    lock.keep_alive();
-    FAIL("the lock was taken while another session held it");
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "the server still holds the lock of a lost session");
-    CHECK(error.code() == ErrorCode::unavailable);
-    CHECK(error.hint() == "retry, or use a longer --timeout");
-  }
+  const Error error = error_of([&] { lock.keep_alive(); });
+  CHECK(std::string(error.what()) == "the server still holds the lock of a lost session");
+  CHECK(error.code() == ErrorCode::unavailable);
+  CHECK(error.hint() == "retry, or use a longer --timeout");
   static_cast<void>(admin->query(fmt::format("SELECT RELEASE_LOCK('{}')", own_lock(lock))));
   lock.keep_alive();
   CHECK(!holder(*admin, own_lock(lock)).empty());

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <chrono>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -28,23 +26,12 @@ struct MovingPair {
   }
 
   [[nodiscard]] std::vector<std::string> finish_command(const std::vector<std::string>& options = {}) const {
-    std::vector<std::string> arguments = {"copy", "--to", other.file(), "--finish"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return arguments;
+    return joined({"copy", "--to", other.file(), "--finish"}, options);
   }
   [[nodiscard]] cli::ProcessResult finish(const std::vector<std::string>& options = {}) const {
     return original.looseleaf(finish_command(options));
   }
 };
-
-std::string states(const TestCluster& cluster) {
-  std::string all;
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    const std::string state = cluster.sql(shard, "SELECT access FROM looseleaf_shard");
-    all += (all.empty() ? "" : " ") + state.substr(0, state.size() - 1);
-  }
-  return all;
-}
 
 // The store has moved, and the other cluster has these entities.
 void check_moved(const MovingPair& pair, std::size_t entities) {
@@ -73,14 +60,6 @@ void check_not_moved(const MovingPair& pair, const std::string& other = others_a
   CHECK(states(pair.original) == "open open");
   put_all(pair.original, entity(50, R"("n":50)"));
   CHECK(states(pair.other) == other);
-}
-
-void cut_sessions(const MovingPair& pair) {  // as a server does with those of a process that does not answer
-  for (const TestCluster* const cluster : {&pair.original, &pair.other}) {
-    for (std::uint32_t shard = 0; shard < cluster->shards(); ++shard) {
-      cluster->kill_sessions(shard);
-    }
-  }
 }
 
 // A trigger that appends what it is given to a file.
@@ -206,7 +185,8 @@ TEST_CASE("a move whose decision is forgotten before it is completed marks no ot
 // Stops a move there, lets `meanwhile` happen, and wakes it.
 cli::ProcessResult sleep_at(const MovingPair& pair, const std::string& place, const std::function<void()>& meanwhile) {
   cli::Process asleep = pair.original.stop_at(place, pair.finish_command());
-  cut_sessions(pair);
+  pair.original.kill_sessions();
+  pair.other.kill_sessions();
   meanwhile();
   asleep.signal(SIGCONT);
   return asleep.wait();
@@ -330,9 +310,7 @@ TEST_CASE("a move that cannot open the other cluster says so, and is completed" 
 TEST_CASE("what differs in the other cluster prevents the move, and is named") {
   const MovingPair pair;
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
-  for (std::uint32_t shard = 0; shard < 3; ++shard) {
-    pair.other.sql(shard, "DELETE FROM entities WHERE id = x'" + id_of(3) + "'");
-  }
+  pair.other.everywhere("DELETE FROM entities WHERE id = x'" + id_of(3) + "'");
   const std::vector<std::string> differs = {
       "error: an entity is not the same in the other cluster\n",
       "  id: " + id_of(3) + "\n",
@@ -373,9 +351,7 @@ TEST_CASE("stamps go on growing in the other cluster, although its clock is behi
     const std::size_t begin = line.find(R"("stamp":")") + 9;
     return line.substr(begin, line.find('"', begin) - begin);
   };
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    pair.original.sql(shard, "UPDATE looseleaf_shard SET clock_floor = NOW(6) + INTERVAL 1 HOUR");
-  }
+  pair.original.everywhere("UPDATE looseleaf_shard SET clock_floor = NOW(6) + INTERVAL 1 HOUR");
   put_all(pair.original, entity(1, R"("n":2)"));
   const std::string before = stamp(pair.original);
   check_status(pair.finish(), 0, {has_moved});
@@ -427,11 +403,7 @@ TEST_CASE("triggers that a move has begun in the other cluster are gone when the
   const MovingPair pair;
   run_trigger_to_the_end(pair);
   const auto triggers = [&] {
-    std::string all;
-    for (std::uint32_t shard = 0; shard < pair.other.shards(); ++shard) {
-      all += pair.other.sql(shard, "SELECT table_name FROM looseleaf_progress WHERE job = 'trigger'");
-    }
-    return all;
+    return pair.other.everywhere("SELECT table_name FROM looseleaf_progress WHERE job = 'trigger'");
   };
   pair.original.die_at("move.decide:before", pair.finish_command());
   CHECK(triggers() == "t\nt\nt\n");

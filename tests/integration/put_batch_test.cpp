@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -58,24 +57,9 @@ struct ManyShards : StoreFixture {
         std::count_if(results.begin(), results.end(), [&](const auto& result) { return result.status == status; }));
   }
 
-  [[nodiscard]] int rows(const std::string& table = "by_n") const {
-    std::map<std::uint32_t, std::string> sums;  // by server, because each statement starts a client
-    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
-      sums[cluster.server_of(shard)] += fmt::format(" + (SELECT COUNT(*) FROM {}.{})", cluster.database(shard), table);
-    }
-    int rows = 0;
-    for (const auto& [server, sum] : sums) {
-      rows += std::stoi(cluster.server_sql(server, "SELECT 0" + sum));
-    }
-    return rows;
-  }
-  [[nodiscard]] int records() const { return rows("looseleaf_cleanup"); }
+  [[nodiscard]] std::size_t rows() const { return rows_of(cluster, "by_n"); }
+  [[nodiscard]] std::size_t records() const { return rows_of(cluster, "looseleaf_cleanup"); }
 
-  void everywhere(const std::string& statement) const {
-    for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
-      cluster.sql(shard, statement);
-    }
-  }
   CleanReport clean() {
     JobControl control;
     return datastore.clean({}, control);
@@ -136,16 +120,16 @@ TEST_CASE_FIXTURE(ManyShards, "clean deletes what a put left that died after its
 
 TEST_CASE_FIXTURE(ManyShards, "clean looks at no index table while there is no record") {
   REQUIRE(count(put_all(3), WriteStatus::stored) == entity_count);
-  everywhere("RENAME TABLE by_n TO away");
+  cluster.everywhere("RENAME TABLE by_n TO away");
   CHECK(clean().checked == 0);
-  everywhere("RENAME TABLE away TO by_n");
+  cluster.everywhere("RENAME TABLE away TO by_n");
   cluster.sql(0, cleanup_record({id_of(0)}));
   CHECK(clean().checked == 1);
   CHECK(findings().empty());
 }
 
 TEST_CASE_FIXTURE(ManyShards, "a shard whose records cannot be read does not keep clean from the others") {
-  everywhere("RENAME TABLE looseleaf_cleanup TO looseleaf_away");
+  cluster.everywhere("RENAME TABLE looseleaf_cleanup TO looseleaf_away");
   for (const std::uint32_t shard : {0U, 1U, 6U}) {  // 0 and 6 are on one server
     cluster.sql(shard, "RENAME TABLE looseleaf_away TO looseleaf_cleanup");
     cluster.sql(shard, cleanup_record({id_of(shard)}));
@@ -233,20 +217,11 @@ TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index wi
       "by_m.json", R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}], "shard_on": "n"})");
   cluster.die_at("create.publish:after@4", {"create-index", file});
   CHECK(count(put_all(writer, 5), WriteStatus::stored) == entity_count);
-  int maintained = 0;
-  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
-    maintained += cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_index WHERE table_name = 'by_m'") == "1\n" ? 1 : 0;
-  }
+  const std::size_t maintained = rows_of(cluster, "looseleaf_index WHERE table_name = 'by_m'");
   CHECK(maintained > 0);
-  CHECK(maintained < static_cast<int>(shard_count));
-  std::set<std::string> ids;  // in the new table
-  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
-    const std::string found = cluster.sql(shard, "SELECT HEX(entity_id) FROM by_m");
-    for (std::size_t from = 0; from < found.size(); from += 33) {
-      ids.insert(found.substr(from, 32));
-    }
-  }
-  CHECK(static_cast<int>(ids.size()) == maintained * entity_count / static_cast<int>(shard_count));
+  CHECK(maintained < shard_count);
+  const std::vector<std::string> found = lines_of(cluster.everywhere("SELECT HEX(entity_id) FROM by_m"));
+  CHECK(std::set(found.begin(), found.end()).size() == maintained * entity_count / shard_count);
   CHECK(count(put_all(writer, 6), WriteStatus::stored) == entity_count);
   check_status(cluster.looseleaf({"create-index", "--quiet", file}), 0);
   check_status(cluster.looseleaf({"backfill", "--quiet"}), 0);

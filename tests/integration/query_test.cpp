@@ -250,22 +250,14 @@ TEST_CASE("entities with one value come in the order of their ids, however many 
     query.limit = 99;  // reads 100 rows
     std::vector<std::string> found;
     do {
-      query.after = store.datastore
-                        .query(query,
-                               [&](const Entity& entity) {
-                                 found.push_back(to_string(entity.id));
-                                 return true;
-                               })
-                        .next;
+      const StoreFixture::Page page = store.page(query);
+      found.insert(found.end(), page.ids.begin(), page.ids.end());
+      query.after = page.next;
     } while (!query.after.empty());
     CHECK(found == ids);
     query.descending = true;
     query.limit = 0;
-    found.clear();
-    store.datastore.query(query, [&](const Entity& entity) {
-      found.push_back(to_string(entity.id));
-      return true;
-    });
+    found = store.page(query).ids;
     std::reverse(found.begin(), found.end());
     CHECK(found == ids);
   }

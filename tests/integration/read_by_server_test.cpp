@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/errors.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -39,25 +40,13 @@ struct ServerOfManyShards : StoreFixture {
     return ids;
   }
 
-  struct Page {
-    std::vector<std::string> ids;
-    std::string next;
-  };
   [[nodiscard]] Page page(std::uint64_t limit, const std::string& after = {}, bool descending = false) const {
     Query query;
     query.index = "by_n";
     query.limit = limit;
     query.after = after;
     query.descending = descending;
-    Page page;
-    page.next = datastore
-                    .query(query,
-                           [&](const Entity& entity) {
-                             page.ids.push_back(to_string(entity.id));
-                             return true;
-                           })
-                    .next;
-    return page;
+    return StoreFixture::page(query);
   }
 
   [[nodiscard]] std::vector<GetResult> get_all() const {
@@ -88,23 +77,6 @@ struct ServerOfManyShards : StoreFixture {
       counts.push_back(selects(server, before) - 2 * asking);
     }
     return counts;
-  }
-
-  template <typename Ask>
-  static Error error_of(const Ask& ask) {
-    try {
-      ask();
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorCode::usage, "no error"};
-  }
-
-  static std::string shard_in(const Error& error) {
-    const auto& context = error.context();
-    const auto found =
-        std::find_if(context.begin(), context.end(), [](const auto& pair) { return pair.first == "shard"; });
-    return found == context.end() ? "none" : found->second;
   }
 };
 
@@ -140,9 +112,9 @@ TEST_CASE_FIXTURE(ServerOfManyShards, "a query and a get ask a server once for a
 TEST_CASE_FIXTURE(ServerOfManyShards, "an index that is not ready on one shard of several is not queried") {
   REQUIRE(page(1).ids.size() == 1);
   cluster.sql(5, "UPDATE looseleaf_index SET state = 'building'");
-  const Error error = error_of([&] { static_cast<void>(page(10)); });
+  const Error error = error_of([&] { return page(10); });
   CHECK(std::string(error.what()) == "index is still building");
-  CHECK(shard_in(error) == "5");
+  CHECK(context_of(error, "shard") == "5");
 }
 
 TEST_CASE_FIXTURE(ServerOfManyShards, "a shard whose tables are gone is named, and hides no other shard's entities") {
@@ -153,12 +125,12 @@ TEST_CASE_FIXTURE(ServerOfManyShards, "a shard whose tables are gone is named, a
   for (const GetResult& result : get_all()) {
     const bool is_there = std::stoull(to_string(result.id).substr(16), nullptr, 16) % total_shards != 4;
     CHECK(result.entity.has_value() == is_there);
-    CHECK((result.error && shard_in(*result.error) == "4") == !is_there);
+    CHECK((result.error && context_of(*result.error, "shard") == "4") == !is_there);
     found += result.entity ? 1U : 0U;
   }
   CHECK(found == entities * (total_shards - 1) / total_shards);
   cluster.sql(3, "DROP TABLE by_n");
-  CHECK(shard_in(error_of([&] { static_cast<void>(page(10)); })) == "3");
+  CHECK(context_of(error_of([&] { return page(10); }), "shard") == "3");
 }
 
 }  // namespace

@@ -331,11 +331,7 @@ TEST_CASE("while an index is dropped on some shards only no query misses what is
 
 TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier generation") {
   StoreFixture fixture(1);
-  std::vector<std::string> texts;
-  for (int i = 0; i < 3000; ++i) {
-    texts.push_back(R"({"size":)" + std::to_string(i) + "}");
-  }
-  fixture.datastore.put(texts);
+  fixture.fill(3000, R"("size":{})");
   fixture.create_index(index_size);
   JobControl stop_soon;
   stop_soon.on_progress = [&](const Progress& now) { stop_soon.stop = now.done > 0; };
@@ -360,33 +356,27 @@ TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier g
 
 TEST_CASE("a backfill does not bring back an index that a drop has overtaken") {
   Planted fixture;
-  fixture.cluster.sql(0, "UPDATE looseleaf_index SET state = 'building'");
-  fixture.cluster.sql(1, "UPDATE looseleaf_index SET state = 'building'");
+  fixture.cluster.everywhere("UPDATE looseleaf_index SET state = 'building'");
   JobControl control;
   control.on_progress = [&](const Progress& now) {
     if (now.done == 0) {
       return;
     }
     // Too late for the scan to notice: its chunk is done.
-    for (std::uint32_t shard = 0; shard < 2; ++shard) {
-      fixture.cluster.sql(shard, "UPDATE looseleaf_index SET state = 'dropping'");
-    }
+    fixture.cluster.everywhere("UPDATE looseleaf_index SET state = 'dropping'");
   };
   CHECK_THROWS_AS(fixture.datastore.backfill({}, control), Error);
-  CHECK(fixture.cluster.sql(0, "SELECT state FROM looseleaf_index") == "dropping\n");
-  CHECK(fixture.cluster.sql(1, "SELECT state FROM looseleaf_index") == "dropping\n");
+  CHECK(fixture.cluster.everywhere("SELECT state FROM looseleaf_index") == "dropping\ndropping\n");
 }
 
 TEST_CASE("an index that became ready on some shards only is proven complete before it is ready on the others") {
   Planted fixture;
   fixture.cluster.sql(1, "UPDATE looseleaf_index SET state = 'building'");
   fixture.cluster.sql(0, "DELETE FROM index_size");
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {  // as if the scan had been through already
-    fixture.cluster.sql(shard,
-                        "INSERT INTO looseleaf_progress (job, table_name, generation, position, barrier, token, "
-                        "holder, since, heartbeat) SELECT 'backfill', 'index_size', generation, 1, NOW(6), 1, 'h', "
-                        "NOW(6), NOW(6) FROM looseleaf_index");
-  }
+  fixture.cluster.everywhere(  // as if the scan had been through already
+      "INSERT INTO looseleaf_progress (job, table_name, generation, position, barrier, token, holder, since, "
+      "heartbeat) SELECT 'backfill', 'index_size', generation, 1, NOW(6), 1, 'h', NOW(6), NOW(6) FROM "
+      "looseleaf_index");
   JobControl control;
   CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
   CHECK(fixture.findings().empty());

@@ -7,7 +7,6 @@
 #include <looseleaf/error.hpp>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "sql/literals.hpp"
 #include "sql/statement.hpp"
 #include "sql/transaction.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::sql {
@@ -69,14 +69,8 @@ std::string status_table() {
 }
 
 template <typename Action>
-ServerError failure_of(Action&& action) {
-  try {
-    action();
-  } catch (const ServerError& error) {
-    return error;
-  }
-  FAIL("nothing was thrown");
-  throw std::logic_error("unreachable");
+ServerError failure_of(const Action& action) {
+  return test::error_of<ServerError>(action);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a session has everything set that the protocol relies on") {

@@ -48,10 +48,7 @@ bool has_all(const std::string& file, std::uint64_t from, std::uint64_t until) {
 // `trigger run t` with a command for the shell, in which $0 is `file`.
 std::vector<std::string> run_with(const std::string& script, const std::string& file,
                                   const std::vector<std::string>& options = {}, const std::string& trigger = "t") {
-  std::vector<std::string> arguments = {"trigger", "run", trigger};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  arguments.insert(arguments.end(), {"--", "sh", "-c", script, file});
-  return arguments;
+  return joined(joined({"trigger", "run", trigger}, options), {"--", "sh", "-c", script, file});
 }
 
 std::vector<std::string> append_to(const std::string& file) {
@@ -146,9 +143,8 @@ TEST_CASE("a new trigger begins now if it is told so, and a filter says which en
 TEST_CASE("a command gets its arguments as they are, also those in brackets") {
   const TestCluster cluster = initialised(1);
   const std::string file = cluster.directory().path() + "/out";
-  std::vector<std::string> arguments = run_with(R"(printf '<%s>' "$@" > $0)", file);
-  arguments.insert(arguments.end(), {"[.id, .n]", "[]", "[[a]]", "--x"});
-  cli::Process process = cluster.start(arguments);
+  cli::Process process =
+      cluster.start(joined(run_with(R"(printf '<%s>' "$@" > $0)", file), {"[.id, .n]", "[]", "[[a]]", "--x"}));
   put_all(cluster, entity(1));
   wait_until("it has run", [&] { return contains(read_text(file), "--x"); });
   stop(process);
@@ -449,9 +445,7 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
       {{"run", "t", "--after", "x", "--", "cat"}, {"error: not a position\n", "hint: "}},
   };
   for (const auto& [arguments, messages] : cases) {
-    std::vector<std::string> all = {"trigger"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    check_status(cluster.looseleaf(all), 2, messages);
+    check_status(cluster.looseleaf(joined({"trigger"}, arguments)), 2, messages);
   }
   cli::Process process = cluster.start({"trigger", "run", "mirror", "--", "cat"});
   wait_until("it has begun", [&] { return contains(process.err(), "reading 1 shard: 0"); });
@@ -467,9 +461,7 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
 TEST_CASE("a trigger names twenty entities that cannot be read, and says when it ends how many more there were") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity_lines(25));
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    cluster.sql(shard, "UPDATE entities SET body = 'x'");
-  }
+  cluster.everywhere("UPDATE entities SET body = 'x'");
   const std::string file = cluster.directory().path() + "/out";
   cli::Process trigger = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file});
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() == 25; });

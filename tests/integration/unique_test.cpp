@@ -24,9 +24,6 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* unique_n =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
-
 constexpr std::uint64_t numbers = 20;  // of entities
 
 std::string name_of(const Uuid& id) {
@@ -55,7 +52,7 @@ std::string outcome_of(const WriteResult& result) {
 
 // Four shards on two servers. Entities of even numbers are on the first server.
 struct Unique : StoreFixture {
-  explicit Unique(TestCluster&& on = TestCluster::shared(4), const char* definition = unique_n)
+  explicit Unique(TestCluster&& on = TestCluster::shared(4), const char* definition = by_n_unique)
       : StoreFixture(std::move(on)), mine(shards()), writer(mine) {
     create_index(definition);
   }
@@ -144,11 +141,7 @@ TEST_CASE_FIXTURE(Unique, "a value that a write of the batch gives up is taken b
 
 TEST_CASE_FIXTURE(Unique,
                   "a value that an earlier write of the stream gives up is taken by a later one on another server") {
-  std::vector<std::string> entities;
-  for (std::uint64_t number = 0; number < numbers; ++number) {
-    entities.push_back(entity(number, fmt::format(R"("n":{})", number)));
-  }
-  datastore.put(entities);
+  fill(numbers);
   std::map<std::uint64_t, std::string> outcomes;  // by sequence number
   {
     WriteStream stream(datastore, [&](const WriteResult& result) { outcomes[result.sequence] = outcome_of(result); });
@@ -169,13 +162,9 @@ TEST_CASE_FIXTURE(Unique,
 
 TEST_CASE("a value that an earlier write of the stream gives up is taken although the stream did not know the index") {
   StoreFixture store(TestCluster::shared(4));
-  std::vector<std::string> entities;
-  for (std::uint64_t number = 0; number < numbers; ++number) {
-    entities.push_back(entity(number, fmt::format(R"("n":{})", number)));
-  }
-  store.datastore.put(entities);  // from now on it knows the catalogs
+  store.fill(numbers);  // from now on it knows the catalogs
   Datastore other = store.open();
-  other.create_indexes({IndexDefinition::parse(unique_n, "test")});
+  other.create_indexes({IndexDefinition::parse(by_n_unique, "test")});
   JobControl control;
   other.backfill({}, control);
   WriteStream stream(store.datastore, [](const WriteResult& result) { CHECK(outcome_of(result) == "stored"); });

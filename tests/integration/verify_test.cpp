@@ -133,11 +133,7 @@ TEST_CASE("changes that cancel out under plain CRCs and XORs change the digest")
 
 TEST_CASE("a digest of a range reads the key on entity_id and nothing else") {
   Digested fixture(by_n);
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 2000; ++i) {
-    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
-  }
-  fixture.datastore.put(entities);
+  fixture.fill(2000);
   fixture.cluster.sql(0, "ANALYZE TABLE by_n");
   const char* const explain = looseleaf_flavour() == "mysql" ? "EXPLAIN FORMAT=TRADITIONAL " : "EXPLAIN ";
   const std::string plan = fixture.cluster.sql(
@@ -208,11 +204,8 @@ TEST_CASE(
     count = 8;
   }
   StoreFixture fixture(count);
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 12'000; ++i) {
-    entities.push_back(entity(i, "\"n\":1"));
-  }
-  fixture.datastore.put(entities);
+  constexpr std::size_t stored = 12'000;
+  fixture.fill(stored);
   shard::Shards shards = fixture.shards();
   Throttle limits;
   limits.max_rate = 1000;
@@ -221,7 +214,7 @@ TEST_CASE(
   control.on_progress = [&](const Progress&) { ++heard; };
   const Error stopped(ErrorCode::interrupted, "stopped");
   job::Job limited(shards, control, limits, "verify", stopped);
-  const std::size_t steps = entities.size() / 250 / count, ranges = verify::make_grid(shards, {}, limited).ranges();
+  const std::size_t steps = stored / 250 / count, ranges = verify::make_grid(shards, {}, limited).ranges();
   CHECK(ranges >= steps / 2);
   CHECK(ranges <= steps);
   CHECK(heard >= 24);
@@ -232,11 +225,7 @@ TEST_CASE(
 TEST_CASE("a job's progress counts each shard by itself") {
   StoreFixture fixture(2);
   fixture.create_index(by_n);
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    entities.push_back(entity(i, "\"n\":1"));
-  }
-  fixture.datastore.put(entities);
+  fixture.fill(40);
   for (std::uint64_t i = 0; i < 40; ++i) {
     fixture.cluster.sql(i % 2, cleanup_record({id_of(i)}));
   }
@@ -276,11 +265,7 @@ std::vector<std::string> phases_of_backfill(StoreFixture& fixture, const std::fu
 TEST_CASE("a backfill has one bar over all its phases, which status shows, too") {
   using Phases = std::vector<std::string>;
   StoreFixture fixture;
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 6'000; ++i) {
-    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
-  }
-  fixture.datastore.put(entities);
+  fixture.fill(6'000);
   fixture.create_index(by_n);
   JobControl stopped_soon;
   stopped_soon.on_progress = [&](const Progress& now) { stopped_soon.stop = now.done > 0; };
@@ -310,16 +295,8 @@ TEST_CASE("a backfill has one bar over all its phases, which status shows, too")
 
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
   StoreFixture fixture(1);
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 300; ++i) {
-    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
-  }
-  std::string large;  // also when it is compressed
-  for (std::uint64_t i = 0; large.size() < 200'000; ++i) {
-    large += to_string(Uuid::make_v7());
-  }
-  entities.push_back(entity(300, "\"large\":\"" + large + "\""));
-  fixture.datastore.put(entities);
+  fixture.fill(300);
+  fixture.datastore.put({entity(300, fmt::format(R"("large":"{}")", noise(200'000)))});
   fixture.cluster.sql(0, "DELETE FROM entities WHERE added_id BETWEEN 100 AND 250");
   fixture.cluster.sql(0, "UPDATE entities SET added_id = added_id + 1000000000 WHERE added_id BETWEEN 280 AND 290");
   fixture.datastore.remove({uuid_of(0)});
@@ -389,11 +366,7 @@ TEST_CASE("a row that is too many however often its entity is written is a findi
 
 TEST_CASE("a report keeps as many samples as were asked for, counts all, and hands each on") {
   Digested fixture(by_n);
-  std::vector<std::string> entities;
-  for (std::uint64_t i = 0; i < 30; ++i) {
-    entities.push_back(entity(i, fmt::format("\"n\":{}", i)));
-  }
-  fixture.datastore.put(entities);
+  fixture.fill(30);
   fixture.cluster.sql(0, "DELETE FROM by_n");
   std::uint64_t handed_on = 0;
   VerifyOptions options;

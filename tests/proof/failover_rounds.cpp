@@ -26,9 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t entity_count = 10'000;
 
-constexpr const char* by_n_unique =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
-
 // Those whose number is `part` modulo 2. Each round has values of its own, which are on the other shard than those of
 // the round before.
 std::string entities(std::uint64_t part, std::uint64_t round) {

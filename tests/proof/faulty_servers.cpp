@@ -29,18 +29,14 @@ Store::Store(TestCluster on) : cluster(std::move(on)) {
   create_index(cluster, by_n_sharded);
   const std::string secret = cluster.directory().write("app.cnf", "[client]\nuser=app\npassword=secret\n");
   ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
-  std::string shards;
   for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
     cluster.server_sql(cluster.server_of(shard),
                        fmt::format("CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'secret'; "
                                    "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON {}.* TO "
                                    "app@localhost",
                                    cluster.database(shard)));
-    shards += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", cluster.socket(shard),
-                          cluster.database(shard));
   }
-  file_ = cluster.directory().write("app.json",
-                                    fmt::format(R"({{"shards": [{}], "defaults_file": "{}"}})", shards, secret));
+  file_ = cluster.write_file("app.json", fmt::format(R"("defaults_file": "{}")", secret));
 }
 
 cli::ProcessResult Store::looseleaf(std::vector<std::string> arguments, std::string_view input) const {

@@ -13,8 +13,6 @@
 namespace looseleaf::test {
 namespace {
 
-constexpr const char* by_n_unique =
-    R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})";
 constexpr const char* by_c = R"({"table": "by_c", "properties": [{"name": "c", "type": "string"}]})";
 constexpr const char* by_tag =
     R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}], "shard_on": "tags"})";

@@ -407,11 +407,9 @@ class Pair {
   // Of all that are deleted, as if that were two days ago.
   void purge() {
     done_.emplace_back("clean, two days later");
-    for (std::uint32_t shard = 0; shard < fixture_.cluster.shards(); ++shard) {
-      fixture_.cluster.sql(shard, "UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL");
-      fixture_.cluster.sql(shard,
-                           "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 3 DAY WHERE job = 'purge'");
-    }
+    fixture_.cluster.everywhere(
+        "UPDATE entities SET updated = updated - INTERVAL 2 DAY WHERE body IS NULL; "
+        "UPDATE looseleaf_progress SET barrier = barrier - INTERVAL 3 DAY WHERE job = 'purge'");
     JobControl control;
     const std::uint64_t expected = reference_.purge();
     require_equal("tombstones that were purged", expected, store_->clean({}, control).purged);

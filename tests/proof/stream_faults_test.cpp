@@ -17,9 +17,7 @@ constexpr std::uint64_t many = 3'000;  // their ids are more than a pipe holds
 // $0 is the cluster file, "$@" are the arguments.
 cli::ProcessResult shell(const TestCluster& cluster, const std::string& script,
                          const std::vector<std::string>& arguments, std::string_view input = {}) {
-  std::vector<std::string> command = {"bash", "-c", script, cluster.file()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return run(std::move(command), input);
+  return run(joined({"bash", "-c", script, cluster.file()}, arguments), input);
 }
 
 TestCluster with_index() {

@@ -2,10 +2,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <csignal>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -26,12 +24,6 @@ struct Lifecycle {
     wide_file = cluster.directory().write("wide.json", wide);
   }
 
-  void cut_all_sessions() const {
-    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      cluster.kill_sessions(shard);
-    }
-  }
-
   void must(std::vector<std::string> arguments, std::string_view input = {}) const {
     const cli::ProcessResult result = cluster.looseleaf(std::move(arguments), input);
     REQUIRE_MESSAGE(result.status == 0, result.err);
@@ -44,9 +36,7 @@ struct Lifecycle {
     must({"verify"});
     CHECK(cluster.looseleaf({"query", "by_n", "n=1", "s=a", "--count"}).out == "1\n");
     CHECK(cluster.looseleaf({"query", "by_n", "n=2", "s=b", "--count"}).out == "1\n");
-    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      CHECK(cluster.sql(shard, "SELECT COUNT(*) FROM looseleaf_progress WHERE job IN ('create', 'drop')") == "0\n");
-    }
+    CHECK(cluster.everywhere("SELECT job FROM looseleaf_progress WHERE job IN ('create', 'drop')").empty());
   }
 
   TestCluster cluster;
@@ -68,7 +58,7 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
     CAPTURE(place);
     const Lifecycle test;
     cli::Process sleeper = test.cluster.stop_at(place, {"create-index", test.narrow_file});
-    test.cut_all_sessions();
+    test.cluster.kill_sessions();
     test.must({"drop-index", "by_n", "--yes"});
     test.must({"create-index", test.wide_file});
     check_gave_up(sleeper);
@@ -80,7 +70,7 @@ TEST_CASE("a create-index of another definition drops nothing that was put in fo
           doctest::skip(!base::failpoints_enabled)) {
   const Lifecycle test;
   cli::Process first = test.cluster.stop_at("create.publish:before@0", {"create-index", test.narrow_file});
-  test.cut_all_sessions();
+  test.cluster.kill_sessions();
   cli::Process second = test.cluster.stop_at("create.intent:before@0#1", {"create-index", test.wide_file});
   first.signal(SIGCONT);
   REQUIRE(first.wait().status == 0);
@@ -99,7 +89,7 @@ TEST_CASE("a create-index that claims an index which was half dropped since it h
   const Lifecycle test;
   test.cluster.die_at("create.publish:before@1", {"create-index", test.narrow_file});
   cli::Process sleeper = test.cluster.stop_at("create.intent:before@0#1", {"create-index", test.narrow_file});
-  test.cut_all_sessions();
+  test.cluster.kill_sessions();
   test.cluster.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
   sleeper.signal(SIGCONT);
   const cli::ProcessResult refused = sleeper.wait();
@@ -120,7 +110,7 @@ TEST_CASE("a drop-index that slept while another one finished, and the index was
     const Lifecycle test;
     test.must({"create-index", test.narrow_file});
     cli::Process sleeper = test.cluster.stop_at(place, {"drop-index", "by_n", "--yes"});
-    test.cut_all_sessions();
+    test.cluster.kill_sessions();
     test.must({"drop-index", "by_n", "--yes"});
     test.must({"create-index", test.wide_file});
     check_gave_up(sleeper);

@@ -80,10 +80,7 @@ class WithRoles {
     const std::string options =
         cluster.directory().write(role + ".cnf", fmt::format("[client]\nuser=app_{}\npassword=secret\n", role));
     ::chmod(options.c_str(), S_IRUSR | S_IWUSR);
-    return cluster.directory().write(role + ".json", fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}},
-                                        {{"socket": "{}", "database": "{}"}}], "defaults_file": "{}"}})",
-                                                                 cluster.socket(0), cluster.database(0),
-                                                                 cluster.socket(1), cluster.database(1), options));
+    return cluster.write_file(role + ".json", fmt::format(R"("defaults_file": "{}")", options));
   }
 };
 

@@ -43,10 +43,7 @@ class WithCanary {
   }
 
   [[nodiscard]] std::string cluster_file(const std::string& user, const std::string& options) const {
-    return cluster.directory().write(
-        "canary.json",
-        fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "user": "{}", "defaults_file": "{}"}})",
-                    cluster.socket(0), cluster.database(0), user, options));
+    return cluster.write_file("canary.json", fmt::format(R"("user": "{}", "defaults_file": "{}")", user, options));
   }
 
   TestCluster cluster;
@@ -144,9 +141,7 @@ TEST_CASE("a password that stands where it should not is refused and not repeate
   };
   for (const auto& option : std::vector<std::vector<std::string>>{
            {"--password=" + password}, {"--password", password}, {"--passwd=" + password}, {"-p" + password}}) {
-    std::vector<std::string> arguments{"status", "--cluster", file};
-    arguments.insert(arguments.end(), option.begin(), option.end());
-    refused(arguments, "passwords are not allowed on the command line");
+    refused(joined({"status", "--cluster", file}, option), "passwords are not allowed on the command line");
   }
   const auto cluster_with = [&](const std::string& text) {
     return std::vector<std::string>{"status", "--cluster", setup.cluster.directory().write("bad.json", text)};

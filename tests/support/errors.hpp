@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <looseleaf/error.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,17 @@ namespace looseleaf::test {
 // True for no hint, and for one that starts in lower case (or with something quoted) and ends without a full stop.
 [[nodiscard]] inline bool is_worded_as_hint(std::string_view hint) {
   return hint.empty() || (std::isupper(static_cast<unsigned char>(hint.front())) == 0 && hint.back() != '.');
+}
+
+// What the action throws, which must be of this type. Throws std::logic_error if nothing is thrown.
+template <typename Wanted = Error, typename Action>
+[[nodiscard]] Wanted error_of(const Action& action) {
+  try {
+    static_cast<void>(action());
+  } catch (const Wanted& error) {
+    return error;
+  }
+  throw std::logic_error("nothing was thrown");
 }
 
 // The value of a key of the context; "-" if it has none.

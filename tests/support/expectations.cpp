@@ -93,6 +93,11 @@ std::size_t times(std::string_view part, std::string_view text) {
   return count;
 }
 
+std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 void put_all(const TestCluster& cluster, std::string_view lines) {
   const cli::ProcessResult result = cluster.looseleaf({"put", "--quiet"}, lines);
   INFO(result.err);
@@ -112,6 +117,10 @@ std::size_t rows_of(const TestCluster& cluster, const std::string& table) {
     rows += std::stoul(cluster.sql(shard, "SELECT COUNT(*) FROM " + table));
   }
   return rows;
+}
+
+std::string states(const TestCluster& cluster) {
+  return fmt::format("{}", fmt::join(lines_of(cluster.everywhere("SELECT access FROM looseleaf_shard")), " "));
 }
 
 }  // namespace looseleaf::test

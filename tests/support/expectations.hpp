@@ -32,6 +32,8 @@ void wait_until(const std::string& what, const std::function<bool()>& condition,
                 std::chrono::seconds time = std::chrono::seconds(20));
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
+// The words, and then more of them.
+[[nodiscard]] std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more);
 
 // Puts the lines and requires that all are stored.
 void put_all(const TestCluster& cluster, std::string_view lines);
@@ -39,5 +41,7 @@ void put_all(const TestCluster& cluster, std::string_view lines);
 void create_index(const TestCluster& cluster, std::string_view definition);
 // How many rows a table has on all shards together.
 [[nodiscard]] std::size_t rows_of(const TestCluster& cluster, const std::string& table);
+// Which access each shard allows, with spaces between: "open frozen".
+[[nodiscard]] std::string states(const TestCluster& cluster);
 
 }  // namespace looseleaf::test

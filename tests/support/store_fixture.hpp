@@ -7,6 +7,7 @@
 #include <limits>
 #include <looseleaf/datastore.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shard/shards.hpp"
@@ -30,6 +31,29 @@ struct StoreFixture {
     datastore.create_indexes({IndexDefinition::parse(definition, "test")});
   }
 
+  // Puts the first `count` entities; `{}` or `{0}` in `members` is the number.
+  void fill(std::uint64_t count, std::string_view members = R"("n":{})") {
+    std::vector<std::string> texts;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      texts.push_back(entity(number, fmt::format(fmt::runtime(members), number)));
+    }
+    datastore.put(texts);
+  }
+
+  struct Page {
+    std::vector<std::string> ids;
+    std::string next;
+  };
+  [[nodiscard]] Page page(const Query& query) const {
+    Page page;
+    const auto add = [&](const Entity& entity) {
+      page.ids.push_back(to_string(entity.id));
+      return true;
+    };
+    page.next = datastore.query(query, add).next;
+    return page;
+  }
+
   // The ids found by a query whose conditions are in the command line's notation.
   [[nodiscard]] std::vector<std::string> query(const std::string& index,
                                                const std::vector<std::string>& conditions) const {
@@ -38,12 +62,7 @@ struct StoreFixture {
     for (const std::string& condition : conditions) {
       query.conditions.push_back(Condition::parse(condition));
     }
-    std::vector<std::string> ids;
-    datastore.query(query, [&](const Entity& entity) {
-      ids.push_back(to_string(entity.id));
-      return true;
-    });
-    return ids;
+    return page(query).ids;
   }
 
   // Everything wrong that verify finds, as "kind index values", sorted.

@@ -258,13 +258,16 @@ TestCluster::TestCluster(std::shared_ptr<TestServers> servers, std::uint32_t sha
       directory_(std::make_shared<TemporaryDirectory>(servers_->directory())),
       shards_(shards),
       prefix_(fmt::format("t{}", ++clusters_made)) {
-  std::string text = "{\"shards\": [";
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    text += fmt::format("{}{{\"socket\": \"{}\", \"database\": \"{}\"}}", shard == 0 ? "" : ", ", socket(shard),
+  write_file("looseleaf.json", fmt::format(R"("user": "root", "defaults_file": "{}")", defaults_file()));
+}
+
+std::string TestCluster::write_file(const std::string& name, const std::string& members) const {
+  std::string list;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    list += fmt::format(R"({}{{"socket": "{}", "database": "{}"}})", shard == 0 ? "" : ", ", socket(shard),
                         database(shard));
   }
-  text += fmt::format("], \"user\": \"root\", \"defaults_file\": \"{}\"}}\n", defaults_file());
-  directory_->write("looseleaf.json", text);
+  return directory_->write(name, fmt::format("{{\"shards\": [{}], {}}}\n", list, members));
 }
 
 std::string TestCluster::file() const {
@@ -301,6 +304,20 @@ std::string TestCluster::sql(std::uint32_t shard, const std::string& statements)
 
 std::string TestCluster::server_sql(std::uint32_t server, const std::string& statements) const {
   return servers_->sql(server, {}, statements);
+}
+
+std::string TestCluster::everywhere(const std::string& statements) const {
+  std::string printed;
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    printed += sql(shard, statements);
+  }
+  return printed;
+}
+
+void TestCluster::kill_sessions() const {
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    kill_sessions(shard);
+  }
 }
 
 void TestCluster::kill_sessions(std::uint32_t shard) const {

@@ -73,14 +73,20 @@ class TestCluster {
   [[nodiscard]] const std::string& client() const;
   [[nodiscard]] cli::Sandbox& sandbox() const;
   [[nodiscard]] const TemporaryDirectory& directory() const { return *directory_; }
+  // Writes another cluster file with the same shards; `members` are its others. Returns its path.
+  std::string write_file(const std::string& name, const std::string& members) const;
 
   // Runs statements in the shard's database, which must exist, by the server's own client program and returns what it
   // prints: one row a line, columns separated by tabs, NULL as NULL. Throws std::runtime_error with its complaint.
   std::string sql(std::uint32_t shard, const std::string& statements) const;
   // The same without a database, on one server.
   std::string server_sql(std::uint32_t server, const std::string& statements) const;
+  // Runs statements in every shard's database, and returns what all print, in the order of the shards.
+  std::string everywhere(const std::string& statements) const;
   // As when a firewall forgets them: every session in the shard's database ends, and with it its locks.
   void kill_sessions(std::uint32_t shard) const;
+  // The same on every shard, as for the sessions of a process that does not answer.
+  void kill_sessions() const;
   // Returns when a statement on the shard's server waits for the lock of a row; false if none does within 20 s.
   [[nodiscard]] bool await_lock_wait(std::uint32_t shard) const;
   // Creates the databases, for tests of the layers below init.

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "tests/support/errors.hpp"
+
 using namespace looseleaf;
 using codec::decode_body;
 using codec::encode_body;
@@ -44,12 +46,7 @@ std::string encoded_by_zlib(const std::string& text, int level) {
 }
 
 void check_corrupt(const std::string& body, std::size_t max_size = limit) {
-  try {
-    static_cast<void>(decode_body(body, max_size));
-    FAIL_CHECK("decoded what is corrupt");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::corrupt);
-  }
+  CHECK(test::error_of([&] { return decode_body(body, max_size); }).code() == ErrorCode::corrupt);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/errors.hpp"
+
 namespace looseleaf::sql {
 namespace {
 
@@ -37,15 +39,12 @@ TEST_CASE("a permanent error ends at once") {
 
 TEST_CASE("after the deadline the last transient error comes out as unavailable") {
   int calls = 0;
-  try {
-    with_retries(base::Deadline(milliseconds(60)), [&] {
-      ++calls;
-      throw deadlock();
-    });
-    FAIL("returned");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::unavailable);
-  }
+  const auto fail = [&] {
+    ++calls;
+    throw deadlock();
+  };
+  const Error error = test::error_of([&] { with_retries(base::Deadline(milliseconds(60)), fail); });
+  CHECK(error.code() == ErrorCode::unavailable);
   CHECK(calls > 1);
 }
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tests/support/errors.hpp"
+
 namespace looseleaf::sql {
 namespace {
 
@@ -81,14 +83,10 @@ TEST_CASE("servers on which the protocol cannot hold are refused for good") {
       {{"binlog_format", "STATEMENT"}}};
   for (const Variables& change : cases) {
     CAPTURE(change.begin()->first);
-    try {
-      check_server(healthy(change), false, "s");
-      FAIL("accepted");
-    } catch (const ServerError& error) {
-      CHECK(error.error_class() == ErrorClass::permanent);
-      CHECK(error.code() == ErrorCode::server);
-      CHECK_FALSE(error.hint().empty());
-    }
+    const auto error = test::error_of<ServerError>([&] { check_server(healthy(change), false, "s"); });
+    CHECK(error.error_class() == ErrorClass::permanent);
+    CHECK(error.code() == ErrorCode::server);
+    CHECK_FALSE(error.hint().empty());
   }
 }
 
@@ -107,13 +105,9 @@ TEST_CASE("a read-only server is worth another try, and good enough for whoever 
   for (const Variables& change :
        {Variables{{"read_only", "ON"}}, Variables{{"super_read_only", "ON"}}, Variables{{"read_only", "NO_LOCK"}}}) {
     CHECK_NOTHROW(check_server(healthy(change), false, "s"));
-    try {
-      check_server(healthy(change), true, "s");
-      FAIL("accepted");
-    } catch (const ServerError& error) {
-      CHECK(error.error_class() == ErrorClass::failing_over);
-      CHECK(error.retryable());
-    }
+    const auto error = test::error_of<ServerError>([&] { check_server(healthy(change), true, "s"); });
+    CHECK(error.error_class() == ErrorClass::failing_over);
+    CHECK(error.retryable());
   }
 }
 
