@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -157,7 +157,7 @@ class DyingFlush {
 };
 
 TEST_CASE("whatever step a flush dies at, each write takes effect once, but not if receipts are left out" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = three_servers();
   std::uint64_t next = 1;
   for (const char* const place :
@@ -190,7 +190,7 @@ bool comes_back(const TestCluster& cluster, std::uint64_t number, const std::str
 }
 
 TEST_CASE("a flush that was asleep while another one completed changes nothing, because the copies are gone" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = three_servers();
   CHECK(!comes_back(cluster, 1, ""));
   CHECK(comes_back(cluster, 4, "put.check_copy=skip,"));
@@ -225,7 +225,7 @@ TEST_CASE("a server that has copies may die before the flush, and come back long
 
 TEST_CASE(
     "a put that dies before, between or after its commits has buffered the entity or not, and flush copes with each" *
-    doctest::skip(!base::failpoints_enabled)) {
+    needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   std::uint64_t number = 1;
   for (const char* const place : {"buffer.copy:after@0", "buffer.commit:before@2", "buffer.commit:after@2",
@@ -243,7 +243,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was asleep brings nothing back" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   cluster.sandbox().kill_server(1);
   cli::Process put = cluster.stop_at("buffer.commit:before@0", {"put", "--buffer"}, entity(1));
@@ -260,7 +260,7 @@ TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was
 }
 
 TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as others are, and a flush can be stopped" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   std::uint64_t state = 1;
   std::string noise;
@@ -305,7 +305,7 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
   check_nothing_left(cluster);
 }
 
-TEST_CASE("a write whose commit is in doubt is not buffered" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a write whose commit is in doubt is not buffered" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1));
   cluster.sandbox().kill_server(1);

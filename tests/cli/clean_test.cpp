@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -62,8 +62,7 @@ void leave_records(const TestCluster& cluster, std::uint64_t count) {
   }
 }
 
-TEST_CASE("clean --follow heals what a put left that died after its commit, within five seconds" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("clean --follow heals what a put left that died after its commit, within five seconds" * needs_failpoints) {
   const TestCluster cluster = with_entities(100);
   cli::Process cleaner = start_cleaner(cluster, {"--output", "json"});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
@@ -81,7 +80,7 @@ TEST_CASE("clean --follow heals what a put left that died after its commit, with
 
 TEST_CASE(
     "many superfluous rows are deleted a few thousand at a time, and a put that dies between leaves the rest to clean" *
-    doctest::skip(!base::failpoints_enabled)) {
+    needs_failpoints) {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}]})");
   std::string tags, entities, ids;
@@ -305,8 +304,7 @@ TEST_CASE("a sweep and a backfill say which table kept them from their work") {
              "hint: run `looseleaf verify` to see what differs, and repair it; nothing was filled\n"});
 }
 
-TEST_CASE("clean --follow --full sweeps at intervals what a put left that died before its commit" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("clean --follow --full sweeps at intervals what a put left that died before its commit" * needs_failpoints) {
   const TestCluster cluster = with_entities(10);
   cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet"});
   cluster.die_at("put.commit:before", {"put"}, entity(100, "\"n\":1"));
@@ -345,7 +343,7 @@ TEST_CASE("no stamp that was purged can recur") {
 }
 
 TEST_CASE("a purge purges nothing while the clock floor is below its age limit, because a failover lost the barrier" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity(0));
   REQUIRE(cluster.looseleaf({"delete", id_of(0)}).status == 0);
@@ -388,8 +386,7 @@ TEST_CASE("a purge looks at no more entities a second than it may, and at none w
   check_status(cluster.looseleaf({"clean", "--pause-file", pause}), 0, {"purged 0 tombstones\n"});
 }
 
-TEST_CASE("what was put and deleted again while a purge waited is not purged" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("what was put and deleted again while a purge waited is not purged" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity(0) + entity(1));
   REQUIRE(cluster.looseleaf({"delete", id_of(0), id_of(1)}).status == 0);
@@ -428,8 +425,7 @@ TEST_CASE("a purge ends at a signal, and goes on from there") {
   CHECK(count(cluster, "body IS NULL") == 0);
 }
 
-TEST_CASE("clean does not wait for a transaction that is in flight, and finds it later" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("clean does not wait for a transaction that is in flight, and finds it later" * needs_failpoints) {
   const TestCluster cluster = with_entities(10);
   // With its stamp and its record, uncommitted.
   cli::Process put = cluster.start({"put"}, entity(2, "\"n\":7"), "put.commit:before=stop,put.commit:after=kill");
@@ -477,7 +473,7 @@ class Clocks {
   std::string file_;
 };
 
-TEST_CASE("nothing is passed over when a clock steps back" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("nothing is passed over when a clock steps back" * needs_failpoints) {
   const TestCluster cluster = with_entities(10);
   const Clocks clocks(cluster);
   clocks.set("-5");
@@ -491,8 +487,7 @@ TEST_CASE("nothing is passed over when a clock steps back" * doctest::skip(!base
   CHECK(rows_of(cluster, "by_n") == 10);
 }
 
-TEST_CASE("nothing is passed over, or put off, when a clock jumps ahead and is corrected" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("nothing is passed over, or put off, when a clock jumps ahead and is corrected" * needs_failpoints) {
   const TestCluster cluster = with_entities(10);
   const Clocks clocks(cluster);
   clocks.set("50");

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/bad_files.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -71,8 +71,7 @@ TEST_CASE("diff names every index that is not as declared, and what differs") {
             {"looseleaf: 4 of 4 indexes are not as declared\n"});
 }
 
-TEST_CASE("diff says on which shards an index is missing, and what is being dropped" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("diff says on which shards an index is missing, and what is being dropped" * needs_failpoints) {
   const TestCluster cluster = with_old_index();
   const TemporaryDirectory folder;
   const std::string n = folder.write("n.json", by_n);
@@ -157,7 +156,7 @@ TEST_CASE("apply refuses a definition that differs before it changes anything") 
   CHECK(cluster.sql(0, "SELECT table_name FROM looseleaf_index ORDER BY table_name") == "by_n\nby_old\n");
 }
 
-TEST_CASE("apply continues a creation and a drop that died" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("apply continues a creation and a drop that died" * needs_failpoints) {
   const TestCluster cluster = with_old_index();
   const TemporaryDirectory folder;
   folder.write("n.json", by_n);
@@ -174,7 +173,7 @@ TEST_CASE("apply continues a creation and a drop that died" * doctest::skip(!bas
 }
 
 TEST_CASE("an index whose creation or drop was interrupted is explained, and does not stop the backfill of others" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = with_old_index();
   put_all(cluster, entity(1, "\"n\":1"));
   const std::string by_k = R"({"table": "by_k", "properties": [{"name": "n", "type": "int"}]})";

@@ -11,6 +11,7 @@
 
 #include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -150,7 +151,7 @@ TEST_CASE("a frozen store refuses every change of its indexes before anything is
 }
 
 TEST_CASE("a backfill that began before a freeze cannot make its index ready, and completes it after the thaw" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = filled();
   CHECK(cluster.looseleaf({"create-index", cluster.directory().write("by_m.json", by_m)}).status == 0);
   cli::Process backfill = cluster.stop_at("backfill.prove:before", {"backfill"});
@@ -162,8 +163,7 @@ TEST_CASE("a backfill that began before a freeze cannot make its index ready, an
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_m: ready"});
 }
 
-TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens what answers" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens what answers" * needs_failpoints) {
   const TestCluster cluster = initialised_alone();
   cli::Process command =
       cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
@@ -382,8 +382,7 @@ TEST_CASE("a store that has moved refuses get and query, however they read, and 
   }
 }
 
-TEST_CASE("a query that began before the store has moved gives nothing that it reads afterwards" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a query that began before the store has moved gives nothing that it reads afterwards" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   create_index(cluster, by_n);
   put_all(cluster, entity_lines(300, "\"n\":{}"));  // a query reads 100 rows, then 200

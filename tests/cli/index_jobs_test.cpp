@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -148,7 +148,7 @@ TEST_CASE("status shows what an index is on") {
 }
 
 TEST_CASE("status shows a job in one line for all shards, and with --verbose in a line for each shard" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = with_indexes();
   create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
   cluster.die_at("backfill.publish:before", {"backfill"});  // when the scans of both shards are done

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -37,7 +37,7 @@ TEST_CASE("create-index with a shard down leaves a store that works, says what i
 }
 
 TEST_CASE("create-index that died between two shards is shown by status and --dry-run, and finished by repeating it" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(3);
   put_entities(cluster, 30);
   const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
@@ -139,7 +139,7 @@ struct Filling {
 };
 
 TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it at once, and both are safe" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Filling test;
   cli::Process job = test.backfill_with("backfill.insert_index_rows:before=sleep:30000");
   wait_until("the first chunk is under way", [&] {
@@ -161,8 +161,7 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
 constexpr const char* asleep_before_its_cursor_moves =
     "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop";
 
-TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" * needs_failpoints) {
   const Filling test;
   cli::Process asleep = test.backfill_with(asleep_before_its_cursor_moves);
   REQUIRE(wait_until_stopped(asleep));
@@ -181,7 +180,7 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
 }
 
 TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothing, while another is at its work" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Filling test;
   std::string where, message = "error: index was dropped or its backfill was taken over before it became ready\n";
   int status = 2;
@@ -217,7 +216,7 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
 }
 
 TEST_CASE("a backfill deletes a row of an older body and inserts a missing one before it makes the index ready" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Filling test;
   cli::Process backfill = test.backfill_with("backfill.prove:before=stop");
   REQUIRE(wait_until_stopped(backfill));
@@ -230,7 +229,7 @@ TEST_CASE("a backfill deletes a row of an older body and inserts a missing one b
 }
 
 TEST_CASE("a backfill of a store without writers inserts every row itself, so that its proof has nothing to repair" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(1);
   std::string tags = "0";
   for (int tag = 1; tag < 500; ++tag) {

@@ -9,6 +9,7 @@
 
 #include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -281,8 +282,7 @@ TEST_CASE("drop-index --keep-table leaves the rows under another name and mainta
   create_index(cluster, by_n);
 }
 
-TEST_CASE("a drop that has begun without --keep-table is not repeated with it" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a drop that has begun without --keep-table is not repeated with it" * needs_failpoints) {
   const TestCluster cluster = with_entities(4, 1);
   create_index(cluster, by_n);
   cluster.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -137,7 +137,7 @@ TEST_CASE("elements that are too long for a unique index are warned of, because 
                 "hint: use a larger `max_length`; "});
 }
 
-TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a backfill that was interrupted goes on with its counts" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity_lines(1500, R"("n":{})"));
   std::string others;
@@ -154,7 +154,7 @@ TEST_CASE("a backfill that was interrupted goes on with its counts" * doctest::s
 }
 
 TEST_CASE("a backfill that an older version began says that its counts are incomplete, and warns of no mistake" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(1);
   put_all(cluster, entity_lines(1500, R"("n":"7")"));
   std::string others;

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -46,8 +46,7 @@ std::vector<std::string> ids_beside_change(const TestCluster& cluster, const std
   return lines_of(result.out);
 }
 
-TEST_CASE("an entity whose row moves from where a query has not read yet to where it has is given" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an entity whose row moves from where a query has not read yet to where it has is given" * needs_failpoints) {
   const TestCluster cluster = numbered();
   std::vector<std::string> expected = ids_but(250);
   expected.push_back(id_of(250));
@@ -56,14 +55,13 @@ TEST_CASE("an entity whose row moves from where a query has not read yet to wher
   CHECK(ids_beside_change(cluster, "query.look_again=skip,query.read_index_rows:before#2", 250, -1) == ids_but(250));
 }
 
-TEST_CASE("an entity that was given is not given again where its row has moved" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an entity that was given is not given again where its row has moved" * needs_failpoints) {
   const TestCluster cluster = numbered();
   CHECK(ids_beside_change(cluster, "query.read_index_rows:before#2", 10, 400) == lines_of(id_lines(entity_count)));
 }
 
 TEST_CASE("an entity whose row moves before the entity is read is given where the row is, or at once" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = numbered();
   const std::vector<std::string> in_order = lines_of(id_lines(entity_count));
   std::vector<std::string> expected = ids_but(10);
@@ -79,8 +77,7 @@ TEST_CASE("an entity whose row moves before the entity is read is given where th
 
 // Entity 10 waits for its new place. The next row behind this place that the query has read is an old one of the
 // entity, so the entity was given for both.
-TEST_CASE("an entity that waits for its new place is not given once more at its next row" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an entity that waits for its new place is not given once more at its next row" * needs_failpoints) {
   const auto ids_with_10_before = [](std::uint64_t row, std::uint64_t end) {  // and without the entity before that row
     std::vector<std::string> ids;
     for (std::uint64_t number = 0; number < end; ++number) {
@@ -112,7 +109,7 @@ TEST_CASE("an entity that waits for its new place is not given once more at its 
 }
 
 TEST_CASE("an entity that moves to a page's part that was read is on the page, and the last entity on the next" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = numbered();
   std::string lines;
   std::vector<std::string> expected;
@@ -138,7 +135,7 @@ TEST_CASE("an entity that moves to a page's part that was read is on the page, a
 }
 
 TEST_CASE("an entity that moves behind the end of a full page, to where the page was read, begins the next page" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = numbered();
   put_all(cluster, entity(0, R"("n":0,"even":true)") + entity(250, R"("n":250,"even":true)"));
   std::vector<std::string> arguments = {"query", "by_n", "--ids", "--where", "even=true", "--limit", "1"};
@@ -187,8 +184,8 @@ struct TwoServers {
   std::vector<int> n_on;  // a value on each shard
 };
 
-TEST_CASE_FIXTURE(TwoServers, "an entity whose row moves between shards while they are read is given" *
-                                  doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(TwoServers,
+                  "an entity whose row moves between shards while they are read is given" * needs_failpoints) {
   CHECK(times_given(false, "") == 1);
   CHECK(times_given(false, "query.look_again=skip,query.find_changed=skip,") == 0);
   CHECK(times_given(true, "") == 1);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -148,7 +148,7 @@ TEST_CASE("what the store refuses of CSV is reported with its line, and is in th
 }
 
 TEST_CASE("a line whose outcome is unknown is in the rejects with the id that its entity was given" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const std::string header : {"a,n", "a,id,n"}) {
     CAPTURE(header);
     const TestCluster cluster = initialised_alone(1);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -166,8 +166,7 @@ TEST_CASE("an entity with many values is read once, however many of its rows mat
             id_of(3) + "\n" + id_of(1) + "\n" + id_of(2) + "\n");
 }
 
-TEST_CASE("rows of one entity that stand next to each other cost no statement each" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("rows of one entity that stand next to each other cost no statement each" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "at", "type": "int"},
                                                          {"name": "tags", "type": "int", "each": true}]})");
@@ -208,8 +207,7 @@ TEST_CASE("rows too many of an entity, next to each other and on two shards, hid
   }
 }
 
-TEST_CASE("a query that passes over repeated rows for long ends at a signal" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a query that passes over repeated rows for long ends at a signal" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "tags", "type": "int", "each": true}]})");
   std::vector<int> tags(5000);
@@ -222,7 +220,7 @@ TEST_CASE("a query that passes over repeated rows for long ends at a signal" *
   check_run(query.wait(), 128 + SIGTERM, id_of(1) + "\n");
 }
 
-TEST_CASE("a query that finds nothing for long ends at a signal" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a query that finds nothing for long ends at a signal" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   create_index(cluster, R"({"table": "i", "properties": [{"name": "a", "type": "int"}]})");
   put_all(cluster, entity_lines(2000, "\"a\":1"));

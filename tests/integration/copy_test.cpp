@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "sql/reserved_words.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -115,8 +115,7 @@ TEST_CASE("an entity that was deleted and put again with another immutable value
 }
 
 // The copier has deleted the old entity, and is about to put the new one, when a later version comes by the feed.
-TEST_CASE("a later version that comes while an entity is replaced is not lost" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a later version that comes while an entity is replaced is not lost" * needs_failpoints) {
   const Pair pair;
   fill(pair.original);
   check_status(pair.copy(), 0, {"wrote 58 versions"});
@@ -133,7 +132,7 @@ TEST_CASE("a later version that comes while an entity is replaced is not lost" *
 }
 
 TEST_CASE("an entity that is to be replaced when the copier is stopped is replaced by the next run" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Pair pair;
   fill(pair.original);
   check_status(pair.copy(), 0, {"wrote 58 versions"});
@@ -162,8 +161,7 @@ TEST_CASE("a copy that follows has every change within seconds, and what it has 
   check_same(pair);
 }
 
-TEST_CASE("whatever step the copier dies at, the next run completes the copy" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("whatever step the copier dies at, the next run completes the copy" * needs_failpoints) {
   for (const char* const step : {"copy.claim", "copy.store"}) {
     for (const char* const phase : {"before", "after"}) {
       for (const int shard : {0, 1}) {
@@ -181,7 +179,7 @@ TEST_CASE("whatever step the copier dies at, the next run completes the copy" *
 }
 
 TEST_CASE("an index that a copier was creating or dropping when it died does not stop the next run" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const auto die_and_repeat = [](const Pair& pair, const std::string& place) {
     INFO(place);
     pair.original.die_at(place, pair.copy_command());
@@ -207,8 +205,7 @@ TEST_CASE("an index that a copier was creating or dropping when it died does not
 
 // What is deleted after the first position of a shard was stored must reach the copy, so that one is stored before
 // anything of the shard is written.
-TEST_CASE("deletes after a copier died while it read all entities are in the copy" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("deletes after a copier died while it read all entities are in the copy" * needs_failpoints) {
   for (int store = 1; store <= 3; ++store) {
     INFO(store);
     const Pair pair;
@@ -239,8 +236,7 @@ void take_over_from(const std::string& place) {
   check_same(pair);
 }
 
-TEST_CASE("a copier that was asleep while another one took the copy over writes nothing" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a copier that was asleep while another one took the copy over writes nothing" * needs_failpoints) {
   take_over_from("copy.claim:after@0#1");
   take_over_from("copy.claim:after@2#1");
   take_over_from("put.fence:before@0#1");
@@ -248,8 +244,7 @@ TEST_CASE("a copier that was asleep while another one took the copy over writes 
   take_over_from("copy.store:before#1");
 }
 
-TEST_CASE("a copier that slept while another one ended the copy leaves the new store as it is" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a copier that slept while another one ended the copy leaves the new store as it is" * needs_failpoints) {
   const auto sleep_and_wake = [](const std::string& place, bool has_begun) {
     INFO(place);
     CAPTURE(has_begun);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -81,7 +81,7 @@ TEST_CASE("values that entities have taken from each other since the last run ar
 }
 
 TEST_CASE("values that move all the time end where they are in the original, also if copiers die meanwhile" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const UniquePair pair;
   std::string failpoints;
   bool dies = true;

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "feed/position.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -166,8 +166,7 @@ TEST_CASE("many rows with one stamp are printed once each, over several pages, a
   CHECK(sorted(ids) == sorted(lines_of(id_lines(1700))));
 }
 
-TEST_CASE("a row that changes between two pages is printed by the next round" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a row that changes between two pages is printed by the next round" * needs_failpoints) {
   const TestCluster cluster = initialised(1);
   const std::string start = changes_after(cluster, "now").position;
   put_all(cluster, entity_lines(600));
@@ -196,7 +195,7 @@ std::vector<std::string> ids_beside_slow_put(const TestCluster& cluster, const s
   return sorted(ids);
 }
 
-TEST_CASE("a put in flight is never skipped, and without a barrier it is" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a put in flight is never skipped, and without a barrier it is" * needs_failpoints) {
   CHECK(ids_beside_slow_put(initialised(1), "") == ids_of({1, 2}));
   CHECK(ids_beside_slow_put(initialised(1), "barrier.take=skip,feed.conclude=skip") == ids_of({2}));
 }
@@ -221,7 +220,7 @@ TEST_CASE("a shard that is an older copy is refused, also when its clock floor h
 }
 
 TEST_CASE("a page does not count on a server that lacks its barrier, and whose stamps may therefore be older" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(1);
   const std::string position = changes_after(cluster, "beginning").position;
   put_all(cluster, entity(1));
@@ -245,8 +244,7 @@ std::string old_position(const StoreFixture& store, int hours) {
   return to_text(position);
 }
 
-TEST_CASE("a purge that overtakes a reader is told to it, and without a note it would not be" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a purge that overtakes a reader is told to it, and without a note it would not be" * needs_failpoints) {
   for (const bool noted : {true, false}) {
     CAPTURE(noted);
     const StoreFixture store;
@@ -341,8 +339,7 @@ TEST_CASE("a shard whose changes cannot be read for a while is told of once, and
   CHECK(times("works again", result.err) == 1);
 }
 
-TEST_CASE("a page of a server that became read-only meanwhile does not count" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a page of a server that became read-only meanwhile does not count" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(1);
   put_all(cluster, entity_lines(3));
   cli::Process reader = cluster.stop_at("feed.scan:before", {"changes", "--timeout", "1"});

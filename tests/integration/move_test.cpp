@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -97,7 +97,7 @@ TEST_CASE("a move that follows a copy brings what has changed since") {
 }
 
 TEST_CASE("a store with buffered or refused writes does not move, not even if they come in the last moment" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const MovingPair pair;
   const std::string buffered = fmt::format(
       "INSERT INTO looseleaf_buffer VALUES (7, NOW(6), x'{}', 1, NULL, COMPRESS('{}'))", id_of(40), entity(40));
@@ -124,7 +124,7 @@ constexpr const char* before_decision[] = {"move.freeze:before@0",  "move.freeze
 constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:before@1", "move.mark:after@1",
                                           "move.open:before@0",  "move.open:after@0",  "move.open:after@2"};
 
-TEST_CASE("whatever step a move dies at, the next one completes it" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("whatever step a move dies at, the next one completes it" * needs_failpoints) {
   const auto die_and_repeat = [](const std::string& place, bool decided) {
     INFO(place);
     const MovingPair pair;
@@ -141,7 +141,7 @@ TEST_CASE("whatever step a move dies at, the next one completes it" * doctest::s
 }
 
 TEST_CASE("writers wait for a move that has died, open the store again after its time, and lose nothing" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const char* const place : before_decision) {
     INFO(place);
     const MovingPair pair;
@@ -153,8 +153,7 @@ TEST_CASE("writers wait for a move that has died, open the store again after its
   }
 }
 
-TEST_CASE("thaw opens a store whose move has died, unless the move was decided" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("thaw opens a store whose move has died, unless the move was decided" * needs_failpoints) {
   const MovingPair pair;
   pair.original.die_at("move.decide:before", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
@@ -171,8 +170,7 @@ TEST_CASE("thaw opens a store whose move has died, unless the move was decided" 
   check_moved(pair, 39);
 }
 
-TEST_CASE("a move whose decision is forgotten before it is completed marks no other shard" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a move whose decision is forgotten before it is completed marks no other shard" * needs_failpoints) {
   const MovingPair pair;
   pair.original.die_at("move.decide:after", pair.finish_command());
   cli::Process next = pair.original.stop_at("move.decide:before@0", pair.finish_command());
@@ -192,8 +190,7 @@ cli::ProcessResult sleep_at(const MovingPair& pair, const std::string& place, co
   return asleep.wait();
 }
 
-TEST_CASE("a move that was asleep while another one took over changes nothing" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a move that was asleep while another one took over changes nothing" * needs_failpoints) {
   const auto sleep_and_wake = [](const std::string& place) {
     INFO(place);
     const MovingPair pair;
@@ -213,8 +210,7 @@ TEST_CASE("a move that was asleep while another one took over changes nothing" *
   }
 }
 
-TEST_CASE("a move that was asleep while writers opened the store again does not move it" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a move that was asleep while writers opened the store again does not move it" * needs_failpoints) {
   for (const char* const place :
        {"move.freeze:after@0", "move.compare:before@0", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
@@ -230,7 +226,7 @@ TEST_CASE("a move that was asleep while writers opened the store again does not 
   }
 }
 
-TEST_CASE("a signal in the middle of a move leaves the store open" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a signal in the middle of a move leaves the store open" * needs_failpoints) {
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.prepare:before@0", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
@@ -241,7 +237,7 @@ TEST_CASE("a signal in the middle of a move leaves the store open" * doctest::sk
 }
 
 TEST_CASE("a put that began before a move is in the other cluster, or waits and is told that the store has moved" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
   cli::Process writer = pair.original.stop_at("put.commit:before@1", {"put"}, entity(61));
@@ -253,7 +249,7 @@ TEST_CASE("a put that began before a move is in the other cluster, or waits and 
   check_moved(pair, 39);
 }
 
-TEST_CASE("a put to the other cluster that comes before it is open waits" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a put to the other cluster that comes before it is open waits" * needs_failpoints) {
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.other.looseleaf({"--timeout", "1", "put"}, entity(60)), 3,
@@ -266,7 +262,7 @@ TEST_CASE("a put to the other cluster that comes before it is open waits" * doct
 }
 
 TEST_CASE("a copy that is detached while a move sleeps is a store of its own, and nothing moves to it" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const char* const place : {"move.freeze:after@1", "move.prepare:before@0", "move.decide:before@0"}) {
     INFO(place);
     const MovingPair pair;
@@ -280,7 +276,7 @@ TEST_CASE("a copy that is detached while a move sleeps is a store of its own, an
   }
 }
 
-TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a store moves to one cluster at a time" * needs_failpoints) {
   const MovingPair pair;
   const TestCluster third = initialised(1);
   cli::Process first = pair.original.stop_at("move.decide:before@0", pair.finish_command());
@@ -291,8 +287,7 @@ TEST_CASE("a store moves to one cluster at a time" * doctest::skip(!base::failpo
   check_moved(pair, 38);
 }
 
-TEST_CASE("a move that cannot open the other cluster says so, and is completed" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a move that cannot open the other cluster says so, and is completed" * needs_failpoints) {
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.open:before@0", pair.finish_command({"--timeout", "2"}));
   pair.other.sql(0, "SET GLOBAL read_only = 1");
@@ -327,7 +322,7 @@ TEST_CASE("what differs in the other cluster prevents the move, and is named") {
 
 TEST_CASE(
     "indexes that are created or dropped just before writers wait prevent the move, which then brings them along" *
-    doctest::skip(!base::failpoints_enabled)) {
+    needs_failpoints) {
   const MovingPair pair;
   const auto refused = [&](const std::function<void()>& meanwhile) {
     cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
@@ -398,8 +393,7 @@ TEST_CASE("a store does not move while a trigger lacks its row on a shard, becau
   CHECK(states(pair.original) == "open open");
 }
 
-TEST_CASE("triggers that a move has begun in the other cluster are gone when the move is given up" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("triggers that a move has begun in the other cluster are gone when the move is given up" * needs_failpoints) {
   const MovingPair pair;
   run_trigger_to_the_end(pair);
   const auto triggers = [&] {
@@ -413,7 +407,7 @@ TEST_CASE("triggers that a move has begun in the other cluster are gone when the
 }
 
 TEST_CASE("a trigger of a store that is about to move cannot be reset, because it would not begin again there" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const MovingPair pair;
   run_trigger_to_the_end(pair);
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
@@ -423,8 +417,7 @@ TEST_CASE("a trigger of a store that is about to move cannot be reset, because i
   check_status(move.wait(), 0, {has_moved});
 }
 
-TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" * needs_failpoints) {
   const MovingPair pair;
   const std::string file = pair.original.directory().path() + "/out";
   cli::Process trigger = pair.original.start(trigger_into(file));

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include "base/failpoint.hpp"
 #include "shard/fence.hpp"
 #include "shard/placement.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -89,8 +89,8 @@ TEST_CASE_FIXTURE(ManyShards,
   CHECK(cluster.sql(4, "SELECT COUNT(*) FROM entities") == "0\n");
 }
 
-TEST_CASE_FIXTURE(ManyShards, "clean deletes what a put left that died after its commit, without a sweep" *
-                                  doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(ManyShards,
+                  "clean deletes what a put left that died after its commit, without a sweep" * needs_failpoints) {
   std::string failpoints;
   bool deleted = false, recorded = true;
   SUBCASE("before it deleted a row") {
@@ -210,7 +210,7 @@ TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, 
 }
 
 TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index with shards that do not have it yet" *
-                                  doctest::skip(!base::failpoints_enabled)) {
+                                  needs_failpoints) {
   Datastore writer = open();
   REQUIRE(count(put_all(writer, 0), WriteStatus::stored) == entity_count);  // caches the catalogs
   const std::string file = cluster.directory().write(
@@ -268,7 +268,7 @@ struct Move : ManyShards {
 };
 
 TEST_CASE_FIXTURE(Move, "a shard that moves to another server during a batch loses nothing, and delays its neighbours" *
-                            doctest::skip(!base::failpoints_enabled)) {
+                            needs_failpoints) {
   make_user();
   const std::string old_file = file_of_writer("old"), new_file = file_of_writer("new");
   cli::Process put = start({"env", fmt::format("LOOSELEAF_FAILPOINT={}put.commit:before#2=stop", gather),
@@ -319,8 +319,8 @@ struct StoppedBeforeDelete : ManyShards {
   }
 };
 
-TEST_CASE_FIXTURE(StoppedBeforeDelete, "a put does not delete the row of a value that another put has restored" *
-                                           doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(StoppedBeforeDelete,
+                  "a put does not delete the row of a value that another put has restored" * needs_failpoints) {
   std::string left_out;
   std::vector<std::string> expected;
   SUBCASE("as it is") {}
@@ -334,8 +334,7 @@ TEST_CASE_FIXTURE(StoppedBeforeDelete, "a put does not delete the row of a value
   CHECK(findings() == expected);
 }
 
-TEST_CASE_FIXTURE(StoppedBeforeDelete,
-                  "a put finds its rows and its record deleted by clean" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(StoppedBeforeDelete, "a put finds its rows and its record deleted by clean" * needs_failpoints) {
   cli::Process process = start(entity(0, R"("n":100)"));
   CHECK(records() == 1);
   CHECK(clean().deleted() == 1);
@@ -344,8 +343,7 @@ TEST_CASE_FIXTURE(StoppedBeforeDelete,
   CHECK(findings().empty());
 }
 
-TEST_CASE_FIXTURE(StoppedBeforeDelete,
-                  "clean --follow leaves a record to its put for a pass" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(StoppedBeforeDelete, "clean --follow leaves a record to its put for a pass" * needs_failpoints) {
   cli::Process process = start(entity(0, R"("n":100)"));
   int pass = 0;
   JobControl control;
@@ -362,8 +360,8 @@ TEST_CASE_FIXTURE(StoppedBeforeDelete,
   CHECK(findings().empty());
 }
 
-TEST_CASE_FIXTURE(StoppedBeforeDelete, "a put does not delete rows of an index that was created meanwhile" *
-                                           doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(StoppedBeforeDelete,
+                  "a put does not delete rows of an index that was created meanwhile" * needs_failpoints) {
   std::string left_out;
   std::vector<std::string> expected;
   SUBCASE("as it is") {}

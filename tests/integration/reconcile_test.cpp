@@ -7,7 +7,6 @@
 #include <functional>
 #include <looseleaf/index.hpp>
 
-#include "base/failpoint.hpp"
 #include "clean/purge.hpp"
 #include "job/job.hpp"
 #include "reconcile/sweep.hpp"
@@ -16,6 +15,7 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/writable.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "verify/digest_comparison.hpp"
 
@@ -292,8 +292,7 @@ TEST_CASE("one writer goes on through create, backfill, drop and re-creation wit
   CHECK(fixture.findings().empty());
 }
 
-TEST_CASE("while an index is dropped on some shards only no query misses what is put" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("while an index is dropped on some shards only no query misses what is put" * needs_failpoints) {
   StoreFixture fixture;
   fixture.create_index(by_n_sharded);
   JobControl control;

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "cli/sandbox/processes.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -198,13 +198,13 @@ std::set<std::string> delivered_over(const std::string& failpoint) {
 }
 
 TEST_CASE("a kill before the position is stored repeats the batch, and a position stored too early would skip it" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   CHECK(delivered_over("trigger.store:before#2=kill").size() == 6);
   CHECK(delivered_over("trigger.deliver:before=skip").size() == 1);
 }
 
 TEST_CASE("a process that was asleep while another one took its shard over cannot store its position" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const TestCluster cluster = initialised(1);
   const std::string file = cluster.directory().path() + "/out";
   put_all(cluster, entity_lines(5));

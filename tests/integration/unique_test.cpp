@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "write/encode.hpp"
@@ -177,7 +177,7 @@ TEST_CASE("a value that an earlier write of the stream gives up is taken althoug
 
 TEST_CASE_FIXTURE(Unique,
                   "a put waits for the last earlier one of the entity that has its value, even if one was held" *
-                      doctest::skip(!base::failpoints_enabled)) {
+                      needs_failpoints) {
   REQUIRE(write_one(0, R"("n":1)") == "stored");
   // An id that comes again begins another batch. In the second, the fence is free.
   const std::vector<std::string> entities = {entity(0, R"("n":1,"x":1)"), entity(6, R"("n":100)"),
@@ -193,7 +193,7 @@ TEST_CASE_FIXTURE(Unique,
 }
 
 TEST_CASE_FIXTURE(Unique, "a put waits for an earlier one that repairs the unreadable entity that has its value" *
-                              doctest::skip(!base::failpoints_enabled)) {
+                              needs_failpoints) {
   REQUIRE(write_one(0, R"("n":1)") == "stored");
   cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(0)));
   const std::string input = entity(0, R"("n":2)") + "\n" + entity(1, R"("n":1)") + "\n";
@@ -217,8 +217,7 @@ TEST_CASE_FIXTURE(Unique, "writes of a batch that take each other's values are a
   CHECK(findings().empty());
 }
 
-TEST_CASE_FIXTURE(Unique,
-                  "the value of a put that died before its commit is free" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(Unique, "the value of a put that died before its commit is free" * needs_failpoints) {
   SUBCASE("of an entity that never came to be") {}
   SUBCASE("of an entity that exists") {
     CHECK(write_one(2, R"("n":3)") == "stored");
@@ -236,8 +235,8 @@ TEST_CASE_FIXTURE(Unique,
 }
 
 // The row that the other put has inserted is committed, or the one that it will delete is still there.
-TEST_CASE_FIXTURE(Unique, "a put waits for the commit of another one that takes the value or gives it up" *
-                              doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(Unique,
+                  "a put waits for the commit of another one that takes the value or gives it up" * needs_failpoints) {
   std::string text = entity(1, R"("n":5)"), expected = "stored";
   bool dies = false;
   SUBCASE("one that takes it") {
@@ -425,8 +424,8 @@ TEST_CASE("of entities that many processes put at once with the same two values 
 }
 
 // Entity 0 is on shard 0. The others that are stored need no reconcile, so the program does not die.
-TEST_CASE_FIXTURE(Unique, "one rejected put among 2,000 costs the others nothing but a second attempt" *
-                              doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE_FIXTURE(Unique,
+                  "one rejected put among 2,000 costs the others nothing but a second attempt" * needs_failpoints) {
   create_index(R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
   CHECK(write_one(2, R"("n":0)") == "stored");
   std::string lines = entity(0, R"("n":0,"m":1)") + "\n";

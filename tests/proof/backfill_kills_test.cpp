@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "job/jobs.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -141,16 +141,15 @@ void check(std::uint32_t shards, std::uint64_t entities, int kills) {
 }
 
 TEST_CASE("a backfill that was killed fifty times on its way makes the index that one in one go makes" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   check(2, 300'000, 50);
 }
 
-TEST_CASE("the same with eight shards on two servers" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("the same with eight shards on two servers" * needs_failpoints) {
   check(8, 80'000, 10);
 }
 
-TEST_CASE("the cursor moves only when all rows are in that were gathered together" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("the cursor moves only when all rows are in that were gathered together" * needs_failpoints) {
   KilledBackfill test(1);
   std::vector<int> numbers(25'000);  // more than two transactions insert
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -166,7 +165,7 @@ TEST_CASE("the cursor moves only when all rows are in that were gathered togethe
 }
 
 TEST_CASE("a backfill with a limit that dies between its inserts on one server and the next has moved no cursor" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   KilledBackfill test(2);
   test.fill(2000);
   test.create_index(killed);
@@ -182,7 +181,7 @@ TEST_CASE("a backfill with a limit that dies between its inserts on one server a
 }
 
 TEST_CASE("a backfill with a limit that dies between its inserts for one index and the next has moved no cursor" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   KilledBackfill test(2);
   test.fill(2000);
   test.create_index(killed);
@@ -199,7 +198,7 @@ TEST_CASE("a backfill with a limit that dies between its inserts for one index a
 }
 
 TEST_CASE("what changed while a backfill that died was at its work is looked at again by the one that goes on" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   KilledBackfill test(1);
   Writer::write(test.datastore, {0}, 5);
   test.create_index(killed);

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "backfill/scan_record.hpp"
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -42,7 +42,7 @@ struct StoppedBackfill {
   cli::Process backfill;
 };
 
-TEST_CASE("an entity that the scan passed over is found" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an entity that the scan passed over is found" * needs_failpoints) {
   StoppedBackfill test;
   test.cluster.sql(0,
                    fmt::format("INSERT INTO entities (id, updated, body) VALUES (x'{}', '2020-01-01', COMPRESS('{}'))",
@@ -51,7 +51,7 @@ TEST_CASE("an entity that the scan passed over is found" * doctest::skip(!base::
   CHECK(test.has_row(entities));
 }
 
-TEST_CASE("a row that went away again is found" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a row that went away again is found" * needs_failpoints) {
   StoppedBackfill test;
   test.cluster.sql(0, "DELETE FROM by_n WHERE n = 7");
   test.finish();
@@ -74,7 +74,7 @@ TEST_CASE("a row that went away again is found, even if the report is to name no
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM by_n") == "100\n");
 }
 
-TEST_CASE("what was put, changed and deleted behind the scan is right" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("what was put, changed and deleted behind the scan is right" * needs_failpoints) {
   StoppedBackfill test;
   put_all(test.cluster, entity(3, "\"n\":-3") + entity(entities, fmt::format("\"n\":{}", entities)));
   check_status(test.cluster.looseleaf({"delete", "--quiet", id_of(5)}), 0, {});

@@ -1,36 +1,22 @@
-// Reading the recorders' logs, and judging.
 #include "tests/proof/crash_history.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "tests/proof/unique_claims.hpp"
+#include "tests/proof/history_keys.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, '\t');) {
-    cells.push_back(cell);
-  }
-  return cells;
+CrashValue value_of(const Operation& write) {
+  return write.action == Action::remove ? std::nullopt : CrashValue(write.text);
 }
 
-CrashStatus status_of(const std::string& word) {
-  return word == "stored" ? CrashStatus::acknowledged : word == "unknown" ? CrashStatus::maybe : CrashStatus::no_effect;
-}
-
-// Empty: it has none.
-std::string key_of(const CrashValue& value) {
-  const auto key = value ? nlohmann::json::parse(*value).value("k", -1) : -1;
-  return key < 0 ? std::string() : std::to_string(key);
+bool may_have_effect(const Operation& write) {
+  return write.outcome == Outcome::done || write.outcome == Outcome::unknown;
 }
 
 bool matches(const std::string& body, const CrashQuery& query) {
@@ -47,11 +33,6 @@ bool matches(const std::string& body, const CrashQuery& query) {
 
 }  // namespace
 
-long long crash_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 std::string crash_id(int number) {
   return fmt::format("018f2c4e1a2b7c3d8e4f{:012x}", number);
 }
@@ -64,31 +45,6 @@ std::string crash_entity(int number, std::uint64_t random, const std::string& na
                      n / 2, tag, (tag + 1) % 40, n % 5, number,
                      number % 2 == 1 ? fmt::format(R"(,"owner":{})", owner) : std::string(),
                      has_key ? fmt::format(R"(,"k":{})", (random >> 32) % crash_keys) : std::string(), name);
-}
-
-int read_crash_log(const std::string& text, CrashWrites& writes) {
-  std::vector<std::pair<std::string, CrashWrite>> begun;
-  std::map<std::string, std::size_t> by_name;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line) && !lines.eof();) {
-    const std::vector<std::string> cell = cells(line);
-    if (cell.at(0) == "S") {
-      by_name.emplace(cell.at(1), begun.size());
-      const CrashValue value = cell.at(4) == "-" ? std::nullopt : CrashValue(cell.at(4));
-      begun.push_back({cell.at(3), {cell.at(1), value, std::stoll(cell.at(2)), never, CrashStatus::maybe}});
-    } else {
-      CrashWrite& write = begun.at(by_name.at(cell.at(1))).second;
-      write.status = status_of(cell.at(3));
-      write.end = write.status == CrashStatus::maybe ? never : std::stoll(cell.at(2));
-      write.holder = cell.size() > 4 ? cell[4] : "";
-    }
-  }
-  int unended = 0;
-  for (auto& [id, write] : begun) {
-    unended += write.end == never ? 1 : 0;
-    writes[id].push_back(std::move(write));
-  }
-  return unended;
 }
 
 CrashValue CrashHistory::value_before(const std::string& id) const {
@@ -110,13 +66,13 @@ std::vector<std::string> CrashHistory::all_ids() const {
 std::string CrashHistory::describe(const std::string& id) const {
   std::string text = "\n  before: " + value_before(id).value_or("absent");
   if (const auto found = writes_.find(id); found != writes_.end()) {
-    for (const CrashWrite& write : found->second) {
-      const bool told = write.status == CrashStatus::acknowledged;
+    for (const Operation& write : found->second) {
+      const bool told = write.outcome == Outcome::done;
       text += fmt::format("\n  {} from {} to {}, {}: {}", write.name, write.start, write.end,
-                          told                                 ? "acknowledged"
-                          : write.status == CrashStatus::maybe ? "outcome unknown"
-                                                               : "no effect",
-                          write.value.value_or("delete"));
+                          told                                ? "acknowledged"
+                          : write.outcome == Outcome::unknown ? "outcome unknown"
+                                                              : "no effect",
+                          value_of(write).value_or("delete"));
     }
   }
   return text;
@@ -128,13 +84,12 @@ bool CrashHistory::possible(const std::string& id, const CrashValue& value) cons
     return value == value_before(id);
   }
   const auto overwritten = [&](long long end) {
-    return std::any_of(found->second.begin(), found->second.end(), [&](const CrashWrite& write) {
-      return write.status == CrashStatus::acknowledged && write.start > end;
-    });
+    return std::any_of(found->second.begin(), found->second.end(),
+                       [&](const Operation& write) { return write.outcome == Outcome::done && write.start > end; });
   };
   return (value == value_before(id) && !overwritten(0)) ||
-         std::any_of(found->second.begin(), found->second.end(), [&](const CrashWrite& write) {
-           return write.status != CrashStatus::no_effect && write.value == value && !overwritten(write.end);
+         std::any_of(found->second.begin(), found->second.end(), [&](const Operation& write) {
+           return may_have_effect(write) && value_of(write) == value && !overwritten(write.end);
          });
 }
 
@@ -160,9 +115,9 @@ std::optional<CrashValue> CrashHistory::settled(const std::string& id, long long
   if (found == writes_.end()) {
     return value_before(id);
   }
-  const CrashWrite* last = nullptr;
-  for (const CrashWrite& write : found->second) {
-    if (write.status == CrashStatus::no_effect || write.start > end) {
+  const Operation* last = nullptr;
+  for (const Operation& write : found->second) {
+    if (!may_have_effect(write) || write.start > end) {
       continue;
     }
     if (write.end > start) {
@@ -173,10 +128,10 @@ std::optional<CrashValue> CrashHistory::settled(const std::string& id, long long
   if (last == nullptr) {
     return value_before(id);
   }
-  const bool certain = std::all_of(found->second.begin(), found->second.end(), [&](const CrashWrite& write) {
-    return &write == last || write.status == CrashStatus::no_effect || write.start > end || write.end < last->start;
+  const bool certain = std::all_of(found->second.begin(), found->second.end(), [&](const Operation& write) {
+    return &write == last || !may_have_effect(write) || write.start > end || write.end < last->start;
   });
-  return certain ? std::optional<CrashValue>(last->value) : std::nullopt;
+  return certain ? std::optional<CrashValue>(value_of(*last)) : std::nullopt;
 }
 
 std::vector<std::string> CrashHistory::wrong_answers(const CrashQuery& query, std::uint64_t& checked) const {
@@ -205,28 +160,26 @@ std::vector<std::string> CrashHistory::wrong_answers(const CrashQuery& query, st
 }
 
 std::vector<std::string> CrashHistory::wrong_keys(std::uint64_t& refused) const {
-  UniqueClaims claims;
+  std::vector<Operation> history;
   for (const std::string& id : all_ids()) {
-    claims.add(id, {0, 0, key_of(value_before(id))});
+    Operation before;
+    before.end = 0;
+    before.outcome = Outcome::done;
+    before.id = id;
+    before.text = value_before(id).value_or("");
+    history.push_back(before);
   }
   for (const auto& [id, writes] : writes_) {
-    for (const CrashWrite& write : writes) {
-      if (write.status != CrashStatus::no_effect) {
-        claims.add(id, {write.start, write.end, key_of(write.value), write.status == CrashStatus::acknowledged});
-      }
+    for (const Operation& write : writes) {
+      refused += write.holder.empty() ? 0 : 1;
+      history.push_back(write);
     }
   }
   std::vector<std::string> wrong;
-  for (const auto& [key, one, other, moment] : claims.shared()) {
-    wrong.push_back(fmt::format("k = {} at {}: {}{}\n{}{}", key, moment, one, describe(one), other, describe(other)));
-  }
-  for (const auto& [id, writes] : writes_) {
-    for (const CrashWrite& write : writes) {
-      refused += write.holder.empty() ? 0 : 1;
-      if (!write.holder.empty() && !claims.may_have_had(write.holder, key_of(write.value), write.start, write.end)) {
-        wrong.push_back(fmt::format("{}, refused from {} to {}: {}\nbecause of {}{}", write.name, write.start,
-                                    write.end, *write.value, write.holder, describe(write.holder)));
-      }
+  for (const auto& [sentence, ids] : test::wrong_keys(history, "k")) {
+    wrong.push_back(sentence);
+    for (const std::string& id : ids) {
+      wrong.back() += fmt::format("\n{}{}", id, describe(id));
     }
   }
   return wrong;
@@ -235,9 +188,8 @@ std::vector<std::string> CrashHistory::wrong_keys(std::uint64_t& refused) const 
 std::uint64_t CrashHistory::acknowledged() const {
   std::uint64_t count = 0;
   for (const auto& [id, writes] : writes_) {
-    count += static_cast<std::uint64_t>(std::count_if(writes.begin(), writes.end(), [](const CrashWrite& write) {
-      return write.status == CrashStatus::acknowledged;
-    }));
+    count += static_cast<std::uint64_t>(std::count_if(
+        writes.begin(), writes.end(), [](const Operation& write) { return write.outcome == Outcome::done; }));
   }
   return count;
 }

@@ -3,22 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "tests/proof/history_checker.hpp"
 
 namespace looseleaf::test {
 
 // Entity values; absent: there is none.
 using CrashValue = std::optional<std::string>;
-
-constexpr long long never = std::numeric_limits<long long>::max();
-
-// Nanoseconds of the monotonic clock, which all processes of a machine share.
-[[nodiscard]] long long crash_now();
 
 constexpr int crash_keys = 24;  // values of `k`
 
@@ -28,25 +23,8 @@ constexpr int crash_keys = 24;  // values of `k`
 // there are fewer than of those.
 [[nodiscard]] std::string crash_entity(int number, std::uint64_t random, const std::string& name);
 
-enum class CrashStatus {
-  acknowledged,
-  maybe,     // it may have taken effect at any time after its start: nobody was told
-  no_effect  // refused, failed, or a delete that found nothing
-};
-
-struct CrashWrite {
-  std::string name;
-  CrashValue value;
-  long long start = 0, end = never;
-  CrashStatus status = CrashStatus::maybe;
-  std::string holder = {};  // the id that was told to have the write's `k`; empty: it was not refused so
-};
-
-// By id.
-using CrashWrites = std::map<std::string, std::vector<CrashWrite>>;
-
-// Adds what a recorder's log tells. Returns how many writes had begun and not ended.
-int read_crash_log(const std::string& text, CrashWrites& writes);
+// Puts and removes, by id.
+using CrashWrites = std::map<std::string, std::vector<Operation>>;
 
 struct CrashQuery {
   std::string property, value;  // one for which it asked

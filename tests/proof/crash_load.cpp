@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/proof/history_record.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -71,7 +73,7 @@ CrashQuery ask(const Datastore& datastore, const std::string& index, const std::
   CrashQuery answer;
   answer.property = property;
   answer.value = value;
-  answer.start = crash_now();
+  answer.start = monotonic_now();
   Query query;
   query.index = index;
   query.conditions.push_back(Condition::parse(property + "=" + value));
@@ -81,7 +83,7 @@ CrashQuery ask(const Datastore& datastore, const std::string& index, const std::
     }
     return true;
   });
-  answer.end = crash_now();
+  answer.end = monotonic_now();
   return answer;
 }
 
@@ -103,7 +105,7 @@ CrashLoad::CrashLoad(const TestCluster& cluster, std::mt19937_64& random, CrashL
 void CrashLoad::get_going() {
   const auto limit = Clock::now() + std::chrono::seconds(5);
   for (std::size_t i = 0; i < recorders; ++i) {
-    while (read_text(log_of(i)).find("\nE\t") == std::string::npos && Clock::now() < limit) {
+    while (read_text(log_of(i)).find("\nend\t") == std::string::npos && Clock::now() < limit) {
       go_on(std::chrono::milliseconds(5));
     }
   }
@@ -205,8 +207,12 @@ std::string CrashLoad::trace_of(const std::string& who) const {
   return fmt::format("{}/{}.trace", directory_, who);
 }
 
+std::string CrashLoad::name_of(std::size_t recorder) const {
+  return fmt::format("{}-{}", options_.name, recorder);
+}
+
 std::string CrashLoad::log_of(std::size_t recorder) const {
-  return fmt::format("{}/{}-{}.log", directory_, options_.name, recorder);
+  return fmt::format("{}/{}.log", directory_, name_of(recorder));
 }
 
 // The beginning of a command whose steps are written to a file of their own.
@@ -221,12 +227,8 @@ std::vector<std::string> CrashLoad::traced(const std::string& trace, bool writes
 
 std::unique_ptr<cli::Process> CrashLoad::start_recorder(std::size_t number) {
   std::vector<std::string> command = traced(trace_of(number), true);
-  for (const std::string& argument :
-       {std::string(LOOSELEAF_CRASH_RECORDER), cluster_.file(), fmt::format("{}-{}", options_.name, number),
-        std::to_string(random_()), std::string("0"), std::to_string(crash_recorded), log_of(number)}) {
-    command.push_back(argument);
-  }
-  return std::make_unique<cli::Process>(start(command));
+  command.insert(command.end(), {LOOSELEAF_HISTORY_WORKER, cluster_.file(), log_of(number), name_of(number)});
+  return std::make_unique<cli::Process>(start(command, fmt::format("crash\t{}\t{}\n", random_(), crash_recorded)));
 }
 
 std::unique_ptr<cli::Process> CrashLoad::start_program(std::vector<std::string> command,
@@ -240,14 +242,18 @@ std::unique_ptr<cli::Process> CrashLoad::start_program(std::vector<std::string> 
 void CrashLoad::start_putter() {
   const bool remove = below(4) == 0;
   const int first = first_put + below(puttable - put_at_once);
-  const long long now = crash_now();
+  const long long now = monotonic_now();
   std::string input;
   for (int number = first; number < first + put_at_once; ++number) {
     const std::string name = fmt::format("{}-p{}", options_.name, ++put_);
-    const std::string body = crash_entity(number, random_(), name);
-    input += (remove ? crash_id(number) : body) + "\n";
-    put_writes_.emplace(crash_id(number),
-                        CrashWrite{name, remove ? std::nullopt : CrashValue(body), now, never, CrashStatus::maybe});
+    Operation write;
+    write.name = name;
+    write.start = now;
+    write.action = remove ? Action::remove : Action::put;
+    write.id = crash_id(number);
+    write.text = remove ? "" : crash_entity(number, random_(), name);
+    input += (remove ? write.id : write.text) + "\n";
+    put_writes_.emplace(write.id, std::move(write));
   }
   putter_ = start_program(traced(trace_of("put"), true),
                           remove ? std::vector<std::string>{"delete", "-"} : std::vector<std::string>{"put"}, input);
@@ -263,9 +269,9 @@ void CrashLoad::end_putter() {
 void CrashLoad::take_put_results(const cli::ProcessResult& result) {
   std::istringstream lines(result.out);
   for (std::string id; std::getline(lines, id) && !lines.eof();) {
-    CrashWrite& write = put_writes_.at(id);
-    write.status = CrashStatus::acknowledged;
-    write.end = crash_now();
+    Operation& write = put_writes_.at(id);
+    write.outcome = Outcome::done;
+    write.end = monotonic_now();
   }
   for (auto& [id, write] : put_writes_) {
     writes_[id].push_back(std::move(write));
@@ -329,7 +335,12 @@ void CrashLoad::expect_status(const std::string& who, const cli::ProcessResult& 
 // Returns how many writes had begun and not ended.
 int CrashLoad::read_log(std::size_t recorder) {
   logs_read_.insert(recorder);
-  return read_crash_log(read_text(log_of(recorder)), writes_);
+  int unended = 0;
+  for (Operation& write : read_records(log_of(recorder), name_of(recorder))) {
+    unended += write.end == Operation::never ? 1 : 0;
+    writes_[write.id].push_back(std::move(write));
+  }
+  return unended;
 }
 
 void CrashLoad::query(const std::stop_token& stop, std::uint64_t seed) {

@@ -63,6 +63,7 @@ class CrashLoad {
   [[nodiscard]] int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
   [[nodiscard]] std::string trace_of(const std::string& who) const;
   [[nodiscard]] std::string trace_of(std::size_t recorder) const { return trace_of(std::to_string(recorder)); }
+  [[nodiscard]] std::string name_of(std::size_t recorder) const;
   [[nodiscard]] std::string log_of(std::size_t recorder) const;
   [[nodiscard]] std::vector<std::string> traced(const std::string& trace, bool writes) const;
   [[nodiscard]] std::string definition(int number) const;
@@ -93,7 +94,7 @@ class CrashLoad {
   std::unique_ptr<cli::Process> putter_, job_, cleaner_;
   std::string job_name_;
   std::set<std::size_t> logs_read_;
-  std::map<std::string, CrashWrite> put_writes_;
+  std::map<std::string, Operation> put_writes_;
   int put_ = 0;  // so far
   CrashWrites writes_;
   std::vector<CrashQuery> answers_;          // the thread's until it has ended

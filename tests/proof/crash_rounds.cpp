@@ -7,14 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <looseleaf/datastore.hpp>
 #include <map>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/crash_world.hpp"
-#include "tests/support/entities.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -23,21 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 const char* name_of(Victim victim) {
-  switch (victim) {
-    case Victim::recorder:
-      return "recorder";
-    case Victim::putter:
-      return "put";
-    case Victim::job:
-      return "job";
-    case Victim::cleaner:
-      return "cleaner";
-    case Victim::trigger:
-      return "trigger";
-    case Victim::server:
-      return "server";
-  }
-  return "";
+  static constexpr const char* words[] = {"recorder", "put", "job", "cleaner", "trigger", "server"};
+  return words[static_cast<std::size_t>(victim)];
 }
 
 struct CrashTotals {
@@ -94,18 +78,8 @@ CrashTotals control_rounds(const CrashOptions& options, bool (*noticed)(const Cr
   return totals;
 }
 
-bool skipped() {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: built without LOOSELEAF_FAILPOINTS");
-  }
-  return !base::failpoints_enabled;
-}
-
-TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing, no answer wrong, no value shared") {
-  if (skipped()) {
-    return;
-  }
-  const auto started = Clock::now();
+TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing, no answer wrong, no value shared" *
+          needs_failpoints) {
   const int wanted = static_cast<int>(wanted_rounds(12, 1000)), clean_every = full_run() ? 25 : 6;
   CrashOptions options;
   options.seed = print_run_seed();
@@ -141,8 +115,7 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
   CHECK(totals.delivered > 0);
   log_proof(
       "crash-rounds",
-      {{"seed", std::to_string(options.seed)},
-       {"rounds whose kill came while a transaction of the victim was under way",
+      {{"rounds whose kill came while a transaction of the victim was under way",
         fmt::format("{} of {}: {}", totals.counted, totals.rounds, by_victim(totals.victims))},
        {"writes acknowledged",
         fmt::format("{}, {} a round, at least {}", totals.acknowledged,
@@ -157,14 +130,11 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
        {"versions that the feed did not deliver in the end",
         fmt::format(
             "{}, of {} delivered to a consumer that was killed in each round, and to a trigger of three processes",
-            totals.not_delivered, totals.delivered)},
-       {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
+            totals.not_delivered, totals.delivered)}});
 }
 
-TEST_CASE("control: servers that do not flush their log lose acknowledged writes, and that is noticed") {
-  if (skipped()) {
-    return;
-  }
+TEST_CASE("control: servers that do not flush their log lose acknowledged writes, and that is noticed" *
+          needs_failpoints) {
   CrashOptions options;
   options.seed = run_seed();
   options.victims = {Victim::server};
@@ -173,10 +143,8 @@ TEST_CASE("control: servers that do not flush their log lose acknowledged writes
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.lost > 0; }).lost > 0);
 }
 
-TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong answers and shared values") {
-  if (skipped()) {
-    return;
-  }
+TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong answers and shared values" *
+          needs_failpoints) {
   CrashOptions options;
   options.seed = run_seed();
   options.victims = {Victim::recorder};
@@ -190,10 +158,8 @@ TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong
   CHECK(totals.lost == 0);
 }
 
-TEST_CASE("control: a consumer that stores its position before the batch lacks versions, and that is noticed") {
-  if (skipped()) {
-    return;
-  }
+TEST_CASE("control: a consumer that stores its position before the batch lacks versions, and that is noticed" *
+          needs_failpoints) {
   CrashOptions options;
   options.seed = run_seed();
   options.victims = {Victim::putter};
@@ -201,45 +167,13 @@ TEST_CASE("control: a consumer that stores its position before the batch lacks v
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 
-TEST_CASE("control: a trigger that stores the position of a batch that it left out lacks versions, and is noticed") {
-  if (skipped()) {
-    return;
-  }
+TEST_CASE("control: a trigger that stores the position of a batch that it left out lacks versions, and is noticed" *
+          needs_failpoints) {
   CrashOptions options;
   options.seed = run_seed();
   options.victims = {Victim::putter};
   options.trigger_failpoint = "trigger.deliver:before#2=skip";
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
-}
-
-// An entity of shard 0 whose rows are on shard 1. A put changes it, and stops in its reconcile, when it has read the
-// rows and deleted none; then its connection to shard 0 is cut, so that its locks are gone; another put changes the
-// entity back; and the first one goes on. If it `dies` then, it cannot repair what it has done.
-std::vector<std::string> missing_after_cut(const std::string& failpoint, bool dies) {
-  const TestCluster cluster = TestCluster::shared(2);
-  Observer observer(cluster);
-  Datastore datastore = Datastore::open(Cluster::load(cluster.file()));
-  datastore.init();
-  datastore.create_indexes({IndexDefinition::parse(by_n_sharded, "test")});
-  const auto entity = [](int n) { return fmt::format(R"({{"id":"{}","n":{}}})", crash_id(0), n); };
-  datastore.put({entity(1)});
-  const auto youngest = observer.youngest_sessions();
-  cli::Process first = cluster.start({"put"}, entity(3), "reconcile.change_index_rows:before#1=stop" + failpoint);
-  REQUIRE(wait_until_stopped(first));
-  observer.cut_sessions(0, youngest[0]);
-  const cli::ProcessResult second = cluster.looseleaf({"put"}, entity(1));
-  first.signal(SIGCONT);
-  CHECK((first.wait().status != 0) == dies);
-  CHECK(second.status == 0);
-  return missing_rows(observer.observe());
-}
-
-TEST_CASE("a reconcile whose locks were lost with its connection deletes nothing, but if it does not look it does") {
-  if (skipped()) {
-    return;
-  }
-  CHECK(missing_after_cut("", false).empty());
-  CHECK(missing_after_cut(",reconcile.prove=skip,reconcile.commit:after=kill", true).size() == 1);
 }
 
 }  // namespace

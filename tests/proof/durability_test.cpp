@@ -11,8 +11,8 @@
 #include <functional>
 #include <thread>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -145,7 +145,7 @@ TEST_CASE("an index row is not deleted because of a commit that is not on disk")
   CHECK_FALSE(repair_beside_hanging_commit({}));
 }
 
-TEST_CASE("control: without reconcile.prove it is" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("control: without reconcile.prove it is" * needs_failpoints) {
   CHECK(repair_beside_hanging_commit("reconcile.prove=skip"));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("an index row that another put inserted counts only when it is on disk
   CHECK_FALSE(put_behind_hanging_insert({}));
 }
 
-TEST_CASE("control: without put.make_durable it counts" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("control: without put.make_durable it counts" * needs_failpoints) {
   CHECK(put_behind_hanging_insert("put.make_durable=skip"));
 }
 
@@ -209,18 +209,17 @@ bool backfill_beside_hanging_commit(const std::string& failpoint) {
   return broken;
 }
 
-TEST_CASE("an index is not ready because of a body that is not on disk" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an index is not ready because of a body that is not on disk" * needs_failpoints) {
   CHECK_FALSE(backfill_beside_hanging_commit({}));
 }
 
-TEST_CASE("control: without backfill.prove_durable it is" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("control: without backfill.prove_durable it is" * needs_failpoints) {
   CHECK(backfill_beside_hanging_commit(",backfill.prove_durable=skip"));
 }
 
 // The scan sees a body of shard 1 that is not on disk, and its server dies when all rows are in. The body that is there
 // again then, with a stamp from before the backfill, calls for another row.
-TEST_CASE("an index is not ready because of a scan that saw what is forgotten" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an index is not ready because of a scan that saw what is forgotten" * needs_failpoints) {
   const SlowDisks servers;
   put_all(servers.cluster, entity(1, "\"m\":2"));
   create_index(servers.cluster, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
@@ -247,7 +246,7 @@ TEST_CASE("an index is not ready because of a scan that saw what is forgotten" *
 // A change of a catalog on shard 1 hangs, is tried again when the client has given up on it, and finds itself done
 // already: that must not count before it is on disk.
 TEST_CASE("no shard's writers stop maintaining an index because of another shard's state that is not on disk" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const SlowDisks servers;
   const auto state_on = [&](std::uint32_t shard) {
     return servers.cluster.sql(shard, "SELECT state FROM looseleaf_index WHERE table_name = 'by_n'");
@@ -264,8 +263,7 @@ TEST_CASE("no shard's writers stop maintaining an index because of another shard
   check_status(servers.cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
 }
 
-TEST_CASE("no empty shard joins because of another shard's state that is not on disk" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("no empty shard joins because of another shard's state that is not on disk" * needs_failpoints) {
   const SlowDisks servers;
   const TestCluster& cluster = servers.cluster;
   cluster.server_sql(cluster.server_of(0), "DROP DATABASE " + cluster.database(0));

@@ -166,8 +166,7 @@ void run_rounds(const std::string& name) {
   }
   CHECK(counted >= wanted);
   CHECK(world.answers() >= rounds);
-  log_proof(name, {{"seed", std::to_string(seed)},
-                   {"rounds in which puts were under way", fmt::format("{} of {}", counted, rounds)},
+  log_proof(name, {{"rounds in which puts were under way", fmt::format("{} of {}", counted, rounds)},
                    {"queries of all entities meanwhile", std::to_string(world.answers())}});
 }
 

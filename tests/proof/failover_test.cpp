@@ -7,31 +7,21 @@
 #include <string>
 #include <thread>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/faulty_servers.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t many = 20'000;
-
-std::string numbered_entities(std::uint64_t count, std::uint64_t added, std::uint64_t first = 0) {
-  std::string text;
-  for (std::uint64_t i = first; i < first + count; ++i) {
-    text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
-  }
-  return text;
-}
-
 // A replicated store with entities and an index.
 struct Filled : Replicated {
   explicit Filled(std::uint64_t count) {
     check_status(looseleaf({"init", "--quiet"}), 0);
     check_status(looseleaf({"create-index", write("by_n.json", by_n_sharded), "--quiet"}), 0);
-    check_run(looseleaf({"put"}, numbered_entities(count, 0)), 0, id_lines(count));
+    check_run(looseleaf({"put"}, entity_lines(count, R"("n":{})")), 0, id_lines(count));
   }
 
   // What comes after the replica has taken over is on the new server alone.
@@ -49,26 +39,8 @@ int lag(const std::string& metrics, int shard) {
   return at == std::string::npos ? -1 : std::stoi(text.substr(at + name.size()));
 }
 
-TEST_CASE("a planned failover to a replica in the middle of a put costs nothing but time") {
-  Filled replicated(many);
-  cli::Process put = replicated.start({"put"}, numbered_entities(many, 1));  // moves every index row to the other shard
-  for (int i = 0; i < 500 && put.out().empty(); ++i) {
-    std::this_thread::sleep_for(10ms);
-  }
-  replicated.demote();
-  CHECK(put.out().size() < id_lines(many).size());
-  std::this_thread::sleep_for(300ms);
-  replicated.promote();
-  check_went_well(put.wait(), id_lines(many));
-  check_run(replicated.looseleaf({"get", "-"}, id_lines(many)), 0, numbered_entities(many, 1));
-  const cli::ProcessResult query = replicated.looseleaf({"query", "by_n", "--ids"});
-  CHECK(query.out == id_lines(many));
-  check_status(replicated.looseleaf({"clean", "--full", "--quiet"}), 0);
-  check_status(replicated.looseleaf({"verify", "--grace", "0", "--quiet"}), 0);
-}
-
 // The entity is on shard 1, its rows are on shard 0. A put of it that died has left a row, which the command looks at.
-TEST_CASE("rows that only the new server has are not missing" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("rows that only the new server has are not missing" * needs_failpoints) {
   Filled replicated(10);
   check_status(replicated.looseleaf({"put", "--quiet"}, entity(1, "\"n\":2")), 0);
   CHECK(replicated.start({"put", "--quiet"}, entity(1, "\"n\":4"), "put.commit:after=kill").wait().status != 0);
@@ -111,12 +83,11 @@ std::size_t rows_after_sweep(const std::string& failpoints, int status) {
   return rows_of(cluster, "by_n");
 }
 
-TEST_CASE("a sweep looks again whether the entity is absent, and deletes no row otherwise" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a sweep looks again whether the entity is absent, and deletes no row otherwise" * needs_failpoints) {
   CHECK(rows_after_sweep("", 0) == 1);
 }
 
-TEST_CASE("control: without a second look it deletes the row" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("control: without a second look it deletes the row" * needs_failpoints) {
   CHECK(rows_after_sweep(",sweep.look_again=skip", 1) == 0);  // and then finds that it is missing
 }
 

@@ -41,13 +41,6 @@ std::string asking_library(const std::string& trace) {
 
 }  // namespace
 
-bool can_inject_faults() {
-  if (faulty_system == nullptr) {
-    MESSAGE("skipped: a sanitizer stands in for the calls that would have to fail");
-  }
-  return faulty_system != nullptr;
-}
-
 cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector<std::string>& settings,
                                    const std::vector<std::string>& arguments, std::string_view input,
                                    const std::string& program) {

@@ -1,6 +1,8 @@
 // Runs of the program in which calls fail (faulty_system.cpp), and how such a run may end.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,8 +14,12 @@
 
 namespace looseleaf::test {
 
-// False, and a message, where calls cannot be made to fail: with a sanitizer, which stands in for the same calls.
-[[nodiscard]] bool can_inject_faults();
+// For test cases in which calls fail: skipped with a sanitizer, which stands in for the same calls.
+#ifdef LOOSELEAF_FAULTY_SYSTEM
+inline const doctest::skip needs_faults(false);
+#else
+inline const doctest::skip needs_faults(true);
+#endif
 
 // `settings` are those of faulty_system.cpp, "FAULTY_THREAD=1". A run that hangs is killed after a minute: status 124.
 [[nodiscard]] cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector<std::string>& settings,

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/faulty_servers.hpp"
 #include "tests/proof/server_group.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -35,8 +35,7 @@ bool row_survives(ServerGroup& group, const std::string& failpoints) {
   return group.looseleaf({"query", "by_n", "n=1", "--ids"}).out == id_of(0) + "\n";
 }
 
-TEST_CASE("a primary that is cut off in a minority lets nothing be deleted" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a primary that is cut off in a minority lets nothing be deleted" * needs_failpoints) {
   if (!on_mysql()) {
     return;
   }

@@ -407,8 +407,9 @@ class Check {
         complaints_.push_back(fmt::format("no order of the writes of {} explains it: {}", id, *complaint));
       }
     }
-    const std::vector<std::string> keys = wrong_keys(history_);
-    complaints_.insert(complaints_.end(), keys.begin(), keys.end());
+    for (WrongKey& key : wrong_keys(history_, "key")) {
+      complaints_.push_back(std::move(key.sentence));
+    }
     return std::move(complaints_);
   }
 

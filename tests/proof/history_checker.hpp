@@ -2,7 +2,7 @@
 // moment between its start and its end, in which every get and every query saw what it says.
 //
 // Entities have a `color` (index_color), an `owner` (index_owner, immutable), a `key` (index_key, unique) and `tags`
-// (index_tags, a row for each). The entities have one order of writes each; about keys see unique_claims.hpp.
+// (index_tags, a row for each). The entities have one order of writes each; about keys see history_keys.hpp.
 #pragma once
 
 #include <limits>

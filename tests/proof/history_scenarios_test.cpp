@@ -8,13 +8,13 @@
 #include <functional>
 #include <thread>
 
-#include "base/failpoint.hpp"
 #include "reconcile/reconcile.hpp"
 #include "reconcile/sweep.hpp"
 #include "shard/placement.hpp"
 #include "sql/literals.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/support/entities.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/proof.hpp"
 
@@ -133,7 +133,7 @@ struct RaceScenario : HistoryScenario {
 };
 
 TEST_CASE("of two processes that both found no such entity one comes first, and the other one sees it" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   RaceScenario scenario;
   int number = 0;
   for (const Race& race : races) {
@@ -144,8 +144,7 @@ TEST_CASE("of two processes that both found no such entity one comes first, and 
   scenario.check_all();
 }
 
-TEST_CASE("a sweep of orphans waits for a put that has its index rows and is about to commit" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a sweep of orphans waits for a put that has its index rows and is about to commit" * needs_failpoints) {
   HistoryScenario scenario;
   Worker putter =
       scenario.worker("putter", put(0, R"("color":"red","owner":"ann","tags":["a"])"), "put.commit:before#1=stop");
@@ -208,8 +207,7 @@ Worker start_put_that_dies(HistoryScenario& scenario, const std::string& name, c
   return writer;
 }
 
-TEST_CASE("a put whose connection died before its COMMIT undoes nobody's write when it finds out" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a put whose connection died before its COMMIT undoes nobody's write when it finds out" * needs_failpoints) {
   HistoryScenario scenario;
   overtake(scenario, [&](const std::string& name, const std::string& commands) {
     return start_put_that_dies(scenario, name, commands);
@@ -217,7 +215,7 @@ TEST_CASE("a put whose connection died before its COMMIT undoes nobody's write w
 }
 
 TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobody's write when it finds out" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   HistoryScenario scenario;
   FaultProxy proxy(scenario.cluster.socket(0));
   overtake(scenario, [&](const std::string& name, const std::string& commands) {
@@ -233,8 +231,7 @@ TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobod
   });
 }
 
-TEST_CASE("a put that was overtaken by one that could not have followed it is not acknowledged" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a put that was overtaken by one that could not have followed it is not acknowledged" * needs_failpoints) {
   HistoryScenario scenario;
   scenario.run("first", put(0, R"("color":"white")"));
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
@@ -247,7 +244,7 @@ TEST_CASE("a put that was overtaken by one that could not have followed it is no
 }
 
 TEST_CASE("a put that was overtaken by one that could not have followed it, and a delete, is not acknowledged" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   HistoryScenario scenario;
   scenario.run("first", put(0, R"("color":"white")"));
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
@@ -259,7 +256,7 @@ TEST_CASE("a put that was overtaken by one that could not have followed it, and 
 }
 
 TEST_CASE("a put that was overtaken, and whose key another entity has taken since, is not acknowledged" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   HistoryScenario scenario;
   Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("key":"ann")"));
   scenario.run("other", put(2, R"("key":"ann")") + put(0, R"("color":"white")"));
@@ -335,7 +332,7 @@ struct ReconcileScenario : HistoryScenario {
 };
 
 TEST_CASE("a put killed while its index row waits for a reconcile that lost its locks leaves no row missing" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   ReconcileScenario scenario;
   scenario.for_each([&](const Reconciling& reconciling) {
     Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.prove:before#1=stop");
@@ -349,8 +346,7 @@ TEST_CASE("a put killed while its index row waits for a reconcile that lost its 
   scenario.check_all();
 }
 
-TEST_CASE("a put whose index row waits for a reconcile that lost its locks has its row" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a put whose index row waits for a reconcile that lost its locks has its row" * needs_failpoints) {
   ReconcileScenario scenario;
   scenario.for_each([&](const Reconciling& reconciling) {
     Worker reconciler = scenario.reconcile_until(reconciling, "reconcile.prove:before#1=stop");
@@ -364,14 +360,13 @@ TEST_CASE("a put whose index row waits for a reconcile that lost its locks has i
 }
 
 TEST_CASE("a reconcile that lost its locks before it deleted deletes nothing that is called for again" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   ReconcileScenario scenario;
   scenario.for_each([&](const Reconciling& reconciling) { scenario.delete_late(reconciling); });
   scenario.check_all();
 }
 
-TEST_CASE("a reconcile that does not ask whether it still has its locks is found out" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a reconcile that does not ask whether it still has its locks is found out" * needs_failpoints) {
   ReconcileScenario scenario;
   const Reconciling reconciling = reconcilings(0).front();
   Worker reconciler = scenario.reconcile_until(reconciling,

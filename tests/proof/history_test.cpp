@@ -9,11 +9,12 @@
 #include <random>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/history_processes.hpp"
 #include "tests/proof/history_record.hpp"
 #include "tests/support/entities.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/proof.hpp"
+#include "tests/support/split.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -71,18 +72,10 @@ class TrafficRun {
 
   // Some workers dawdle at a step, so that more happens between that and the next.
   std::string failpoints() {
-    static const std::vector<const char*> steps = {"put.fence:after",
-                                                   "put.lock_entities:after",
-                                                   "put.insert_index_rows:before",
-                                                   "put.insert_index_rows:after",
-                                                   "put.commit:after",
-                                                   "reconcile.fence:before",
-                                                   "reconcile.read_index_rows:after",
-                                                   "reconcile.change_index_rows:after",
-                                                   "reconcile.commit:before",
-                                                   "sweep.look:after",
-                                                   "query.read_index_rows:after",
-                                                   "query.check_index:after"};
+    static const std::vector<std::string> steps = split(
+        "put.fence:after put.lock_entities:after put.insert_index_rows:before put.insert_index_rows:after "
+        "put.commit:after reconcile.fence:before reconcile.read_index_rows:after reconcile.change_index_rows:after "
+        "reconcile.commit:before sweep.look:after query.read_index_rows:after query.check_index:after");
     if (!traffic_.faults || random_() % 2 == 0) {
       return "";
     }
@@ -203,7 +196,6 @@ TEST_CASE("what several processes are told about a few entities has an explanati
   MESSAGE("seed " << seed);
   const int round = full_run() ? 25'000 : 10'000;
   const std::size_t wanted = full_run() ? 1'000'000 : 20'000;
-  const auto start = std::chrono::steady_clock::now();
   Tally tally;
   for (std::uint64_t rounds = 0; tally.operations < wanted; ++rounds) {
     random_run({.operations = round, .seed = seed + rounds, .faults = rounds % 2 == 1}, tally);
@@ -217,10 +209,8 @@ TEST_CASE("what several processes are told about a few entities has an explanati
   CHECK(tally.not_found > 0);
   CHECK(tally.kills > 0);
   CHECK(tally.cuts > 0);
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
   log_proof("history",
-            {{"seed", fmt::format("{}", seed)},
-             {"operations", fmt::format("{}, of which {} queries", tally.operations, tally.queries)},
+            {{"operations", fmt::format("{}, of which {} queries", tally.operations, tally.queries)},
              {"writes that overlapped one by another process", fmt::format("{}", tally.overlapping)},
              {"rejected", fmt::format("{}, of which {} because of the unique index", tally.rejected, tally.by_key)},
              {"refused by a condition", fmt::format("{}", tally.refused)},
@@ -229,8 +219,7 @@ TEST_CASE("what several processes are told about a few entities has an explanati
              {"failed", fmt::format("{}", tally.failed)},
              {"of unknown outcome", fmt::format("{}", tally.unknown)},
              {"processes killed", fmt::format("{}", tally.kills)},
-             {"connections cut", fmt::format("{}", tally.cuts)},
-             {"seconds", fmt::format("{}", seconds.count())}});
+             {"connections cut", fmt::format("{}", tally.cuts)}});
 }
 
 // Nothing is complained about without the failpoint.
@@ -248,14 +237,13 @@ bool is_only_found_out(const std::string& failpoint, const std::string& earlier,
   return complaints_of("").empty() && complaints.size() == 1 && complaints.front().find(complaint) != std::string::npos;
 }
 
-TEST_CASE("a process that does not check its conditions is found out" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a process that does not check its conditions is found out" * needs_failpoints) {
   const std::string id = id_of(1);
   CHECK(is_only_found_out("put.check_condition", fmt::format("put\t{}\t{}\n", id, entity(1, R"("key":"ann")")),
                           fmt::format("put_if_absent\t{}\t{}\n", id, entity(1, R"("key":"bob")")), " over nothing"));
 }
 
-TEST_CASE("a process that leaves out its index rows is found out by queries that miss entities" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a process that leaves out its index rows is found out by queries that miss entities" * needs_failpoints) {
   CHECK(is_only_found_out("put.insert_index_rows", "",
                           fmt::format("put\t{}\t{}\n", id_of(1), entity(1, R"("color":"blue")")) +
                               "query\tindex_color\tcolor\tblue\tblue\n",
@@ -263,7 +251,7 @@ TEST_CASE("a process that leaves out its index rows is found out by queries that
 }
 
 TEST_CASE("a process that leaves out its index rows is found out if it takes the key of another entity" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const bool leaves_out : {false, true}) {
     HistoryFixture fixture;
     const auto put = [](int number) {

@@ -11,12 +11,15 @@
 //                                         names are of files
 //   random SEED OPERATIONS ORIGIN         random ones, from several threads, at least so many, and until the worker is
 //                                         in the last cluster; ORIGIN is a time of the monotonic clock
+//   crash SEED COUNT                      puts and removes some of the crash rounds' entities 0 to COUNT - 1 at a time,
+//                                         until SIGTERM
 // No two workers have one NAME: it makes what they put unique.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -24,10 +27,12 @@
 #include <looseleaf/datastore.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "tests/proof/crash_history.hpp"
 #include "tests/proof/history_record.hpp"
 
 namespace looseleaf::test {
@@ -74,6 +79,12 @@ void complain(const std::string& name, const Error& error) {
     text += fmt::format(", {}: {}", key, value);
   }
   std::cerr << text + "\n";
+}
+
+using Random = std::mt19937_64;
+
+int below(Random& random, int end) {
+  return static_cast<int>(random() % static_cast<unsigned>(end));
 }
 
 struct NewText {
@@ -269,13 +280,9 @@ class RandomTraffic {
   }
 
  private:
-  using Random = std::mt19937_64;
-
   static constexpr unsigned writers = 4, readers = 1;
   static constexpr int family_size = 6;
   static constexpr long long family_time = 2'000'000'000;
-
-  static int below(Random& random, int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); }
 
   template <typename List>
   static auto pick(Random& random, const List& list) {
@@ -373,6 +380,26 @@ class RandomTraffic {
   const long long origin_;
 };
 
+volatile std::sig_atomic_t stopped = 0;
+
+void crash(Client& client, std::uint64_t seed, int count) {
+  constexpr int most = 16;
+  Random random(seed);
+  while (stopped == 0) {
+    std::set<int> numbers;
+    for (int size = 1 + below(random, most); size > 0; --size) {
+      numbers.insert(below(random, count));
+    }
+    std::vector<std::string> ids;
+    std::vector<NewText> entities;
+    for (const int number : numbers) {
+      ids.push_back(crash_id(number));
+      entities.push_back({ids.back(), crash_entity(number, random(), client.unique())});
+    }
+    below(random, 6) == 0 ? client.remove(ids) : client.put(entities);
+  }
+}
+
 void meet(const std::string& mine, const std::string& other) {
   std::ofstream(mine, std::ios::app) << '.';
   const std::uintmax_t times = std::filesystem::file_size(mine);
@@ -399,6 +426,8 @@ void follow(Client& client, const std::vector<std::string>& line) {
     meet(line.at(1), line.at(2));
   } else if (word == "random") {
     RandomTraffic(client, std::stoull(line.at(1)), std::stoi(line.at(2)), std::stoll(line.at(3))).run();
+  } else if (word == "crash") {
+    crash(client, std::stoull(line.at(1)), std::stoi(line.at(2)));
   } else {
     throw std::invalid_argument("cannot understand " + word);
   }
@@ -412,6 +441,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: history_worker CLUSTER_FILE RECORD_FILE NAME [NEXT_CLUSTER_FILE]\n";
     return 2;
   }
+  std::signal(SIGTERM, [](int) { looseleaf::test::stopped = 1; });
   try {
     std::vector<std::string> clusters(argv + 4, argv + argc);
     clusters.insert(clusters.begin(), argv[1]);

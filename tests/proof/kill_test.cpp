@@ -19,9 +19,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/kill_scenarios.hpp"
 #include "tests/support/entities.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -455,12 +455,8 @@ void run_scenarios(const std::vector<Scenario>& scenarios, Findings& findings, s
   }
 }
 
-TEST_CASE("whatever step the program is killed at, nothing is lost and nothing is missing, and repeating ends it") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: built without LOOSELEAF_FAILPOINTS");
-    return;
-  }
-  const auto started = Clock::now();
+TEST_CASE("whatever step the program is killed at, nothing is lost and nothing is missing, and repeating ends it" *
+          needs_failpoints) {
   std::vector<Scenario> scenarios = kill_scenarios();
   std::erase_if(scenarios, [](const Scenario& scenario) { return scenario.long_form_only && !full_run(); });
   if (const char* const chosen = std::getenv("LOOSELEAF_SCENARIO")) {
@@ -485,15 +481,12 @@ TEST_CASE("whatever step the program is killed at, nothing is lost and nothing i
       FAIL_CHECK("no scenario was killed at ", place);
     }
   }
-  log_proof(
-      "kills",
-      {{"scenarios", std::to_string(scenarios.size())},
-       {"kills", std::to_string(findings.points - findings.not_passed)},
-       {"places killed at: before and after each step on each shard",
-        fmt::format("{} of {}", findings.killed.size(), places.size())},
-       {"acknowledged entities lost, rows missing, other ends than undisturbed",
-        std::to_string(findings.problems.size())},
-       {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
+  log_proof("kills", {{"scenarios", std::to_string(scenarios.size())},
+                      {"kills", std::to_string(findings.points - findings.not_passed)},
+                      {"places killed at: before and after each step on each shard",
+                       fmt::format("{} of {}", findings.killed.size(), places.size())},
+                      {"acknowledged entities lost, rows missing, other ends than undisturbed",
+                       std::to_string(findings.problems.size())}});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/failpoint.hpp"
 #include "sql/literals.hpp"
 #include "tests/proof/network_world.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -118,11 +119,7 @@ TEST_CASE("a commit whose answer is lost is looked up and acknowledged, and not 
   fixture.check_nothing_missing();
 }
 
-TEST_CASE("what another process was told is stored is not undone by a commit in doubt") {
-  if (!base::failpoints_enabled) {
-    MESSAGE("skipped: this build has no failpoints");
-    return;
-  }
+TEST_CASE("what another process was told is stored is not undone by a commit in doubt" * needs_failpoints) {
   LateFixture fixture;
   fixture.put_directly(1, 1);
   for (const Direction lost : {Direction::to_client, Direction::to_server}) {  // the answer; the COMMIT itself

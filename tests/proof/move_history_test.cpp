@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "shard/placement.hpp"
 #include "tests/proof/moving_store.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -56,8 +56,7 @@ TEST_CASE("what processes are told while their store moves has an explanation, a
   CHECK(overlapping_writes(other.history) > other.history.size() / 20);
   CHECK(count(Outcome::unknown) == 0);
   log_proof("move-history",
-            {{"seed", fmt::format("{}", seed)},
-             {"entities that no worker touches", fmt::format("{}", still)},
+            {{"entities that no worker touches", fmt::format("{}", still)},
              {"operations", fmt::format("{}", other.history.size())},
              {"operations that were refused because the store had moved", fmt::format("{}", count(Outcome::failed))}});
 }
@@ -90,7 +89,7 @@ struct SmallMove {
 };
 
 TEST_CASE("a write that comes in before a move is lost if the move copies nothing while writers wait, and is noticed" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const char* const left_out : {"", "move.drain=skip,move.compare=skip,"}) {
     SmallMove small;
     cli::Process move = small.original.cluster.stop_at(std::string(left_out) + "move.freeze:before@0",
@@ -102,8 +101,7 @@ TEST_CASE("a write that comes in before a move is lost if the move copies nothin
   }
 }
 
-TEST_CASE("a write after a move that left a shard open is lost, and is noticed" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a write after a move that left a shard open is lost, and is noticed" * needs_failpoints) {
   SmallMove small;
   cli::Process move =
       small.original.cluster.start(copy_to(small.other, {"--finish"}), {}, "move.freeze@1=skip,move.mark@1=skip");
@@ -112,8 +110,7 @@ TEST_CASE("a write after a move that left a shard open is lost, and is noticed" 
   CHECK_FALSE(small.unexplained_in_the_end().empty());
 }
 
-TEST_CASE("an old value that a shard gives that is not told of the move is noticed" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("an old value that a shard gives that is not told of the move is noticed" * needs_failpoints) {
   SmallMove small;
   cli::Process move = small.original.cluster.start(copy_to(small.other, {"--finish"}), {}, "move.mark@1=skip");
   check_status(move.wait(), 0, {"the store has moved"});

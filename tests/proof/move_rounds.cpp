@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/proof/moving_store.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -191,8 +191,7 @@ class MoveWorld {
 };
 
 TEST_CASE("whatever is killed while a store is copied and moves, the history over both clusters has an explanation" *
-          doctest::skip(!base::failpoints_enabled)) {
-  const auto started = Clock::now();
+          needs_failpoints) {
   const std::uint64_t seed = print_run_seed();
   const int wanted = static_cast<int>(wanted_rounds(5, 100));
   MoveWorld world(seed);
@@ -206,19 +205,16 @@ TEST_CASE("whatever is killed while a store is copied and moves, the history ove
   for (std::size_t i = 0; i < names.size(); ++i) {
     by_victim += fmt::format("{}{} {}", i == 0 ? "" : ", ", names.at(i), totals.counted.at(i));
   }
-  log_proof(
-      "move-rounds",
-      {{"seed", std::to_string(seed)},
-       {"rounds whose kill hit a copy in progress",
-        fmt::format("{} of {}: {}", totals.all_counted(), totals.rounds, by_victim)},
-       {"moves that writers undid before the next finish", std::to_string(totals.undone_by_writers)},
-       {"moves that were decided before the next finish", std::to_string(totals.moved_by_victim)},
-       {"times that a finish had to be repeated", std::to_string(totals.repeated)},
-       {"operations", fmt::format("{}, of which {} acknowledged writes and {} queries", totals.operations,
-                                  totals.acknowledged, totals.queries)},
-       {"operations that failed, most because the store had moved", std::to_string(totals.refused)},
-       {"operations of unknown outcome", std::to_string(totals.unknown)},
-       {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count())}});
+  log_proof("move-rounds",
+            {{"rounds whose kill hit a copy in progress",
+              fmt::format("{} of {}: {}", totals.all_counted(), totals.rounds, by_victim)},
+             {"moves that writers undid before the next finish", std::to_string(totals.undone_by_writers)},
+             {"moves that were decided before the next finish", std::to_string(totals.moved_by_victim)},
+             {"times that a finish had to be repeated", std::to_string(totals.repeated)},
+             {"operations", fmt::format("{}, of which {} acknowledged writes and {} queries", totals.operations,
+                                        totals.acknowledged, totals.queries)},
+             {"operations that failed, most because the store had moved", std::to_string(totals.refused)},
+             {"operations of unknown outcome", std::to_string(totals.unknown)}});
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct Sequence {
   std::vector<Step> steps;
 };
 
-std::optional<Failure> run(const Sequence& sequence, Tally& tally) {
+std::optional<Failure> run_sequence(const Sequence& sequence, Tally& tally) {
   return run_steps(sequence.shards, sequence.taste, sequence.steps, tally);
 }
 
@@ -77,7 +77,7 @@ Failure shorten(Sequence sequence, Failure failure) {
       Sequence fewer = sequence;
       const auto first = fewer.steps.begin() + static_cast<std::ptrdiff_t>(from);
       fewer.steps.erase(first, first + std::min(static_cast<std::ptrdiff_t>(size), fewer.steps.end() - first));
-      if (auto same = run(fewer, ignored); same && !same->excusable) {
+      if (auto same = run_sequence(fewer, ignored); same && !same->excusable) {
         sequence = std::move(fewer);
         failure = *std::move(same);
       } else {
@@ -99,7 +99,7 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   constexpr std::uint64_t enough = 100;  // sequences in which all must have occurred, however slow the machine is
   for (; Clock::now() < end || (!all_occurred() && tally.sequences < enough); ++tally.sequences) {
     const Sequence sequence(seed + tally.sequences);
-    const auto failure = run(sequence, tally);
+    const auto failure = run_sequence(sequence, tally);
     if (failure && failure->excusable) {
       ++tally.excused;
     } else if (failure) {
@@ -116,8 +116,7 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   CHECK(tally.purged > 0);
   CHECK(tally.refused > 0);
   CHECK(tally.conflicts > 0);
-  log_proof("random_ops", {{"seed", fmt::format("{}", seed)},
-                           {"sequences", fmt::format("{} of {} steps", tally.sequences, tally.steps)},
+  log_proof("random_ops", {{"sequences", fmt::format("{} of {} steps", tally.sequences, tally.steps)},
                            {"puts", fmt::format("{} stored, {} rejected, {} refused a unique value", tally.stored,
                                                 tally.rejected, tally.refused)},
                            {"backfills that found unique values shared", fmt::format("{}", tally.conflicts)},

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/split.hpp"
+
 namespace looseleaf::test {
 namespace {
 
@@ -98,28 +100,10 @@ const std::vector<std::string>& whole_numbers() {
 
 // No int, although some look like one.
 const std::vector<std::string>& real_numbers() {
-  static const std::vector<std::string> all = {"0.0",
-                                               "-0.0",
-                                               "1.0",
-                                               "1e0",
-                                               "1.5",
-                                               "-1.5",
-                                               "0.1",
-                                               "1e-3",
-                                               "5e-324",
-                                               "-5e-324",
-                                               "1e308",
-                                               "1e2",
-                                               "1E+2",
-                                               "1.7976931348623157e308",
-                                               "-1.7976931348623157e308",
-                                               "2.2250738585072014e-308",
-                                               "123456789.123456789",
-                                               "3.0000000000000004",
-                                               "9223372036854775808",
-                                               "-9223372036854775809",
-                                               "18446744073709551615",
-                                               "18446744073709551616"};
+  static const std::vector<std::string> all = split(
+      "0.0 -0.0 1.0 1e0 1.5 -1.5 0.1 1e-3 5e-324 -5e-324 1e308 1e2 1E+2 1.7976931348623157e308 "
+      "-1.7976931348623157e308 2.2250738585072014e-308 123456789.123456789 3.0000000000000004 9223372036854775808 "
+      "-9223372036854775809 18446744073709551615 18446744073709551616");
   return all;
 }
 

@@ -149,10 +149,8 @@ std::uint64_t check_reads(const TestCluster& cluster, const std::vector<std::str
   return done;
 }
 
-TEST_CASE("whichever allocation of a put finds no memory, nothing acknowledged is lost and no row is missing") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("whichever allocation of a put finds no memory, nothing acknowledged is lost and no row is missing" *
+          needs_faults) {
   const TestCluster cluster = with_indexes();
   FaultyPuts puts(cluster);
   const std::uint64_t calls = count_calls(cluster, {"put"}, FaultyPuts::batch(0)).allocations;
@@ -169,10 +167,7 @@ TEST_CASE("whichever allocation of a put finds no memory, nothing acknowledged i
              {"entities acknowledged, and looked for with their rows", std::to_string(puts.acknowledged())}});
 }
 
-TEST_CASE("whichever allocation of a get or a query finds no memory, what is printed is right") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("whichever allocation of a get or a query finds no memory, what is printed is right" * needs_faults) {
   const TestCluster cluster = with_indexes();
   put_all(cluster, FaultyPuts::batch(0));
   // If one shard cannot be asked get prints what the others have.
@@ -180,10 +175,8 @@ TEST_CASE("whichever allocation of a get or a query finds no memory, what is pri
   CHECK(check_reads(cluster, {"query", "by_n", "n=0"}, 7s, is_beginning) > 0);
 }
 
-TEST_CASE("whichever allocation of reads by prepared statements finds no memory, what is printed is right") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("whichever allocation of reads by prepared statements finds no memory, what is printed is right" *
+          needs_faults) {
   const TestCluster cluster = with_indexes();
   put_all(cluster, FaultyPuts::batch(0));
   const std::vector<std::string> ids = {id_of(0), id_of(1), id_of(2), id_of(3)};
@@ -209,10 +202,7 @@ TEST_CASE("whichever allocation of reads by prepared statements finds no memory,
   MESSAGE(crashes << " of " << done << " crashed inside the client library");
 }
 
-TEST_CASE("a put that gets too few threads ends with a message, and what it acknowledged is stored") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("a put that gets too few threads ends with a message, and what it acknowledged is stored" * needs_faults) {
   const TestCluster cluster = with_indexes();
   FaultyPuts puts(cluster);
   const std::uint64_t threads = count_calls(cluster, {"put"}, FaultyPuts::batch(0)).threads;
@@ -226,10 +216,7 @@ TEST_CASE("a put that gets too few threads ends with a message, and what it ackn
                {"looseleaf: error: this process ran out of memory or threads\n", "hint: "});
 }
 
-TEST_CASE("get and query need no thread but their own") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("get and query need no thread but their own" * needs_faults) {
   const TestCluster cluster = with_indexes();
   put_all(cluster, FaultyPuts::batch(0));
   for (const std::vector<std::string>& arguments :
@@ -240,10 +227,7 @@ TEST_CASE("get and query need no thread but their own") {
   }
 }
 
-TEST_CASE("with too few file descriptors the program says so or does its work") {
-  if (!can_inject_faults()) {  // a sanitizer needs some of its own
-    return;
-  }
+TEST_CASE("with too few file descriptors the program says so or does its work" * needs_faults) {
   const TestCluster cluster = with_indexes();
   std::string acknowledged, stored;
   std::size_t failures = 0, successes = 0;

@@ -43,10 +43,7 @@ cli::ProcessResult read_by(const Reader& reader, const TestCluster& cluster, con
       arguments, input);
 }
 
-TEST_CASE("input that fails midway is reported, and the entities before are stored") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("input that fails midway is reported, and the entities before are stored" * needs_faults) {
   const std::string input = entity_lines(many, R"("n":1)");
   REQUIRE(input.size() > 2 * 65536);
   for (const std::uint64_t reading : {1U, 2U, 3U}) {
@@ -62,10 +59,7 @@ TEST_CASE("input that fails midway is reported, and the entities before are stor
   }
 }
 
-TEST_CASE("ids that cannot be read to their end are reported") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("ids that cannot be read to their end are reported" * needs_faults) {
   const TestCluster cluster = initialised();
   put_all(cluster, entity_lines(2, R"("n":1)"));
   for (const std::string command : {"get", "delete"}) {
@@ -95,10 +89,8 @@ TEST_CASE("a directory, or nothing, as standard input is reported") {
   }
 }
 
-TEST_CASE("a standard output that fails is reported once by every command, and put and delete do their work") {
-  if (!can_inject_faults()) {
-    return;
-  }
+TEST_CASE("a standard output that fails is reported once by every command, and put and delete do their work" *
+          needs_faults) {
   const std::string input = entity_lines(many, R"("n":1)");
   for (const std::uint64_t writing : {1U, 2U}) {
     CAPTURE(writing);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/entities.hpp"
+#include "tests/support/failpoints.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
@@ -51,8 +51,7 @@ void check_gave_up(cli::Process& sleeper) {
                 result.err);
 }
 
-TEST_CASE("a create-index that slept while its index was dropped and made anew gives up" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a create-index that slept while its index was dropped and made anew gives up" * needs_failpoints) {
   for (const char* place : {"create.intent:before@1", "create.table:before@0", "create.table:before@1",
                             "create.publish:before@0", "create.publish:before@1", "create.ready:before@1"}) {
     CAPTURE(place);
@@ -67,7 +66,7 @@ TEST_CASE("a create-index that slept while its index was dropped and made anew g
 }
 
 TEST_CASE("a create-index of another definition drops nothing that was put in force after it had looked" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Lifecycle test;
   cli::Process first = test.cluster.stop_at("create.publish:before@0", {"create-index", test.narrow_file});
   test.cluster.kill_sessions();
@@ -85,7 +84,7 @@ TEST_CASE("a create-index of another definition drops nothing that was put in fo
 }
 
 TEST_CASE("a create-index that claims an index which was half dropped since it had looked leaves it to drop-index" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   const Lifecycle test;
   test.cluster.die_at("create.publish:before@1", {"create-index", test.narrow_file});
   cli::Process sleeper = test.cluster.stop_at("create.intent:before@0#1", {"create-index", test.narrow_file});
@@ -102,7 +101,7 @@ TEST_CASE("a create-index that claims an index which was half dropped since it h
 }
 
 TEST_CASE("a drop-index that slept while another one finished, and the index was made anew, gives up" *
-          doctest::skip(!base::failpoints_enabled)) {
+          needs_failpoints) {
   for (const char* place : {"drop.intent:after@0", "drop.stop_queries:before@0", "drop.stop_queries:before@1",
                             "drop.stop_writers:before@0", "drop.stop_writers:before@1", "drop.table:before@0",
                             "drop.table:before@1", "drop.catalog:before@0", "drop.catalog:before@1"}) {
@@ -118,8 +117,7 @@ TEST_CASE("a drop-index that slept while another one finished, and the index was
   }
 }
 
-TEST_CASE("nobody takes the place of a run whose statement may still be under way" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("nobody takes the place of a run whose statement may still be under way" * needs_failpoints) {
   const Lifecycle test;
   test.must({"create-index", test.narrow_file});
   cli::Process sleeper = test.cluster.stop_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});

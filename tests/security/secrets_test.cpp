@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/failpoint.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -205,8 +205,7 @@ class StoppedPut {
   cli::Process process_;
 };
 
-TEST_CASE("a running program shows no password among its arguments and variables" *
-          doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a running program shows no password among its arguments and variables" * needs_failpoints) {
   const WithCanary setup;
   const TemporaryDirectory directory;
   StoppedPut put(setup, directory.path());
@@ -217,7 +216,7 @@ TEST_CASE("a running program shows no password among its arguments and variables
   CHECK(contains(put.shown("limits"), "Max core file size        1 "));
 }
 
-TEST_CASE("a program that crashes leaves no core file" * doctest::skip(!base::failpoints_enabled)) {
+TEST_CASE("a program that crashes leaves no core file" * needs_failpoints) {
   const WithCanary setup;
   const TemporaryDirectory directory;
   StoppedPut put(setup, directory.path());

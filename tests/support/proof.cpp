@@ -5,11 +5,13 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -34,6 +36,8 @@ std::string commit() {
 }
 
 int failures = 0;
+std::optional<std::uint64_t> seed_of_case;
+std::chrono::steady_clock::time_point case_start;
 
 // Counts what has failed in this program.
 class FailureCounter : public doctest::IReporter {
@@ -47,7 +51,10 @@ class FailureCounter : public doctest::IReporter {
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats&) override {}
-  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_start(const doctest::TestCaseData&) override {
+    seed_of_case.reset();
+    case_start = std::chrono::steady_clock::now();
+  }
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}
@@ -71,7 +78,7 @@ std::uint64_t wanted_rounds(std::uint64_t in_short_run, std::uint64_t in_full_ru
 
 std::uint64_t run_seed() {
   const char* const seed = std::getenv("LOOSELEAF_SEED");
-  return seed != nullptr ? std::stoull(seed) : std::random_device{}();
+  return seed_of_case.emplace(seed != nullptr ? std::stoull(seed) : std::random_device{}());
 }
 
 std::uint64_t print_run_seed() {
@@ -82,11 +89,12 @@ std::uint64_t print_run_seed() {
 }
 
 void log_proof(const std::string& name, const std::vector<std::pair<std::string, std::string>>& lines) {
-  std::string text;
+  std::string text = seed_of_case ? fmt::format("- seed: {}\n", *seed_of_case) : std::string();
   for (const auto& [key, value] : lines) {
     text += fmt::format("- {}: {}\n", key, value);
   }
-  text += fmt::format("- assertions that failed: {}\n", std::exchange(failures, 0));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - case_start;
+  text += fmt::format("- seconds: {:.0f}\n- assertions that failed: {}\n", took.count(), std::exchange(failures, 0));
   fmt::print("{}:\n{}", name, text);
   if (!full_run()) {
     return;

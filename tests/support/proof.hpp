@@ -19,8 +19,9 @@ namespace looseleaf::test {
 // Printed at once, so that whatever ends the run can be repeated.
 [[nodiscard]] std::uint64_t print_run_seed();
 
-// In a full run writes build/proof/NAME-FLAVOUR.md: date, commit, server, these lines, `key: value`, and how many
-// assertions of this program have failed since the log before. Otherwise only prints the lines. To be called last.
+// In a full run writes build/proof/NAME-FLAVOUR.md: date, commit, server, the seed if the test case has asked for it,
+// these lines, `key: value`, the seconds since the case began, and how many assertions of this program have failed
+// since the log before. Otherwise only prints the lines. To be called last.
 void log_proof(const std::string& name, const std::vector<std::pair<std::string, std::string>>& lines);
 
 }  // namespace looseleaf::test

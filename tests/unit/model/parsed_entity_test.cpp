@@ -14,6 +14,7 @@
 #include "model/expected_rows.hpp"
 #include "model/json/strict_json.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/split.hpp"
 
 using namespace looseleaf;
 using model::ParsedEntity;
@@ -139,31 +140,12 @@ class RandomTexts {
   }
 
   std::string scalar() {
-    return one_of({"null",
-                   "true",
-                   "false",
-                   "0",
-                   "-0",
-                   "1",
-                   "-1",
-                   "1.0",
-                   "0.5",
-                   "-0.0",
-                   "1e3",
-                   "9223372036854775807",
-                   "9223372036854775808",
-                   "-9223372036854775808",
-                   "18446744073709551615",
-                   "18446744073709551616",
-                   R"("")",
-                   R"("x")",
-                   R"("äöü€𝄞")",
-                   R"("\u00e4\n\"")",
-                   R"("\ud834\udd1e")",
-                   R"("a\u0000b")",
-                   R"("\\u")",
-                   R"("f48b0440ca0c4d34b0f50123456789ab")",
-                   R"("F48B0440-CA0C-4D34-B0F5-0123456789AB")"});
+    static const std::vector<std::string> scalars = test::split(
+        "null true false 0 -0 1 -1 1.0 0.5 -0.0 1e3 9223372036854775807 9223372036854775808 "
+        R"(-9223372036854775808 18446744073709551615 18446744073709551616 "" "x" "äöü€𝄞" "\u00e4\n\"" )"
+        R"("\ud834\udd1e" "a\u0000b" "\\u" "f48b0440ca0c4d34b0f50123456789ab" )"
+        R"("F48B0440-CA0C-4D34-B0F5-0123456789AB")");
+    return one_of(scalars);
   }
 
   std::string one_of(const std::vector<std::string>& choices) {
