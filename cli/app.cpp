@@ -14,7 +14,9 @@
 #include <exception>
 #include <looseleaf/error.hpp>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/nearest.hpp"
 #include "cli/completion.hpp"
@@ -203,7 +205,38 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
 }
 
+// CLI11 takes `--yes=` and `--yes=5` for `--yes`, and `--yes=no` for nothing.
+void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  std::vector<const CLI::App*> known = {&app};
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    const auto is_named = [&](const CLI::App* command) { return command->get_name() == *word; };
+    const auto command = std::find_if(commands.begin(), commands.end(), is_named);
+    if (command != commands.end() && known.size() == 1) {
+      known.push_back(*command);
+    }
+    if (!word->starts_with("--")) {
+      continue;
+    }
+    const std::size_t equals = word->find('=');
+    const std::string name = word->substr(0, equals);
+    for (const CLI::App* one : known) {
+      const CLI::Option* const option = one->get_option_no_throw(name);
+      if (option != nullptr && equals == std::string::npos && option->get_items_expected() > 0) {
+        word += word + 1 == words.end() ? 0 : 1;  // its value
+        break;
+      }
+      if (option != nullptr && equals != std::string::npos && option->get_items_expected() == 0) {
+        throw Error(ErrorCode::usage, "this option takes no value",
+                    {{"option", name}, {"value", word->substr(equals + 1)}},
+                    fmt::format("write {} alone, or leave it out", name));
+      }
+    }
+  }
+}
+
 void parse_arguments(CLI::App& app, const std::vector<std::string>& words) {
+  refuse_values_of_flags(app, words);
   const auto hint = [&app] {
     const auto named = app.get_subcommands();
     return see_help(named.empty() ? "" : named.front()->get_name());

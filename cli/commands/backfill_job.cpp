@@ -50,6 +50,9 @@ void print_conflicts(const BackfillReport& report) {
 
 void print_notes(const BackfillReport& report) {
   if (report.ready.empty() && report.conflicts.empty()) {
+    if (!report.left_out.empty()) {
+      return;
+    }
     print_note("nothing to fill: no index is building");
     return;
   }
@@ -104,11 +107,15 @@ BackfillReport backfill(Datastore& store, const BackfillOptions& options, const 
     print_unreadable(report);
   }
   print_conflicts(report);
+  for (const Error& error : report.left_out) {
+    print_error(error);
+  }
   return report;
 }
 
 ExitStatus exit_status_of(const BackfillReport& report) {
-  return report.unreadable == 0 && report.conflicts.empty() ? ExitStatus::done : ExitStatus::negative;
+  return report.unreadable == 0 && report.conflicts.empty() && report.left_out.empty() ? ExitStatus::done
+                                                                                       : ExitStatus::negative;
 }
 
 }  // namespace looseleaf::cli

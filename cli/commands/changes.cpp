@@ -70,7 +70,7 @@ ExitStatus run(const ChangesArguments& options, const Globals& globals) {
   try {
     store.changes(changes, on_batch, report);
   } catch (const Error&) {
-    unreadables.finish(hint_for_others);
+    unreadables.finish();  // before the end
     if (!report.position.empty()) {
       print_end(report, globals, last_position);
     }
@@ -79,7 +79,7 @@ ExitStatus run(const ChangesArguments& options, const Globals& globals) {
   if (!wanted) {  // standard output was closed
     return ExitStatus::done;
   }
-  unreadables.finish(hint_for_others);
+  unreadables.finish();
   print_end(report, globals, last_position);
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/password.hpp"
 
@@ -64,7 +65,7 @@ looseleaf::Options store_options(const Globals& globals) {
 // Hints name commands for the usual cluster.
 std::string for_cluster(std::string hint, const std::string& file) {
   constexpr std::string_view program = "`looseleaf ";
-  const std::string option = fmt::format("--cluster {} ", file);
+  const std::string option = fmt::format("--cluster {} ", base::shell_word(file));
   for (std::size_t at = 0; (at = hint.find(program, at)) != std::string::npos; at += program.size()) {
     hint.insert(at + program.size(), option);
   }

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
+#include <thread>
 
 #include "cli/files/descriptor.hpp"
 #include "cli/files/memory_file.hpp"
@@ -85,10 +86,17 @@ class Child {
   // keep the output open. Returns false if that is too much or too late.
   [[nodiscard]] bool read_all(const Descriptor& pipe, std::string& output, std::size_t most) const {
     std::array<char, 65536> buffer{};
-    while (becomes_readable({&pipe, &process_}, until_)) {
-      const bool has_ended = becomes_readable({&process_}, Clock::now());
-      if (has_ended && !becomes_readable({&pipe}, Clock::now())) {
+    while (true) {
+      const bool is_ready =
+          becomes_readable({&pipe, &process_}, process_.get() >= 0 ? until_ : std::min(until_, soon()));
+      if (ends_before(Clock::now()) && !becomes_readable({&pipe}, Clock::now())) {
         return true;
+      }
+      if (!is_ready) {
+        if (Clock::now() >= until_) {
+          return false;
+        }
+        continue;
       }
       const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
       if (got == 0) {
@@ -99,16 +107,14 @@ class Child {
         return false;
       }
     }
-    return false;
   }
 
-  // Waits for the end. Returns true if it came in time, or if the kernel or a container allows no pidfd_open(): then
-  // status() waits, for as long as it takes.
-  [[nodiscard]] bool ends_in_time() const { return process_.get() < 0 || becomes_readable({&process_}, until_); }
+  // Waits for the end. Returns true if it came in time.
+  [[nodiscard]] bool ends_in_time() const { return ends_before(until_); }
 
   void end() const {
     ::kill(-pid_, SIGTERM);
-    static_cast<void>(becomes_readable({&process_}, Clock::now() + time_to_end));
+    static_cast<void>(ends_before(Clock::now() + time_to_end));
     ::kill(-pid_, SIGKILL);
   }
 
@@ -120,6 +126,22 @@ class Child {
   }
 
  private:
+  // The kernel or a container may not allow pidfd_open().
+  [[nodiscard]] bool ends_before(Clock::time_point time) const {
+    if (process_.get() >= 0) {
+      return becomes_readable({&process_}, time);
+    }
+    siginfo_t ended{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
+      if (Clock::now() >= time) {
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
+  [[nodiscard]] static Clock::time_point soon() { return Clock::now() + std::chrono::milliseconds(50); }
+
   const pid_t pid_;
   const Descriptor process_;
   const Clock::time_point until_;

@@ -132,7 +132,7 @@ Error differs(const Difference& difference) {
 }
 
 ExitStatus finish(const Datastore& store, Datastore& other, const CopyArguments& options, const CopyOptions& copy,
-                  const FailureDigest& unreadables, const Globals& globals) {
+                  FailureDigest& unreadables, const Globals& globals) {
   FailureDigest differences("entities", printed_of_a_kind(globals));
   MoveOptions move{.copy = copy, .on_difference = [&](const Difference& found) { differences.add(differs(found)); }};
   if (options.freeze_limit) {
@@ -140,8 +140,8 @@ ExitStatus finish(const Datastore& store, Datastore& other, const CopyArguments&
     move.freeze_limit = std::chrono::seconds(std::min(*options.freeze_limit, most));
   }
   const MoveReport report = run_job(globals, [&](JobControl& control) { return store.move_to(other, move, control); });
-  unreadables.finish(hint_for_others);
-  differences.finish(hint_for_others);
+  unreadables.finish();
+  differences.finish();
   print_report(report, options.to, globals);
   return report.differences == 0 ? ExitStatus::done : ExitStatus::negative;
 }
@@ -150,7 +150,9 @@ ExitStatus run(const CopyArguments& options, const Globals& globals) {
   check(options);
   const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
-  FailureDigest unreadables("entities", printed_of_a_kind(globals));
+  FailureDigest unreadables(
+      "entities", printed_of_a_kind(globals), FailureDigest::Severity::error,
+      options.finish ? hint_for_others : "put or delete these entities; the next run copies that");
   CopyOptions copy = options.copy;
   copy.on_unreadable = [&](const Uuid& id, const Error& reason) { unreadables.add(not_copied(id, reason)); };
   copy.on_failure = [](std::optional<std::uint32_t> shard, const Error* failure) {
@@ -163,17 +165,10 @@ ExitStatus run(const CopyArguments& options, const Globals& globals) {
     return finish(store, other, options, copy, unreadables, globals);
   }
   const CopyEnd end = options.force ? CopyEnd::as_it_is : CopyEnd::caught_up;
-  const char* const next = "put or delete these entities; the next run copies that";
-  CopyReport report;
-  try {
-    report = run_job(globals, [&](JobControl& control) {
-      return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
-    });
-  } catch (const Error&) {
-    unreadables.finish(next);
-    throw;
-  }
-  unreadables.finish(next);
+  const CopyReport report = run_job(globals, [&](JobControl& control) {
+    return options.detach ? store.detach_copy(other, end, copy, control) : store.copy_to(other, copy, control);
+  });
+  unreadables.finish();
   if (!options.force) {
     print_report(report, globals);
   }

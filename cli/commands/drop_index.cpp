@@ -24,7 +24,14 @@ ExitStatus run(DropIndexArguments options, const Globals& globals) {
   std::set<std::string> seen;
   std::erase_if(options.tables, [&](const std::string& table) { return !seen.insert(table).second; });
   Datastore store = open_store(globals);
-  store.require_indexes(options.tables);
+  try {
+    store.require_indexes(options.tables);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::bad_index) {
+      error.with_hint("if it is dropped already, there is nothing to do; " + error.hint());
+    }
+    throw;
+  }
   if (!options.yes && !agrees_to_drop(options.tables)) {
     if (globals.json()) {
       print_summary({{"indexes", 0}});

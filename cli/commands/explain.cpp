@@ -70,9 +70,9 @@ class ExplainSession {
     csv.warn_if_csv("-");
   }
 
-  [[nodiscard]] ExitStatus finish() const {
-    rejections_.finish(hint_for_others);
-    absent_.finish(hint_for_others);
+  [[nodiscard]] ExitStatus finish() {
+    rejections_.finish();
+    absent_.finish();
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }

@@ -72,7 +72,7 @@ ExitStatus run(const ExportArguments& options, const Globals& globals) {
   try {
     store.export_entities(feed, on_batch, report);
   } catch (const Error& error) {
-    unreadables.finish(hint_for_others);
+    unreadables.finish();
     if (report.position.empty()) {
       throw;
     }
@@ -84,7 +84,7 @@ ExitStatus run(const ExportArguments& options, const Globals& globals) {
   if (!wanted) {  // standard output was closed, and nobody knows how much was read
     return ExitStatus::done;
   }
-  unreadables.finish(hint_for_others);
+  unreadables.finish();
   printer.finish();
   print_end(report, globals);
   if (stop_requested()) {

@@ -59,9 +59,9 @@ class GetSession {
   }
 
   [[nodiscard]] ExitStatus finish() {
-    not_asked_.finish({});
-    failures_.finish(hint_for_others);
-    absent_.finish(hint_for_others);
+    not_asked_.finish();
+    failures_.finish();
+    absent_.finish();
     if (stop_requested()) {
       return exit_status_of_signal(stop_signal());
     }
@@ -122,7 +122,7 @@ class GetSession {
   EntityPrinter& printer_;
   const AbsentEntities absent_entities_;
   std::map<std::uint32_t, Error> down_;
-  FailureDigest not_asked_{"ids", 1}, failures_, absent_;
+  FailureDigest not_asked_{"ids", 1, FailureDigest::Severity::error, ""}, failures_, absent_;
   std::uint64_t found_ = 0, missing_ = 0, bad_ = 0, failed_ = 0;
 };
 

@@ -40,7 +40,7 @@ ExitStatus run(const InitArguments& options, const Globals& globals) {
                  ? fmt::format("created the tables of {}", counted(report.created, "shard", "shards"))
                  : fmt::format("the tables already exist on {}", counted(store.shard_count(), "shard", "shards")));
   for (const std::string& table : report.unready) {
-    print_warning("index is building again, because a shard lacks it", {{"index", table}},
+    print_warning("index is building, because a shard lacks it", {{"index", table}},
                   "run `looseleaf create-index` with its definition again, then `looseleaf backfill`");
   }
   return ExitStatus::done;

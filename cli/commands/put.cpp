@@ -12,6 +12,7 @@
 #include "cli/commands/connect.hpp"
 #include "cli/files/csv_reader.hpp"
 #include "cli/files/files.hpp"
+#include "cli/files/replace_file.hpp"
 #include "cli/report/csv_columns.hpp"
 #include "cli/report/csv_detector.hpp"
 #include "cli/report/fields.hpp"

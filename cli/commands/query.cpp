@@ -231,7 +231,7 @@ ExitStatus run(const QueryArguments& options, const Globals& globals) {
       throw;
     }
   }
-  unreadable.finish(hint_for_others);
+  unreadable.finish();
   if (stop_requested()) {
     return exit_status_of_signal(stop_signal());
   }
@@ -294,7 +294,7 @@ Command query_command() {
        .target = &options->partial,
        .details =
            "If results are missing, a warning names the shard and the reason, and the exit status is 3. The command "
-           "waits at most 5 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
+           "waits at most 6 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
            "one that begins to hang during the query."},
       {.name = "--skip-unreadable",
        .value = "",

@@ -104,9 +104,6 @@ class Delivery {
     }
   }
 
-  // Tells of the entities that were not named.
-  void finish() const { unreadables_.finish(hint_for_others); }
-
  private:
   // Tells each kind of failure once.
   void tell(const Error& error) {
@@ -149,18 +146,14 @@ ExitStatus run_trigger(const TriggerArguments& options, const Globals& globals) 
       metrics->update(report);
     }
   };
-  Delivery delivery(options, globals);
   TriggerReport report;
-  try {
+  {
+    Delivery delivery(options, globals);  // it ends by telling of the entities that were not named
     report = store.run_trigger(trigger, [&](std::span<const Change> changes) {
       delivery(changes);
       return true;
     });
-  } catch (const Error&) {
-    delivery.finish();
-    throw;
   }
-  delivery.finish();
   if (globals.json()) {
     print_summary({{"delivered", report.delivered}, {"failures", report.failures}});
   }
@@ -172,7 +165,7 @@ ExitStatus list_triggers(const Globals& globals) {
   const Datastore store = open_store(globals);
   std::map<std::uint32_t, Error> down;
   const std::vector<TriggerStatus> triggers = store.triggers(&down);
-  print_triggers(triggers, globals);
+  print_triggers(triggers, down.size(), globals);
   if (triggers.empty() && down.empty()) {
     print_note("there is no trigger");
   }

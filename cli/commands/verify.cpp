@@ -11,6 +11,7 @@
 #include "cli/commands/verify_against.hpp"
 #include "cli/files/definitions.hpp"
 #include "cli/files/replace_file.hpp"
+#include "cli/report/junit.hpp"
 #include "cli/report/verify_output.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
@@ -108,24 +109,15 @@ ExitStatus run(const VerifyArguments& options, const Globals& globals) {
   };
   Datastore store = open_store(globals);
   VerifyReport report;
+  const auto junit_of = [&](const Error* error) { return output.junit(report, store.shard_count(), error); };
   try {
     report = verify(store, how, globals);
   } catch (const Error& error) {
-    if (!junit.empty()) {
-      data_output().flush();  // the report may go there, too
-      try {
-        replace_file(junit, output.junit(report, store.shard_count(), &error), public_file);
-      } catch (const Error& unwritten) {  // the other error says why the command fails
-        print_warning(unwritten.what(), unwritten.context(), unwritten.hint());
-      }
-    }
+    write_junit(junit, junit_of, &error);
     throw;
   }
   output.finish(report, store.shard_count());
-  if (!junit.empty()) {
-    data_output().flush();  // the report may go there, too
-    replace_file(junit, output.junit(report, store.shard_count(), nullptr), public_file);
-  }
+  write_junit(junit, junit_of, nullptr);
   return report.found == 0 ? ExitStatus::done : ExitStatus::negative;
 }
 

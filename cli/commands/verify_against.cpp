@@ -7,8 +7,8 @@
 
 #include "cli/commands/connect.hpp"
 #include "cli/commands/job.hpp"
-#include "cli/files/replace_file.hpp"
 #include "cli/report/compare_output.hpp"
+#include "cli/report/junit.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/output.hpp"
 
@@ -24,22 +24,17 @@ ExitStatus verify_against(const AgainstOptions& options, const Globals& globals)
     print_note(fmt::format("waiting at most {} s for changes in flight to settle (--grace)", time.count()));
   };
   const Datastore store = open_store(globals), other = open_other_store(options.other, globals);
-  const auto write_junit = [&](const Error* error) {
-    if (!options.junit.empty()) {
-      data_output().flush();  // the report may go there, too
-      replace_file(options.junit, output.junit(store.shard_count(), error), public_file);
-    }
-  };
+  const auto junit_of = [&](const Error* error) { return output.junit(store.shard_count(), error); };
+  CompareReport report;
   try {
-    const CompareReport report =
-        run_job(globals, [&](JobControl& control) { return store.compare(other, how, control); });
-    output.finish(report);
-    write_junit(nullptr);
-    return report.same() ? ExitStatus::done : ExitStatus::negative;
+    report = run_job(globals, [&](JobControl& control) { return store.compare(other, how, control); });
   } catch (const Error& error) {
-    write_junit(&error);
+    write_junit(options.junit, junit_of, &error);
     throw;
   }
+  output.finish(report);
+  write_junit(options.junit, junit_of, nullptr);
+  return report.same() ? ExitStatus::done : ExitStatus::negative;
 }
 
 }  // namespace looseleaf::cli

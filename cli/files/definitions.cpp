@@ -60,6 +60,14 @@ std::vector<std::string> definition_files(const std::string& folder) {
   return files;
 }
 
+// Adds the file that declares a table, unless another one does.
+void require_first(std::map<std::string, std::string>& files, const std::string& table, const std::string& file) {
+  if (const auto [other, is_new] = files.emplace(table, file); !is_new) {
+    throw Error(ErrorCode::bad_definition, "two files declare the same index",
+                {{"index", table}, {"file", other->second}, {"file too", file}}, "keep one of the two");
+  }
+}
+
 }  // namespace
 
 DefinitionFolder load_definition_folder(const std::string& folder) {
@@ -67,29 +75,30 @@ DefinitionFolder load_definition_folder(const std::string& folder) {
   for (const std::string& file : definition_files(folder)) {
     loaded.definitions.push_back(IndexDefinition::load(file));
     const std::string& table = loaded.definitions.back().table;
-    if (const auto [other, is_new] = loaded.files.emplace(table, file); !is_new) {
-      throw Error(ErrorCode::bad_definition, "two files declare the same index",
-                  {{"index", table}, {"file", other->second}, {"file too", file}}, "keep one of the two in the folder");
-    }
+    require_first(loaded.files, table, file);
   }
   return loaded;
 }
 
 std::vector<IndexDefinition> load_definitions(const std::vector<std::string>& paths) {
   std::vector<IndexDefinition> definitions;
-  const auto add = [&](const IndexDefinition& definition) {
+  std::map<std::string, std::string> files;
+  const auto add = [&](const IndexDefinition& definition, const std::string& file) {
     if (std::find(definitions.begin(), definitions.end(), definition) == definitions.end()) {
+      require_first(files, definition.table, file);
       definitions.push_back(definition);
     }
   };
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_directory(path, error)) {
-      add(IndexDefinition::load(path));
+      add(IndexDefinition::load(path), path);
       continue;
     }
     const DefinitionFolder folder = load_definition_folder(path);
-    std::for_each(folder.definitions.begin(), folder.definitions.end(), add);
+    for (const IndexDefinition& definition : folder.definitions) {
+      add(definition, folder.files.at(definition.table));
+    }
   }
   return definitions;
 }

@@ -176,11 +176,6 @@ bool is_same_file(const std::string& path, const std::string& input) {
   return is_regular_file(path, stat_of_input(input));
 }
 
-bool is_standard_output(const std::string& path) {
-  struct stat output {};
-  return is_regular_file(path, ::fstat(STDOUT_FILENO, &output) == 0 ? std::optional(output) : std::nullopt);
-}
-
 std::vector<IdLine> IdReader::next(std::size_t limit) {
   while (lines_.empty() && !ended_) {
     read_more();
@@ -204,7 +199,8 @@ void IdReader::read_more() {
   for (const char c : std::string_view(chunk.data(), size)) {
     if (c == '\n') {
       end_line();
-    } else if (partial_.size() < longest_id_line) {
+    } else if (partial_.size() < longest_id_line &&
+               !(partial_.empty() && base::json_white_space.find(c) != std::string_view::npos)) {
       partial_ += c;
     }
   }

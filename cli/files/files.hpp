@@ -59,8 +59,6 @@ void check_readable(const std::string& name);
 
 // True if `path` is a regular file and `input` ("-": standard input) is the same file. Opens nothing.
 [[nodiscard]] bool is_same_file(const std::string& path, const std::string& input);
-// True if standard output goes into the regular file `path`.
-[[nodiscard]] bool is_standard_output(const std::string& path);
 
 // One line that should hold an id.
 struct IdLine {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,11 +28,12 @@ std::error_code last_error() {
 }
 
 // Devices, pipes and what is open already take what is written to them. Another file in their place would break what
-// uses them.
+// uses them, or lose what was printed.
 bool is_device(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/") ||
+  return is_standard_output(path) || path.starts_with("/dev/std") || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/") ||
          (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status));
 }
 
@@ -84,6 +86,13 @@ std::error_code create(const std::string& path, fs::perms mode) {
 }
 
 }  // namespace
+
+bool is_standard_output(const std::string& path) {
+  struct stat output {
+  }, file{};
+  return ::fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode) && ::stat(path.c_str(), &file) == 0 &&
+         file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
 
 std::string unfinished_of(const std::string& path) {
   const fs::path file(path);

@@ -14,6 +14,9 @@ void replace_file(const std::string& path, std::string_view contents, std::files
 // Throws Error(io) if replace_file would fail. Call it before long work whose result goes into the file.
 void check_replaceable(const std::string& path);
 
+// True if standard output goes into the regular file `path`. replace_file() adds to that one.
+[[nodiscard]] bool is_standard_output(const std::string& path);
+
 // The name of the new file until it is renamed, in the same folder. One process at a time may replace a file.
 [[nodiscard]] std::string unfinished_of(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "cli/report/junit.hpp"
 #include "cli/report/verify_output.hpp"
 #include "cli/terminal/json.hpp"
@@ -161,6 +162,7 @@ std::string CompareOutput::found_of(std::initializer_list<Kind> kinds) const {
 // Nobody but the copier can write to a copy.
 std::vector<std::string> CompareOutput::advice(bool for_copy) const {
   using Advice = std::vector<std::pair<std::string, std::string>>;  // kinds, and what to do
+  const std::string other = base::shell_word(other_);
   const Advice texts =
       for_copy
           ? Advice{{found_of({Kind::missing, Kind::different, Kind::other_unreadable}),
@@ -174,13 +176,13 @@ std::vector<std::string> CompareOutput::advice(bool for_copy) const {
                    {found_of({Kind::unsettled}),
                     fmt::format("let `looseleaf copy --to {}` catch up, then run the command again, perhaps with a "
                                 "longer --grace",
-                                other_)}}
+                                other)}}
           : Advice{{found_of({Kind::missing, Kind::different}),
                     fmt::format("run `looseleaf get ID | looseleaf put --cluster {}`; find out which program wrote to "
                                 "one of the stores, or did not",
-                                other_)},
+                                other)},
                    {found_of({Kind::extra}),
-                    fmt::format("run `looseleaf delete ID --cluster {}`, or put the entity here, too", other_)},
+                    fmt::format("run `looseleaf delete ID --cluster {}`, or put the entity here, too", other)},
                    {found_of({Kind::unreadable, Kind::other_unreadable}),
                     "the body was damaged, or another program wrote it: delete the entity there, then put it again"},
                    {found_of({Kind::unsettled}),

@@ -23,6 +23,8 @@ struct TypeName {
   ColumnType type;
   const char* hint;
 };
+constexpr std::ptrdiff_t most_keys = 128;  // that a name joins by dots; an entity is not nested more deeply
+
 constexpr std::array<TypeName, 6> type_names = {
     {{"string", ColumnType::string, "write the file in UTF-8, for example with `iconv -t UTF-8`"},
      {"uuid", ColumnType::uuid, "write a uuid as 32 hexadecimal digits, with or without dashes"},
@@ -201,6 +203,10 @@ void CsvColumns::add_column(const CsvCell& cell, const ColumnTypes& types) {
   if (Uuid::parse(cell.text)) {
     throw bad_header("the header has an id where it should name a column", cell,
                      "put a line with the names of the columns in front of the file");
+  }
+  if (std::count(cell.text.begin(), cell.text.end(), '.') >= most_keys) {
+    throw bad_header("a column's name has too many parts", {.position = cell.position},
+                     fmt::format("nest at most {} objects", most_keys));
   }
   add_path(cell);
   const bool is_id = cell.text == "id";

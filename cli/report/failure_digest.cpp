@@ -61,17 +61,19 @@ void FailureDigest::add(const Error& error) {
   }
 }
 
-void FailureDigest::finish(const std::string& hint) const {
+void FailureDigest::finish() {
   for (const auto& [kind, count] : counts_) {
     if (count > *printed_of_a_kind_) {
       Error::Context context = kind.second;
       context.emplace_back(things_, grouped(count - *printed_of_a_kind_) + " more");
-      print(Error(ErrorCode::server, kind.first, std::move(context), hint));
+      print(Error(ErrorCode::server, kind.first, std::move(context), hint_));
     }
   }
   if (others_ > 0) {
-    print(Error(ErrorCode::server, "failures of many other kinds", {{things_, grouped(others_)}}, hint));
+    print(Error(ErrorCode::server, "failures of many other kinds", {{things_, grouped(others_)}}, hint_));
   }
+  counts_.clear();
+  others_ = 0;
 }
 
 void FailureDigest::print(const Error& error) const {

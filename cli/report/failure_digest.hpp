@@ -16,20 +16,29 @@ namespace looseleaf::cli {
 // How many failures of a kind a command prints: 20, or with --verbose all of them.
 [[nodiscard]] std::optional<std::uint64_t> printed_of_a_kind(const Globals& globals);
 
-inline constexpr const char* hint_for_others = "give --verbose to see each of them";
+constexpr const char* hint_for_others = "give --verbose to see each of them";
 
 // Prints a number of failures of each kind in full and counts the others.
 class FailureDigest {
  public:
   enum class Severity { error, warning };
 
-  // `things` names what fails, such as "entities". Without a number all failures are printed.
-  FailureDigest(std::string things, std::optional<std::uint64_t> printed_of_a_kind, Severity severity = Severity::error)
-      : things_(std::move(things)), printed_of_a_kind_(printed_of_a_kind), severity_(severity) {}
+  // `things` names what fails, such as "entities". Without a number all failures are printed. `hint` is for those that
+  // are only counted, and may be empty.
+  FailureDigest(std::string things, std::optional<std::uint64_t> printed_of_a_kind, Severity severity = Severity::error,
+                std::string hint = hint_for_others)
+      : things_(std::move(things)),
+        printed_of_a_kind_(printed_of_a_kind),
+        severity_(severity),
+        hint_(std::move(hint)) {}
+  FailureDigest(const FailureDigest&) = delete;
+  FailureDigest& operator=(const FailureDigest&) = delete;
+  // A command that fails does not call finish(), so this does.
+  ~FailureDigest() { finish(); }
 
   void add(const Error& error);
-  // Prints how many more failures of each kind there were, with a hint that may be empty.
-  void finish(const std::string& hint) const;
+  // Prints how many more failures of each kind there were, once.
+  void finish();
 
  private:
   void print(const Error& error) const;
@@ -40,6 +49,7 @@ class FailureDigest {
   const std::string things_;
   const std::optional<std::uint64_t> printed_of_a_kind_;
   const Severity severity_;
+  const std::string hint_;
   std::map<Kind, std::uint64_t> counts_;
   std::uint64_t others_ = 0;
 };

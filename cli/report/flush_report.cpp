@@ -33,7 +33,7 @@ ExitStatus report_flush(const FlushReport& report, const Globals& globals) {
       failures.add(error.with("shard", std::to_string(shard)));
     }
   }
-  failures.finish(hint_for_others);
+  failures.finish();
   if (globals.json()) {
     print_summary({{"stored", report.stored},
                    {"refused", report.refused},

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "cli/files/replace_file.hpp"
 #include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/text.hpp"
 
 namespace looseleaf::cli {
@@ -35,6 +37,22 @@ std::string junit_report(std::string_view suite, const std::vector<JunitCase>& c
     xml += "<system-out>" + escape_xml(output) + "</system-out>\n";
   }
   return xml + "</testsuite>\n</testsuites>\n";
+}
+
+void write_junit(const std::string& file, const std::function<std::string(const Error* error)>& report,
+                 const Error* error) {
+  if (file.empty()) {
+    return;
+  }
+  data_output().flush();  // the report may go there, too
+  try {
+    replace_file(file, report(error), public_file);
+  } catch (const Error& unwritten) {
+    if (error == nullptr) {
+      throw;
+    }
+    print_warning(unwritten.what(), unwritten.context(), unwritten.hint());  // the error says why the command fails
+  }
 }
 
 }  // namespace looseleaf::cli

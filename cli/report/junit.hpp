@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <looseleaf/error.hpp>
 #include <map>
 #include <string>
@@ -38,5 +39,10 @@ template <typename Kind>
 // `output` is what else there is to say, in lines; it may be empty.
 [[nodiscard]] std::string junit_report(std::string_view suite, const std::vector<JunitCase>& cases, const Error* error,
                                        std::chrono::steady_clock::time_point started, const std::string& output = {});
+
+// Writes the report of a command, which fails with `error` unless that is null, to a file; does nothing if `file` is
+// empty. If the command fails, a report that cannot be written is only a warning.
+void write_junit(const std::string& file, const std::function<std::string(const Error* error)>& report,
+                 const Error* error);
 
 }  // namespace looseleaf::cli

@@ -56,13 +56,15 @@ std::string error_of(const TriggerShard* shard) {
              : fmt::format("{}, since {}", shard->error, shard->error_since.substr(0, shard->error_since.find('.')));
 }
 
-void print_totals(const std::vector<TriggerStatus>& triggers) {
+void print_totals(const std::vector<TriggerStatus>& triggers, std::size_t unknown) {
   TableRows rows;
   for (const TriggerStatus& trigger : triggers) {
     const Totals totals = totals_of(trigger);
     rows.push_back({trigger.name, comma_separated(totals.shards),
                     totals.holders.empty() ? "nobody" : fmt::format("{}", fmt::join(totals.holders, ", ")),
-                    grouped(totals.delivered), lag_of(totals.lag), changes_of(totals.lag_changes, totals.more),
+                    grouped(totals.delivered), lag_of(totals.lag),
+                    changes_of(totals.lag_changes, totals.more) +
+                        (unknown == 0 ? "" : fmt::format(" ({} unknown)", counted(unknown, "shard", "shards"))),
                     error_of(totals.failing)});
   }
   print_table({{"trigger"}, {"shards"}, {"holder"}, {"delivered", true}, {"lag", true}, {"behind", true}, {"error"}},
@@ -121,13 +123,13 @@ void print_as_json(const std::vector<TriggerStatus>& triggers) {
 
 }  // namespace
 
-void print_triggers(const std::vector<TriggerStatus>& triggers, const Globals& globals) {
+void print_triggers(const std::vector<TriggerStatus>& triggers, std::size_t unknown, const Globals& globals) {
   if (globals.json()) {
     print_as_json(triggers);
     return;
   }
   if (!triggers.empty()) {
-    print_totals(triggers);
+    print_totals(triggers, unknown);
     if (globals.verbose) {
       print_shards(triggers);
     }

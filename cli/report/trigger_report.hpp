@@ -1,6 +1,7 @@
 // What `trigger list` prints.
 #pragma once
 
+#include <cstddef>
 #include <looseleaf/trigger.hpp>
 #include <vector>
 
@@ -8,7 +9,8 @@
 
 namespace looseleaf::cli {
 
-// Prints a line for each trigger; with --verbose, as text, also one for each of its shards.
-void print_triggers(const std::vector<TriggerStatus>& triggers, const Globals& globals);
+// Prints a line for each trigger; with --verbose, as text, also one for each of its shards. `unknown` is the number of
+// shards that did not answer.
+void print_triggers(const std::vector<TriggerStatus>& triggers, std::size_t unknown, const Globals& globals);
 
 }  // namespace looseleaf::cli

@@ -387,10 +387,10 @@ void WriteReport::check_output() {
 
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
-  failures_.finish({});
-  rejections_.finish(hint_for_others);
-  absent_.finish(hint_for_others);
-  existing_.finish(hint_for_others);
+  failures_.finish();
+  rejections_.finish();
+  absent_.finish();
+  existing_.finish();
   if (globals_.json()) {
     Json summary;
     summary[kind_ != WriteKind::remove ? "stored" : "deleted"] = counts_[WriteStatus::stored];

@@ -383,7 +383,12 @@ void Sandbox::launch(const SandboxServer& server) const {
   fs::remove(server.socket);
   fs::remove(server.socket + ".lock");
   const pid_t pid = start_daemon(command(server), server.log);
-  replace_file(server.datadir + ".pid", fmt::format("{}\n", pid), private_file);
+  try {
+    replace_file(server.datadir + ".pid", fmt::format("{}\n", pid), private_file);
+  } catch (...) {
+    ::kill(pid, SIGTERM);  // nobody would find it again
+    throw;
+  }
 }
 
 SandboxStop Sandbox::stop_servers(const std::vector<std::uint32_t>& numbers, int signal) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <mutex>
 
@@ -65,14 +64,7 @@ Terminal& terminal() {
 
 // A failure of standard error cannot be reported, so it is ignored.
 void write_error_output(std::string_view data) {
-  while (!data.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, data.data(), data.size());
-    if (written >= 0) {
-      data.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
+  static_cast<void>(write_all(STDERR_FILENO, data));
 }
 
 void print_message(const std::string& message) {
@@ -159,6 +151,17 @@ void set_status_lines(const std::vector<std::string>& lines) {
   std::transform(lines.begin(), lines.end(), std::back_inserter(terminal().status_lines),
                  [](const std::string& line) { return escape_controls(line); });
   write_error_output(erase + terminal().draw());
+}
+
+void without_status_lines(const std::function<void()>& write) {
+  const std::lock_guard lock(terminal().mutex);
+  if (terminal().status_lines.empty()) {
+    write();
+  } else {
+    write_error_output(terminal().erase());
+    write();
+    write_error_output(terminal().draw());
+  }
 }
 
 bool redraws_messages() {

@@ -2,6 +2,7 @@
 // JSON object on a line of its own, except for prompts and the status line, which only a terminal shows.
 #pragma once
 
+#include <functional>
 #include <looseleaf/error.hpp>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ void print_plain(const std::string& text);
 // Keeps `lines` as the last lines of the terminal until the next call. Lines that do not fit the window are left out.
 // Call it only if redraws_messages().
 void set_status_lines(const std::vector<std::string>& lines);
+
+// Calls `write`, which writes to the same terminal, while those lines are not there.
+void without_status_lines(const std::function<void()>& write);
 
 [[nodiscard]] bool messages_on_terminal();
 // True if standard error is a terminal that understands escape sequences.

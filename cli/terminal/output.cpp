@@ -11,6 +11,7 @@
 #include <looseleaf/error.hpp>
 #include <utility>
 
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/terminal.hpp"
 
 namespace looseleaf::cli {
@@ -19,7 +20,8 @@ namespace {
 constexpr std::size_t buffer_limit = 64 * 1024;
 constexpr auto longest_wait = std::chrono::milliseconds(5);
 
-// Returns 0, or the errno of the failure.
+}  // namespace
+
 int write_all(int fd, std::string_view data) {
   while (!data.empty()) {
     const ssize_t written = ::write(fd, data.data(), data.size());
@@ -34,8 +36,6 @@ int write_all(int fd, std::string_view data) {
   }
   return 0;
 }
-
-}  // namespace
 
 LineWriter::LineWriter(int fd) : fd_(fd), terminal_(::isatty(fd) == 1) {}
 
@@ -110,8 +110,9 @@ bool LineWriter::have_flusher() {
 }
 
 void LineWriter::write_out() {
-  if (error_ == 0) {
-    error_ = write_all(fd_, buffer_);
+  if (error_ == 0 && !buffer_.empty()) {
+    const auto write = [this] { error_ = write_all(fd_, buffer_); };
+    terminal_ ? without_status_lines(write) : write();
   }
   buffer_.clear();
   flusher_told_ = false;

@@ -10,6 +10,9 @@
 
 namespace looseleaf::cli {
 
+// Writes all of it, also if the descriptor does not block. Returns 0, or the errno of the failure.
+int write_all(int fd, std::string_view data);
+
 // Buffers lines and writes them when the buffer is full, and otherwise within milliseconds.
 // Thread-safe. After the first failed write everything is discarded.
 class LineWriter {

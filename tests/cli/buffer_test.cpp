@@ -383,6 +383,29 @@ TEST_CASE("a row that another session has locked is waited for, not buffered") {
   static_cast<void>(locker.wait());
 }
 
+TEST_CASE("an index shard that takes no rows delays a flush once, and not with every batch") {
+  const TestCluster cluster = three_servers();
+  std::string lines;  // all rows are on shard 1, and no entity
+  for (std::uint64_t number = 0; number < 6000; ++number) {
+    lines += number % 3 == 1 ? "" : entity(number, R"("n":1)") + "\n";
+  }
+  buffer_while_down(cluster, 1, lines);
+  cli::Process locker = start({cluster.client(), "--defaults-file=" + cluster.defaults_file(), "-S", cluster.socket(1),
+                               cluster.database(1), "-e", "LOCK TABLES by_n WRITE; SELECT SLEEP(60)"});
+  wait_until("it is locked", [&] {
+    return cluster.server_sql(
+               1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(60)'") == "1\n";
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  check_status(cluster.looseleaf({"flush", "--timeout", "4"}), 3,
+               {"shard: 1\n", "stored 0 buffered writes, left 4,000\n"});
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(12));  // once for each server of entities
+  locker.signal(SIGKILL);
+  static_cast<void>(locker.wait());
+  cluster.kill_sessions(1);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 4,000 buffered writes\n"});
+}
+
 TEST_CASE("with a server down, refused writes of the others are listed and dropped, and the rest is named") {
   const TestCluster cluster = three_servers();
   std::string with_n, without_n;

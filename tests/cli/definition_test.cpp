@@ -73,6 +73,10 @@ TEST_CASE("create-index takes a folder for all its definition files") {
   twice.write("b.json", with_table("by_p"));
   check_run(cluster.looseleaf({"create-index", twice.path()}), 2, "",
             {"error: two files declare the same index\n", "index: by_p\n", "/a.json\n", "/b.json\n"});
+  const std::string sharded =
+      twice.write("b.json", R"({"table": "by_p", "properties": [{"name": "p", "type": "int"}]})");
+  check_run(cluster.looseleaf({"create-index", twice.path() + "/a.json", sharded}), 2, "",
+            {"error: two files declare the same index\n", "index: by_p\n", "/a.json\n", "/b.json\n"});
 }
 
 }  // namespace

@@ -265,6 +265,17 @@ TEST_CASE("status says since when, by whom and why a store takes no writes") {
   check_run(cluster.looseleaf({"thaw"}), 0, "", {"looseleaf: opened 1 shard\n"});
 }
 
+TEST_CASE("a backfill that meets a move that is overdue undoes it, as a put does, and ends" * needs_failpoints) {
+  const TestCluster cluster = filled();
+  create_index(cluster, R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}]})");
+  cli::Process backfill = cluster.stop_at("backfill.publish:before@0", {"backfill", "by_m"});
+  set_state_everywhere(cluster, "moving", "to new.json");
+  static_cast<void>(cluster.everywhere("UPDATE looseleaf_shard SET access_until = NOW(6) - INTERVAL 1 SECOND"));
+  backfill.signal(SIGCONT);
+  check_status(backfill.wait(), 0, {"by_m: ready\n"});
+  CHECK(states(cluster) == "open open");
+}
+
 TEST_CASE("a store that has moved refuses writes and the rest of the input") {
   const TestCluster cluster = filled();
   set_state_everywhere(cluster, "moved", "new.json");

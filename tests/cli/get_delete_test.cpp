@@ -70,8 +70,8 @@ TEST_CASE("get and explain name an entity whose body is no JSON object or has an
 }
 
 TEST_CASE("a bad id on standard input is reported with its line, and the rest goes on") {
-  const std::string input =
-      id_of(1) + "\n\t nonsense\n\n" + id_of(0) + "\n018f2c4e\n" + id_of(0) + std::string(500, 'a');
+  const std::string input = id_of(1) + "\n\t nonsense\n\n" + std::string(300, ' ') + id_of(0) + "\n018f2c4e\n" +
+                            id_of(0) + std::string(500, 'a');
   const std::vector<std::string> complaints = {"error: not an id\n", "line: 2\n", "id: nonsense\n",
                                                "error: not an id\n", "line: 5\n", "id: 018f2c4e\n",
                                                "error: not an id\n", "line: 6\n"};

@@ -61,6 +61,9 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
   check_run(
       cluster.looseleaf({"backfill", "by_n"}), 2, "",
       {"error: index is not created on every shard\n", "index: by_n\n", "shard: 2\n", "hint: run `looseleaf create"});
+  const cli::ProcessResult all = cluster.looseleaf({"backfill"});
+  check_run(all, 1, "", {"error: index is not created on every shard\n", "index: by_n\n"});
+  CHECK(times("no index is building", all.err) == 0);
   check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, {"created by_n: building", "by_n: ready\n"});
   CHECK(rows_of(cluster, "by_n") == 30);
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});

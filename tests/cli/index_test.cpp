@@ -192,8 +192,13 @@ TEST_CASE("a table that is there already is not adopted") {
               "CREATE TABLE by_n (n BIGINT NOT NULL, entity_id BINARY(16) NOT NULL, PRIMARY KEY (n, entity_id), "
               "KEY (entity_id))");
   const std::string file = cluster.directory().write("by_n.json", by_n);
-  check_run(cluster.looseleaf({"create-index", file}), 2, "",
-            {"error: a table with this name exists", "shard: 1\n", "hint: "});
+  check_run(
+      cluster.looseleaf({"create-index", file}), 2, "",
+      {"error: a table with this name exists", "shard: 1\n", "; `looseleaf drop-index by_n` removes what was begun\n"});
+  check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
+  CHECK(contains(cluster.sql(1, "SHOW TABLES"), "by_n"));
+  CHECK(cluster.everywhere("SELECT COUNT(*) FROM looseleaf_progress") == "0\n0\n");
+  check_status(cluster.looseleaf({"create-index", file}), 2, {"error: a table with this name exists"});
   cluster.sql(1, "DROP TABLE by_n");
   check_run(cluster.looseleaf({"create-index", file}), 0, "", {"created by_n: ready\n"});
 }
@@ -262,7 +267,8 @@ TEST_CASE("an unknown index is not dropped, nor any that is named beside it, and
   const TestCluster cluster = initialised();
   create_index(cluster, by_n);
   check_run(cluster.looseleaf({"drop-index", "by_m", "--yes"}), 2, "",
-            {"error: no such index\n", "index: by_m\n", "hint: did you mean `by_n`?\n"});
+            {"error: no such index\n", "index: by_m\n",
+             "hint: if it is dropped already, there is nothing to do; did you mean `by_n`?\n"});
   check_run(cluster.looseleaf({"drop-index", "by_n", "by_m", "--yes"}), 2, "",
             {"error: no such index\n", "index: by_m\n"});
   CHECK(cluster.looseleaf({"query", "by_n"}).status == 0);

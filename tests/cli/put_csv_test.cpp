@@ -187,6 +187,10 @@ TEST_CASE("headers and types that do not fit are refused, and nothing of the inp
     int status;
     std::vector<std::string> err;
   };
+  std::string csv_of_many_dots = "id,a";
+  for (int dots = 0; dots < 200'000; ++dots) {
+    csv_of_many_dots += ".a";
+  }
   const std::vector<Case> cases = {
       {"a,a\n1,2\n", {}, 1, {"error: columns exclude each other\n", "  line: 1\n  column: 3\n  field: a\n", "hint: "}},
       {"a.b,a\n1,2\n", {}, 1, {"error: columns exclude each other\n", "hint: name each column once, and not both"}},
@@ -197,6 +201,7 @@ TEST_CASE("headers and types that do not fit are refused, and nothing of the inp
        {"error: a column without a name\n", "  column: 3\n", "nothing of this input was stored"}},
       {"a;b\n1;2\n", {}, 1, {"error: the header has no commas\n", "hint: separate cells by commas"}},
       {"a,b\"\n1,2\n", {}, 1, {"error: a quote inside a cell\n", "  line: 1\n  column: 4\n"}},
+      {csv_of_many_dots + "\n,1\n", {}, 1, {"error: a column's name has too many parts\n", "  column: 4\n"}},
       {"a,b\r1,2\r", {}, 1, {"error: a carriage return in the header\n", "hint: end the lines with a line feed"}},
       {"id ,b\n1,2\n",
        {},

@@ -278,6 +278,18 @@ def check_interrupt(box):
             "looseleaf: interrupted; run the same command to resume", "status 130"], lines
 
 
+def check_findings(box):
+    """What a job finds is on standard output, and stays, although progress is drawn and wiped out beside it."""
+    rows = ", ".join(f"({number}, UNHEX('{number:032x}'))" for number in (900001, 900002, 900003))
+    box.sql(0, f"INSERT INTO by_n (n, entity_id) VALUES {rows}")
+    with Window(box) as window:
+        window.start(f"""seq -f 'line %g' 40; "{PROGRAM}" verify --grace 1; echo status $?; cat""", 110)
+        window.wait_for("it ends", lambda lines: "status 1" in lines)
+        found = [line for line in window.lines() if line.startswith("orphan by_n shard 0 entity ")]
+        assert len(found) == 3, "\n".join(window.lines())
+    box.sql(0, "DELETE FROM by_n WHERE n > 900000")
+
+
 def check_patience(box):
     """Whoever presses Ctrl-C is told what it waits for, if that takes longer than a moment."""
     subprocess.run([PROGRAM, "put", "--quiet"], input=json.dumps({"id": f"{1:032x}", "n": 1}), text=True, check=True)
@@ -314,7 +326,7 @@ def main():
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
         for check in (check_messages, check_flood, check_question, check_tables, check_watch, check_escapes, check_reader_leaves,
-                      check_resizing, check_interrupt, check_patience):
+                      check_resizing, check_interrupt, check_findings, check_patience):
             check(box)
     print("terminal_test: all is well on a terminal")
 

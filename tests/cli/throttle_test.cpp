@@ -127,10 +127,12 @@ TEST_CASE("a backfill waits while a server is busy") {
   check_status(job.wait(), 0, {"by_n: ready\""});
 }
 
-// The cluster's own file, with a replica for its first shard.
+// The cluster's own file, with one replica for all shards.
 std::string with_replica(const TestCluster& cluster, const std::string& replica) {
   auto json = nlohmann::json::parse(read_text(cluster.file()));
-  json["shards"][0]["replicas"] = {replica};
+  for (auto& shard : json["shards"]) {
+    shard["replicas"] = {replica};
+  }
   return cluster.directory().write("replicas.json", json.dump());
 }
 
@@ -181,6 +183,7 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
     return contains(job.out(), fmt::format("replica {} is ", replica.socket(0))) && contains(job.out(), " s behind");
   });
   CHECK(rows_of(cluster, "by_n") == 1);  // of the entity that was put with the index there
+  CHECK(replica.server_sql(0, "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Sleep'") == "1\n");
   locked.join();
   check_status(job.wait(), 0, {"by_n: ready\""});
   CHECK(rows_of(cluster, "by_n") == 2);

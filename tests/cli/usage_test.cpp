@@ -105,6 +105,11 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
   };
   const std::string id = id_of(1);
   const std::vector<Case> cases = {
+      {{"drop-index", "x", "--yes="},
+       {"error: this option takes no value\n", "option: --yes\n", "value: \n",
+        "hint: write --yes alone, or leave it out\n"}},
+      {{"put", "--if-absent=false"}, {"error: this option takes no value\n", "value: false\n"}},
+      {{"--verbose=1", "status"}, {"error: this option takes no value\n", "option: --verbose\n"}},
       {{"gett", id}, {"error: unknown command\n", "command: gett\n", "hint: did you mean `get`?\n"}},
       {{"qeury", "x"}, {"error: unknown command\n", "command: qeury\n", "hint: did you mean `query`?\n"}},
       {{"stauts"}, {"error: unknown command\n", "command: stauts\n", "hint: did you mean `status`?\n"}},

@@ -283,6 +283,8 @@ TEST_CASE("a wrong condition is refused by query, export, changes and trigger wi
       {"a 1", {"error: invalid condition\n", "hint: write name=value, or with another operator: name!=value, "}},
       {"=1", {"error: invalid condition\n", "condition: =1\n", "hint: write the name of a property before"}},
       {" exists", {"error: invalid condition\n", "hint: write the name of a property before"}},
+      {"a.=1", {"error: invalid property path\n", "property: a.\n", "hint: join keys with single dots\n"}},
+      {"a=Jos\xe9", {"error: a condition is not UTF-8 text\n", "property: a\n", "hint: check the encoding"}},
       {"a[].b=1", {"error: [] inside a property's name\n", "hint: write 'a.b[]=1': a path goes on inside"}},
       {"a<true",
        {"error: only numbers and strings have an order\n", "  property: a\n", "  value: true\n",

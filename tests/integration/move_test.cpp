@@ -401,6 +401,7 @@ TEST_CASE("triggers that a move has begun in the other cluster are gone when the
   };
   pair.original.die_at("move.decide:before", pair.finish_command());
   CHECK(triggers() == "t\nt\nt\n");
+  pair.original.die_at("copy.claim:after@2", {"copy", "--to", pair.other.file()});  // their move is one of long ago now
   pair.other.sql(1, "UPDATE looseleaf_progress SET table_name = 'mine', generation = 7 WHERE job = 'trigger'");
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file(), "--detach"}), 0, {"store of its own"});
   CHECK(triggers() == "mine\n");

@@ -100,6 +100,20 @@ TEST_CASE("a trigger delivers all entities and then every change, in batches, an
   CHECK(trigger["shards"][0]["holder"].is_null());
 }
 
+TEST_CASE("a server that dies while a batch is delivered delays what comes from the others by seconds") {
+  const TestCluster cluster = initialised_alone(2);
+  const std::string file = cluster.directory().path() + "/out";
+  put_all(cluster, entity_lines(2));
+  cli::Process trigger = cluster.start(run_with("cat >> $0; sleep 3", file));
+  wait_until("the command has a batch", [&] { return has_all(file, 0, 2); });
+  cluster.sandbox().kill_server(1);
+  put_all(cluster, entity(2));
+  wait_until(
+      "the other shard goes on", [&] { return has_all(file, 2, 3); }, std::chrono::seconds(15));
+  trigger.signal(SIGKILL);
+  static_cast<void>(trigger.wait());
+}
+
 TEST_CASE("a trigger that is stopped among many rows with one stamp goes on among them") {
   const TestCluster cluster = initialised(1);
   const std::string file = cluster.directory().path() + "/out";

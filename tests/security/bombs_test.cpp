@@ -101,6 +101,20 @@ TEST_CASE("bodies that claim or inflate to gigabytes are unreadable, and their n
   CHECK(peak_mebibytes() < most_memory);
 }
 
+TEST_CASE("a fault behind a long key takes little more memory than its text") {
+  const TestCluster cluster = initialised(1);
+  std::string zeros = "0";
+  for (int i = 0; i < 30'000; ++i) {
+    zeros += ",0";
+  }
+  const std::string member = fmt::format(R"("{}":[{}])", std::string(60'000, 'k'), zeros);
+  check_run(cluster.looseleaf({"put"}, R"({"id":5,)" + member + "}"), 1, "",
+            {"error: id is not a UUID\n", "  column: 7\n", "rejected 1\n"});
+  const std::string file = cluster.directory().write("long.json", "{" + member + R"(,"table":5})");
+  check_run(cluster.looseleaf({"create-index", file}), 2, "", {"error: ", "  file: " + file + "\n"});
+  CHECK(peak_mebibytes() < most_memory);
+}
+
 TEST_CASE("many large bodies that were stored in little room are read a few at a time") {
   const TestCluster cluster = initialised(1);
   create_index(cluster, by_n);

@@ -47,7 +47,8 @@ struct FeedOptions {
   std::optional<std::uint32_t> shard = {};  // read only from this shard
   std::vector<Condition> where = {};        // see Query::where
   std::uint64_t limit = 0;                  // the most changes to deliver; 0 delivers all
-  // Called from time to time, even while there is nothing to deliver. If it returns true, the call ends.
+  // Called from time to time, by several threads at once, even while there is nothing to deliver. If it returns true,
+  // the call ends.
   std::function<bool()> stop = {};
 };
 

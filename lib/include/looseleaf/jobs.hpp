@@ -135,6 +135,8 @@ struct BackfillReport {
     std::vector<Finding> examples;
   };
   std::map<std::string, Conflicts> conflicts;
+  // Without BackfillOptions::tables: why an index that is building could not be filled, one for each.
+  std::vector<Error> left_out;
   // What was read for each index that was filled, in this run and those that it continued. Entities count as they were
   // when they were read.
   std::map<std::string, IndexingCounts> indexing;

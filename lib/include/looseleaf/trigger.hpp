@@ -28,11 +28,13 @@ struct TriggerOptions {
   std::optional<std::string> after = {};
   std::vector<Condition> where = {};  // see FeedOptions::where
   std::uint64_t batch = 1000;         // the most changes of a batch; it ends at about 8 MiB of text in any case
-  // Called from time to time. If it returns true, the call gives its shards back and returns.
+  // Called from time to time, by several threads at once. If it returns true, the call gives its shards back and
+  // returns.
   std::function<bool()> stop = {};
   // Called with the error when a shard begins to fail, which is tried again, and with null when it works again.
   std::function<void(std::uint32_t shard, const Error* failure)> on_failure = {};
-  // Called after each batch, and when the shards of this process have changed. From any thread, one call at a time.
+  // Called after each batch, and when the shards of this process have changed. From any thread, one call at a time. It
+  // must not throw, and neither must on_failure.
   std::function<void(const TriggerReport&)> on_progress = {};
 };
 

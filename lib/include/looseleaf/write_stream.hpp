@@ -20,8 +20,8 @@ class Datastore;
 class LOOSELEAF_EXPORT WriteStream {
  public:
   // `on_result` is called once per put() and remove(), in their order, from one thread that the stream owns. It may
-  // block, which slows writing down but loses nothing. It must not throw. With a key, puts
-  // are as with Datastore::put. Throws Error(io) if threads cannot be started.
+  // block, which slows writing down but loses nothing. It must not throw, and must not call the stream: that would wait
+  // for itself. With a key, puts are as with Datastore::put. Throws Error(io) if threads cannot be started.
   WriteStream(Datastore& datastore, std::function<void(WriteResult)> on_result, Key key = {});
   // Waits for all writes, as finish() does, but cannot report an error. Call finish() first.
   ~WriteStream();

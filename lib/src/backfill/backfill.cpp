@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "backfill/scan_record.hpp"
 #include "backfill/shard_fill.hpp"
@@ -26,6 +28,7 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/placement.hpp"
 #include "shard/steps.hpp"
+#include "sql/transaction.hpp"
 #include "verify/digest_comparison.hpp"
 #include "verify/findings.hpp"
 #include "verify/verifiable_indexes.hpp"
@@ -71,22 +74,22 @@ class Backfill {
  private:
   void find_targets() {
     const base::Deadline deadline = shards_.deadline();
-    std::vector<std::string> tables = options_.tables;
-    if (tables.empty()) {
-      tables = shard::all_indexes(shards_, deadline);
-    }
-    std::sort(tables.begin(), tables.end());
-    tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
     const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, deadline);
+    std::set<std::string> tables(options_.tables.begin(), options_.tables.end());
+    if (tables.empty()) {
+      tables = shard::all_indexes(catalogs);
+    }
     for (const std::string& table : tables) {
       const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
       if (const auto refusal = refuse(table, everywhere)) {
         if (!options_.tables.empty()) {
           throw Error(*refusal);
         }
-        if (everywhere.in_any_catalog()) {  // otherwise it was dropped just now
+        if (everywhere.is_being_dropped()) {
           shards_.warnings().give(
               {"an index is not filled: " + std::string(refusal->what()), refusal->context(), refusal->hint()});
+        } else {
+          report_.left_out.push_back(*refusal);
         }
         continue;
       }
@@ -387,7 +390,6 @@ class Backfill {
   void publish() {
     for (const FillTarget& target : targets_) {
       if (report_.conflicts.contains(target.definition.table)) {
-        keep_building(target);
         continue;
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -401,6 +403,11 @@ class Backfill {
       }
       report_.ready.push_back(target.definition.table);
     }
+    for (const FillTarget& target : targets_) {
+      if (report_.conflicts.contains(target.definition.table)) {
+        keep_building(target);
+      }
+    }
   }
 
   // All rows are there but those in conflict. So the next run begins with what has changed since this one has
@@ -408,11 +415,13 @@ class Backfill {
   void keep_building(const FillTarget& target) {
     for (std::uint32_t shard = 0; shard < reconciled_until_.size(); ++shard) {
       shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        sql::Transaction transaction(database);
         auto row = job::read_job(database, "backfill", target.definition.table);
         if (row && row->token == target.token) {
           row->barrier = std::max(row->barrier.value_or(base::Stamp()), reconciled_until_[shard]);
           static_cast<void>(job::advance_job(database, *row));
         }
+        transaction.commit();
       });
     }
   }

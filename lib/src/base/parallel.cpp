@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <looseleaf/error.hpp>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -87,6 +88,40 @@ Workers& workers() {
   return *pool;
 }
 
+// Without a `stop`, tasks for which there is no thread run on this one.
+void run_tasks(const std::vector<Task>& tasks, const Task* stop) {
+  std::vector<std::exception_ptr> errors(tasks.size());
+  std::deque<Workers::Loan> borrowed;
+  std::size_t started = 1;
+  std::exception_ptr shortage;
+  try {
+    for (; started < tasks.size(); ++started) {
+      borrowed.emplace_back(workers())->start(tasks[started], errors[started]);
+    }
+  } catch (const std::exception&) {  // out of memory or threads
+    shortage = std::current_exception();
+  }
+  if (shortage && stop != nullptr) {
+    (*stop)();
+  } else if (!tasks.empty()) {
+    run(tasks[0], errors[0]);
+    for (; started < tasks.size(); ++started) {
+      run(tasks[started], errors[started]);
+    }
+  }
+  for (auto& worker : borrowed) {
+    worker->finish();
+  }
+  if (shortage && stop != nullptr) {
+    throw Error(ErrorCode::io, "this process ran out of memory or threads", {}, "give it more of them");
+  }
+  for (const auto& error : errors) {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  }
+}
+
 }  // namespace
 
 void run_all(const std::vector<Task>& tasks) {
@@ -94,29 +129,11 @@ void run_all(const std::vector<Task>& tasks) {
     tasks.front()();
     return;
   }
-  std::vector<std::exception_ptr> errors(tasks.size());
-  std::deque<Workers::Loan> borrowed;
-  std::size_t started = 1;
-  try {
-    for (; started < tasks.size(); ++started) {
-      borrowed.emplace_back(workers())->start(tasks[started], errors[started]);
-    }
-  } catch (const std::exception&) {  // out of memory or threads: the other tasks run below
-  }
-  if (!tasks.empty()) {
-    run(tasks[0], errors[0]);
-  }
-  for (; started < tasks.size(); ++started) {
-    run(tasks[started], errors[started]);
-  }
-  for (auto& worker : borrowed) {
-    worker->finish();
-  }
-  for (const auto& error : errors) {
-    if (error) {
-      std::rethrow_exception(error);
-    }
-  }
+  run_tasks(tasks, nullptr);
+}
+
+void run_together(const std::vector<Task>& tasks, const Task& stop) {
+  run_tasks(tasks, &stop);
 }
 
 }  // namespace looseleaf::base

@@ -11,4 +11,8 @@ namespace looseleaf::base {
 // rethrows the exception of the first task, in their order, that threw. The threads are kept for later calls.
 void run_all(const std::vector<std::function<void()>>& tasks);
 
+// The same for tasks that end only together: if no more threads can be started, calls `stop`, which must not throw,
+// waits for those that have begun, and throws Error(io).
+void run_together(const std::vector<std::function<void()>>& tasks, const std::function<void()>& stop);
+
 }  // namespace looseleaf::base

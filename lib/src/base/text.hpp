@@ -39,4 +39,7 @@ inline constexpr std::string_view json_white_space = " \t\r\n";  // RFC 8259, se
 // Returns the text without these characters at its beginning and end.
 [[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view characters = json_white_space);
 
+// Returns the text as one word of a POSIX shell: in single quotes, if it needs them.
+[[nodiscard]] std::string shell_word(const std::string& text);
+
 }  // namespace looseleaf::base

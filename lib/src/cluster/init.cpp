@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "shard/access.hpp"
 #include "shard/catalog.hpp"
 #include "shard/fence.hpp"
+#include "shard/index_everywhere.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 #include "sql/literals.hpp"
@@ -155,35 +157,21 @@ void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on
   }
 }
 
-// The indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
+// Returns the indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
 // interrupted. A drop that was interrupted is none of init's business.
-class IncompleteIndexes {
- public:
-  void add(const sql::Database& database) {
-    ++shards_;
-    for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
-      if (index.state == IndexState::dropping || index.state == IndexState::dropped) {
-        being_dropped_.insert(index.definition.table);
-      }
-      ++shards_of_[index.definition.table];
+std::vector<std::string> incomplete_indexes(shard::Shards& shards, const base::Deadline& deadline) {
+  const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, deadline);
+  std::vector<std::string> incomplete;
+  for (const std::string& table : shard::all_indexes(catalogs)) {
+    const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
+    const bool lacks_one = std::any_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                                       [](const auto& index) { return !index.has_value(); });
+    if (lacks_one && !everywhere.is_being_dropped()) {
+      incomplete.push_back(table);
     }
   }
-
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, shards] : shards_of_) {
-      if (shards < shards_ && !being_dropped_.contains(name)) {
-        names.push_back(name);
-      }
-    }
-    return names;
-  }
-
- private:
-  std::uint32_t shards_ = 0;
-  std::map<std::string, std::uint32_t> shards_of_;
-  std::set<std::string> being_dropped_;
-};
+  return incomplete;
+}
 
 }  // namespace
 
@@ -208,7 +196,6 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
   if (const auto initialised = initialised_among(found); initialised.size() < shards.count()) {
     unready_indexes(shards, initialised, deadline);
   }
-  IncompleteIndexes incomplete;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
@@ -217,12 +204,11 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
         return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
     }
-    const shard::Lease lease = shards.connect(shard, deadline);  // checks the identity
-    shard::on_shard(shards, shard, [&] { incomplete.add(*lease); });
+    static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }
-  report.unready = incomplete.names();
+  report.unready = incomplete_indexes(shards, deadline);
   for (const std::uint32_t shard : accept_empty) {
-    if (found[shard].cluster_id && report.unready.empty()) {
+    if (found[shard].cluster_id && found[shard].has_entities) {
       shards.warnings().give({"shard is not empty, so nothing was accepted", shards.where(shard), "check the number"});
     }
   }

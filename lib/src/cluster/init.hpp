@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <looseleaf/status.hpp>
-#include <optional>
+#include <set>
 
 #include "shard/shards.hpp"
 

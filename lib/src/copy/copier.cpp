@@ -2,7 +2,6 @@
 #include "copy/copier.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "copy/indexes.hpp"
@@ -37,6 +36,7 @@ Copier::Copier(shard::Shards& original, Target& target, const CopyOptions& optio
       job_(job),
       report_(report),
       progress_(original.count()),
+      crash_detector_(target.shards()),
       writer_(target.shards()) {
   for (const auto& [shard, position] : target_.positions()) {
     progress_.at(shard).reading = position;
@@ -48,6 +48,11 @@ Copier::Copier(shard::Shards& original, Target& target, const CopyOptions& optio
 Copier::~Copier() = default;
 
 void Copier::run(feed::Extent extent) {
+  const auto keep_alive = job_.keep_alive_with([this] {
+    if (const std::unique_lock storing(storing_, std::try_to_lock); storing.owns_lock()) {
+      crash_detector_.keep_alive();
+    }
+  });
   const auto failures = extent == feed::Extent::follow ? feed::Failures::told : feed::Failures::end;
   std::exception_ptr caught;
   try {
@@ -298,7 +303,7 @@ void Copier::store_now() {
 // Call it with storing_ locked. A failure is one of the other cluster, and ends the run.
 void Copier::store_positions() {
   Positions positions;
-  std::set<std::uint32_t> found_done;
+  bool found_done = false;
   {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t shard = 0; shard < progress_.size(); ++shard) {
@@ -307,19 +312,22 @@ void Copier::store_positions() {
       }
     }
     if (!positions.empty()) {
-      found_done = std::exchange(found_done_, {});
+      found_done = std::exchange(found_done_, false);
     }
   }
   stored_ = Clock::now();
-  if (!positions.empty()) {
-    try {
-      make_durable(found_done);
+  try {
+    crash_detector_.keep_alive();
+    if (found_done) {
+      make_durable();
+    }
+    if (!positions.empty()) {
       target_.store(positions);
       events_.stored();
-    } catch (...) {
-      fail(std::current_exception());
-      return;
     }
+  } catch (...) {
+    fail(std::current_exception());
+    return;
   }
   if (!has_caught_up_ && everything_is_there()) {
     has_caught_up_ = true;
@@ -337,17 +345,17 @@ void Copier::store_positions() {
 void Copier::note_if_found_done(const WriteResult& result) {
   if (result.status == WriteStatus::not_found) {
     const std::lock_guard lock(mutex_);
-    found_done_.insert(shard::shard_of(*result.id, target_.shards().count()));
+    found_done_ = true;
   }
 }
 
 // A delete that was found done has committed nothing, and what it found may not be on disk yet.
-void Copier::make_durable(const std::set<std::uint32_t>& shards) {
-  const std::vector<std::uint32_t> some(shards.begin(), shards.end());
-  shard::for_shards(target_.shards(), some, [&](std::uint32_t shard) {
-    shard::with_shard(target_.shards(), shard, target_.shards().deadline(),
-                      [&](const sql::Database& database) { shard::make_durable(database, shard); });
-  });
+void Copier::make_durable() {
+  if (!crash_detector_.make_durable()) {
+    throw Error(ErrorCode::unavailable,
+                "the connection to a server of the other cluster was lost; the server may have forgotten deletes",
+                {{"cluster", "the other one"}}, "run the same command to resume");
+  }
 }
 
 bool Copier::everything_is_there() {

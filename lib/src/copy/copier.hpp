@@ -11,13 +11,13 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "copy/target.hpp"
 #include "feed/rounds.hpp"
 #include "job/job.hpp"
+#include "shard/durability.hpp"
 #include "write/pipeline.hpp"
 #include "write/put.hpp"
 
@@ -81,7 +81,7 @@ class Copier : public feed::Reader {
   void store_now();
   void store_positions();
   void note_if_found_done(const WriteResult& result);
-  void make_durable(const std::set<std::uint32_t>& shards);
+  void make_durable();
   [[nodiscard]] bool everything_is_there();
   void mark();
 
@@ -96,12 +96,13 @@ class Copier : public feed::Reader {
   bool gave_up_ = false;
   std::mutex mutex_;  // guards the members below, and calls of the caller's functions
   CopyReport& report_;
-  std::vector<Progress> progress_;      // by shard of the original
-  std::set<std::uint32_t> found_done_;  // shards of the other cluster where a delete was done already
+  std::vector<Progress> progress_;  // by shard of the original
+  bool found_done_ = false;         // a delete, and what it found may not be durable yet
   std::exception_ptr failure_;
   std::mutex storing_;
   std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_, like the next one
   bool has_caught_up_ = false;
+  shard::CrashDetector crash_detector_;
   write::Writer writer_;
   std::optional<write::Pipeline> pipeline_;  // last, because its threads use the other members
 };

@@ -74,6 +74,13 @@ bool same(const IndexDefinition& a, const IndexDefinition& b) {
   return a.canonical_json() == b.canonical_json();
 }
 
+void backfill_all(shard::Shards& other, JobControl& control) {
+  const BackfillReport filled = backfill::backfill(other, {}, control);
+  if (!filled.left_out.empty()) {
+    throw Error(filled.left_out.front());
+  }
+}
+
 }  // namespace
 
 // An index that a copier left incomplete when it died is dropped and created anew.
@@ -109,14 +116,14 @@ void copy_indexes(shard::Shards& original, Target& target, JobControl& control, 
     there.building = there.building || created.state == IndexState::building;
   }
   if (there.building) {
-    backfill::backfill(other, {}, control);
+    backfill_all(other, control);
   }
 }
 
 void fill_indexes(Target& target, JobControl& control) {
   const auto other = sessions_of_its_own(target);
   if (read_indexes(*other).building) {
-    backfill::backfill(*other, {}, control);
+    backfill_all(*other, control);
   }
 }
 

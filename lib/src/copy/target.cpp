@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
+#include "shard/fence.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
 #include "sql/transaction.hpp"
@@ -330,15 +333,13 @@ void Target::refuse() {
   });
 }
 
-// The triggers that a move has begun there, in this run or in one that has died.
+// The triggers that a move has begun there, in this run or in any before.
 void Target::remove_triggers(std::uint32_t shard) {
-  shard::with_shard(other_, shard, other_.deadline(), [&](const sql::Database& database) {
-    sql::Transaction transaction(database);
-    shard::require_write_access(other_, shard, database, shard::lock_fence_shared(database));
-    job::remove_jobs(database, job::trigger_job, seen_[shard].token);
-    job::remove_jobs(database, job::trigger_job, lock_.token());
-    transaction.commit();
-  });
+  shard::with_fence_shared(other_, shard, other_.deadline(),
+                           [&](const sql::Database& database, const shard::Fence& fence) {
+                             shard::require_write_access(other_, shard, database, fence);
+                             job::remove_jobs(database, job::trigger_job, trigger_generation(origin_));
+                           });
 }
 
 // The rows last: as long as a shard is frozen, they say why.
@@ -382,6 +383,14 @@ std::optional<Positions> read_positions(shard::Shards& shards, const Uuid& origi
 Error taken_over() {
   return {
       ErrorCode::busy, "another process has taken over the copy", {}, "let that one go on, or run the command again"};
+}
+
+std::uint64_t trigger_generation(const Uuid& origin) {
+  std::uint64_t generation = 0;
+  for (std::size_t i = origin.bytes.size() / 2; i < origin.bytes.size(); ++i) {  // the random half
+    generation = generation << 8U | origin.bytes[i];
+  }
+  return generation;
 }
 
 std::optional<std::string> origin_of(shard::Shards& shards) {

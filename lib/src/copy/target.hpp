@@ -99,4 +99,8 @@ class Target {
 // Returns of which cluster this one is a copy that is in progress.
 [[nodiscard]] std::optional<std::string> origin_of(shard::Shards& shards);
 
+// Returns the generation of the triggers that a move of this store writes in the other cluster, whichever run of it: so
+// all of them are found if the move is given up.
+[[nodiscard]] std::uint64_t trigger_generation(const Uuid& origin);
+
 }  // namespace looseleaf::copy

@@ -36,7 +36,7 @@ void Rounds::run(std::span<const std::uint32_t> shards) {
     chosen_[server] = std::nullopt;
     servers.emplace_back([this, server = server, &here = here] { serve(server, here); });
   }
-  base::run_all(servers);
+  base::run_together(servers, [this] { reader_.end(); });
 }
 
 // If one server fails for good, the others end, too.

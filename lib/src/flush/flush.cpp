@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -53,16 +54,17 @@ std::string reason_of(const Error& error) {
   return reason;
 }
 
-// Returns true if the entities of that shard are to wait for the next flush, because all would fail. If the error names
-// another shard, they may not need that one.
-bool concerns_the_shard(const Error& error, std::uint32_t shard) {
-  const auto named = std::find_if(error.context().begin(), error.context().end(),
-                                  [](const auto& fact) { return fact.first == "shard"; });
-  if (named != error.context().end() && named->second != std::to_string(shard)) {
-    return false;
-  }
+// Returns true if other writes would fail in the same way, so that they are to wait for the next flush.
+bool is_of_a_shard(const Error& error) {
   return error.code() == ErrorCode::unavailable || error.code() == ErrorCode::frozen ||
          error.code() == ErrorCode::moved || error.code() == ErrorCode::outcome_unknown;
+}
+
+// Returns the shard that the error names, or else `otherwise`.
+std::uint32_t shard_named_by(const Error& error, std::uint32_t otherwise) {
+  const auto named = std::find_if(error.context().begin(), error.context().end(),
+                                  [](const auto& fact) { return fact.first == "shard"; });
+  return named == error.context().end() ? otherwise : static_cast<std::uint32_t>(std::stoul(named->second));
 }
 
 bool has_same_text(const std::string& body, const std::string& other) {
@@ -119,7 +121,35 @@ class Flush {
   // Returns true if it makes no sense to ask this shard once more.
   [[nodiscard]] bool is_out(std::uint32_t shard) const {
     const auto failure = report_.failures.find(shard);
-    return failure != report_.failures.end() && concerns_the_shard(failure->second, shard);
+    return failure != report_.failures.end() && concerns(failure->second, shard);
+  }
+
+  // Returns true if all writes of the shard would fail. If the error names another one, not all may need that.
+  [[nodiscard]] bool concerns(const Error& error, std::uint32_t shard) const {
+    return is_of_a_shard(error) && (shard_named_by(error, shard) == shard || shards_.sessions().is_failing(shard));
+  }
+
+  void add_failure(std::uint32_t shard, const Error& error) {
+    if (concerns(error, shard)) {
+      blocked_.insert(shard);
+    } else if (is_of_a_shard(error)) {
+      failed_now_.emplace(shard_named_by(error, shard), error);
+    }
+    report_.failures.emplace(shard, error);
+  }
+
+  // Returns why the write cannot be stored now, if two transactions of this flush have shown that: one may have met a
+  // single row that somebody has locked.
+  [[nodiscard]] const Error* known_failure(const write::Write& write) const {
+    if (write.expected && !failures_.empty()) {
+      for (const shard::PlacedRow& row : write.expected->rows) {
+        const auto found = failures_.find(row.shard);
+        if (found != failures_.end() && found->second.size() > 1) {
+          return &found->second.front();
+        }
+      }
+    }
+    return nullptr;
   }
 
   // A later write of this id must not overtake it.
@@ -184,7 +214,12 @@ class Flush {
       if (auto write = write::encode_stored(shards_, buffered[i]->body, results[i])) {
         write->condition = {WriteCondition::Kind::absent, {}, false};
         write->buffered = buffered[i];
-        writes.push_back(*std::move(write));
+        if (const Error* const known = known_failure(*write)) {
+          results[i].status = WriteStatus::failed;
+          results[i].error = *known;
+        } else {
+          writes.push_back(*std::move(write));
+        }
       }
     }
     std::sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -193,6 +228,9 @@ class Flush {
     }
     for (std::size_t i = 0; i < buffered.size(); ++i) {
       take(*buffered[i], results[i]);
+    }
+    for (const auto& [shard, error] : std::exchange(failed_now_, {})) {
+      failures_[shard].push_back(error);
     }
   }
 
@@ -215,13 +253,10 @@ class Flush {
       case WriteStatus::unknown:
         break;
     }
-    if (result.error && concerns_the_shard(*result.error, shard_of(write))) {
-      blocked_.insert(shard_of(write));
+    if (result.error) {
+      add_failure(shard_of(write), *result.error);
     }
     leave(write);
-    if (result.error) {
-      report_.failures.emplace(shard_of(write), *result.error);
-    }
   }
 
   void refuse(const shard::BufferedWrite& write, const WriteResult& result) {
@@ -229,7 +264,14 @@ class Flush {
     try {
       const base::Deadline deadline = shards_.deadline();
       Decided ours = Decided::by_others;
-      const Decided decided = sql::with_retries(deadline, [&] { return refuse(write, result, deadline, ours); });
+      const Decided decided = sql::with_retries(deadline, [&] {
+        try {
+          return refuse(write, result, deadline, ours);
+        } catch (const shard::AboutToMove& move) {
+          shard::undo_if_overdue(shards_, move, deadline);
+          throw;
+        }
+      });
       switch (decided == Decided::by_others ? ours : decided) {
         case Decided::stored:
           ++report_.stored;
@@ -245,11 +287,8 @@ class Flush {
       }
       decided_on_.insert(shard);
     } catch (const Error& error) {
-      if (concerns_the_shard(error, shard)) {
-        blocked_.insert(shard);
-      }
+      add_failure(shard, error);
       leave(write);
-      report_.failures.emplace(shard, error);
     }
   }
 
@@ -381,10 +420,12 @@ class Flush {
   FlushReport& report_;
   write::Writer writer_;
   std::vector<shard::BufferedWrite> batch_;
-  std::set<Uuid> ids_;                  // of the batch, distinct
-  std::set<std::uint32_t> blocked_;     // shards whose entities are not tried any more
-  std::set<Uuid> left_;                 // of other shards
-  std::set<std::uint32_t> decided_on_;  // shards that have receipts
+  std::set<Uuid> ids_;                         // of the batch, distinct
+  std::set<std::uint32_t> blocked_;            // shards whose entities are not tried any more
+  std::map<std::uint32_t, Error> failed_now_;  // index shards that the transaction in hand could not write to
+  std::map<std::uint32_t, std::vector<Error>> failures_;  // of them, one for each transaction
+  std::set<Uuid> left_;                                   // of other shards
+  std::set<std::uint32_t> decided_on_;                    // shards that have receipts
 };
 
 }  // namespace

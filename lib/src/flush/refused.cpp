@@ -15,7 +15,6 @@
 #include "shard/placement.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
-#include "sql/transaction.hpp"
 
 namespace looseleaf::flush {
 namespace {
@@ -89,15 +88,13 @@ std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, s
     }
     std::uint64_t count = 0;  // also of an attempt that was committed, but whose answer was lost
     if (!tokens.empty()) {
-      changed += shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-        const shard::Step scope(step, shard);
-        sql::Transaction transaction(database);
-        const shard::Fence fence = shard::lock_fence_shared(database);
-        shard::require_write_access(shards, shard, database, fence);
-        count = std::max(count, change(database, shard, tokens));
-        transaction.commit();
-        return count;
-      });
+      const shard::Step scope(step, shard);
+      shard::with_fence_shared(shards, shard, shards.deadline(),
+                               [&](const sql::Database& database, const shard::Fence& fence) {
+                                 shard::require_write_access(shards, shard, database, fence);
+                                 count = std::max(count, change(database, shard, tokens));
+                               });
+      changed += count;
     }
     return true;
   };

@@ -55,7 +55,7 @@ void check(shard::Shards& shards, const IndexDefinition& definition, const Known
       throw error.with("index", definition.table);
     }
   }
-  for (const std::string& name : shard::all_indexes(shards, deadline)) {
+  for (const std::string& name : shard::all_indexes(shard::read_catalogs(shards, deadline))) {
     if (name != definition.table && base::ascii_lower(name) == base::ascii_lower(definition.table)) {
       throw Error(ErrorCode::bad_definition, "index name differs from another one only in case",
                   {{"index", definition.table}, {"other", name}},
@@ -97,9 +97,7 @@ class Creation {
     if (!existed && everywhere.in_any_catalog()) {
       demote();
     }
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      change_.run_ddl(shard, steps::create_table, [&](const sql::Database& database) { create_table(database); });
-    }
+    create_tables(everywhere.in_any_catalog());
     bool empty_store = true;
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
       empty_store = publish(shard) && empty_store;
@@ -141,6 +139,21 @@ class Creation {
                   "run the command again");
     }
     return now;
+  }
+
+  // If no catalog has the index yet, an error says how to remove what was begun.
+  void create_tables(bool in_any_catalog) {
+    try {
+      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        change_.run_ddl(shard, steps::create_table, [&](const sql::Database& database) { create_table(database); });
+      }
+    } catch (Error& error) {
+      if (!in_any_catalog && error.code() != ErrorCode::unavailable) {
+        error.with_hint(
+            fmt::format("{}; `looseleaf drop-index {}` removes what was begun", error.hint(), definition_.table));
+      }
+      throw;
+    }
   }
 
   void drop_leftover(const sql::Database& database, std::uint64_t generation) const {

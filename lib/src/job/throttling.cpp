@@ -101,10 +101,15 @@ std::string Throttling::busy_server() {
 }
 
 std::string Throttling::late_replica() {
+  std::set<std::string> asked;
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
     for (std::size_t n = 0; n < shards_.cluster().shards[shard].replicas.size(); ++n) {
+      const std::string replica = to_string(shards_.cluster().shards[shard].replicas[n]);
+      if (!asked.insert(replica).second) {
+        continue;
+      }
       if (std::string reason = lateness(shard, n); !reason.empty()) {
-        return fmt::format("replica {} {}", to_string(shards_.cluster().shards[shard].replicas[n]), reason);
+        return fmt::format("replica {} {}", replica, reason);
       }
     }
   }

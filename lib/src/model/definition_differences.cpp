@@ -22,7 +22,7 @@ void show_big_integers(json& value) {
 }
 
 json parse_canonical(const IndexDefinition& definition) {
-  json parsed = parse_strict(definition.canonical_json(), nullptr, BigIntegers::with_all_digits);
+  json parsed = parse_strict(definition.canonical_json(), BigIntegers::with_all_digits);
   show_big_integers(parsed);
   return parsed;
 }

@@ -30,9 +30,7 @@ void check_size(std::size_t size, Position position) {
 
 // Returns the position of the value of `id`. It is only needed for an error message.
 Position position_of_id(std::string_view text, Position start) {
-  JsonPlaces places;
-  static_cast<void>(parse_strict(text, &places));
-  return position_after(text.substr(0, places.at("/id").value), start);
+  return position_after(text.substr(0, place_of(text, "/id").value), start);
 }
 
 ParsedEntity parse_or_reject(std::string_view body, Position start) {
@@ -48,23 +46,6 @@ ParsedEntity parse_or_reject(std::string_view body, Position start) {
 
 std::string with_id(std::string_view text, const Uuid& id, bool empty) {
   return fmt::format("{{\"id\":\"{}\"{}{}", to_string(id), empty ? "" : ",", text.substr(1));
-}
-
-// Appends `text` without the white space outside strings.
-void append_compact(std::string& out, std::string_view text) {
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (!in_string && base::json_white_space.find(c) != std::string_view::npos) {
-      continue;
-    }
-    out += c;
-    if (c == '"') {
-      in_string = !in_string;
-    } else if (c == '\\' && i + 1 < text.size()) {
-      out += text[++i];
-    }
-  }
 }
 
 }  // namespace
@@ -93,8 +74,7 @@ AcceptedEntity accept_entity(std::string_view text, Position start, const Key& k
   }
   const std::optional<Uuid> id = parsed.id();
   if (!id) {
-    reject("id is not a UUID", position_of_id(body, body_start), {},
-           "write 32 hexadecimal digits as a string, or omit the id to get a new one");
+    reject("id is not a UUID", position_of_id(body, body_start), {}, hint_for_id);
   }
   if (of_key && id != of_key) {
     reject("id is not that of the key", position_of_id(body, body_start),
@@ -108,16 +88,6 @@ std::string name_id(std::string_view text, const Uuid& id) {
   const std::string_view body = base::trimmed(text);
   const ParsedEntity parsed = parse_or_reject(body, {});
   return parsed.has_id() ? std::string(text) : with_id(body, id, parsed.is_empty());
-}
-
-std::string on_one_line(std::string_view text) {
-  if (text.find('\r') == std::string_view::npos && text.find('\n') == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string line;
-  line.reserve(text.size());
-  append_compact(line, text);
-  return line;
 }
 
 }  // namespace looseleaf::model

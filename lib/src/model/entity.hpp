@@ -14,6 +14,8 @@ namespace looseleaf::model {
 
 inline constexpr std::size_t max_body_size = 16 * 1024 * 1024 - 5;  // in bytes of JSON text
 
+inline constexpr const char* hint_for_id = "write 32 hexadecimal digits as a string, or omit the id to get a new one";
+
 // Hints for a text that is not an object, or too large.
 [[nodiscard]] std::string hint_for_no_object();
 [[nodiscard]] std::string hint_for_size();
@@ -34,8 +36,5 @@ struct AcceptedEntity {
 
 // Returns the text of an accepted entity with its id, which it was given if it had none.
 [[nodiscard]] std::string name_id(std::string_view text, const Uuid& id);
-
-// Returns the text on one line: if it contains a line break, without insignificant white space; otherwise unchanged.
-[[nodiscard]] std::string on_one_line(std::string_view text);
 
 }  // namespace looseleaf::model

@@ -10,8 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "model/condition.hpp"
 #include "model/json/strict_json.hpp"
+#include "model/row_rules.hpp"
 #include "model/scalar.hpp"
 
 namespace looseleaf::model {
@@ -30,7 +32,7 @@ std::string with_quotes(const Condition& condition) {
 Scalar parse_scalar(const Condition& condition) {
   const std::string& text = condition.value;
   try {
-    return to_scalar(parse_strict(text, nullptr, BigIntegers::with_all_digits)).value_or(text);
+    return to_scalar(parse_strict(text, BigIntegers::with_all_digits)).value_or(text);
   } catch (const JsonFault& fault) {
     if (fault.kind == JsonFaultKind::number_range && may_be_number(text)) {
       throw Error(ErrorCode::usage, "number in a filter is out of range",
@@ -134,6 +136,14 @@ Filter::Filter(const std::vector<Condition>& conditions) {
 }
 
 void Filter::add(const Condition& condition) {
+  if (rules::has_empty_key(condition.property)) {
+    throw Error(ErrorCode::usage, "invalid property path", {{"property", written_name(condition)}},
+                "join keys with single dots");
+  }
+  if (!base::is_utf8(condition.value) || !base::is_utf8(condition.property)) {
+    throw Error(ErrorCode::usage, "a condition is not UTF-8 text", {{"property", written_name(condition)}},
+                "check the encoding of the terminal or the script");
+  }
   const bool negated = condition.op == Operator::not_equal;
   const Operator op = negated ? Operator::equal : condition.op;
   const auto alternative = std::find_if(tests_.begin(), tests_.end(), [&](const Test& test) {

@@ -10,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/json/json_document.hpp"
+#include "model/row_rules.hpp"
 #include "model/scalar.hpp"
 
 namespace looseleaf {
@@ -20,8 +21,9 @@ using model::JsonObject;
 
 constexpr std::size_t max_name_length = 64;  // of tables and columns, in characters
 constexpr std::size_t max_properties = 8;
-constexpr std::uint32_t max_string_length = 735;  // at 4 bytes each, with the entity_id, they just fit a key
-constexpr std::size_t max_key_bytes = 3072;       // InnoDB's limit
+constexpr std::uint32_t max_string_length =
+    735;  // at 4 bytes each, they leave room in a key for the entity_id and several small columns
+constexpr std::size_t max_key_bytes = 3072;  // InnoDB's limit
 constexpr std::size_t entity_id_bytes = 16;
 
 constexpr std::array<std::pair<std::string_view, PropertyType>, 5> type_names = {{
@@ -54,8 +56,7 @@ std::string parse_table(const JsonObject& root) {
 // True for keys joined by dots. Each key has at least one character and no control character.
 bool is_path(std::string_view path) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  return !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string_view::npos &&
-         std::none_of(path.begin(), path.end(), is_control);
+  return !model::rules::has_empty_key(path) && std::none_of(path.begin(), path.end(), is_control);
 }
 
 // Reads a property's name. Rejects four-byte sequences, which begin with 0xF0 or more: MySQL identifiers cannot have

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "model/condition.hpp"
 #include "model/json/strict_json.hpp"
+#include "model/row_rules.hpp"
 #include "model/scalar.hpp"
 
 namespace looseleaf {
@@ -87,13 +88,17 @@ KeyValue parse_value(std::string_view key, const Condition& part) {
   };
   std::optional<Scalar> scalar;
   try {
-    scalar = model::to_scalar(model::parse_strict(part.value, nullptr, model::BigIntegers::with_all_digits));
+    scalar = model::to_scalar(model::parse_strict(part.value, model::BigIntegers::with_all_digits));
   } catch (const model::JsonFault& fault) {
     if (fault.kind == model::JsonFaultKind::number_range) {
       throw invalid();
     }
   }
   if (!scalar) {
+    if (part.value.starts_with('"')) {  // the quote is not closed, or something follows it
+      throw invalid_key(key, "invalid key",
+                        "close the double quotes at the end of the value; a quote that is part of it is written \\\"");
+    }
     return part.value;
   }
   if (const auto* const string = std::get_if<std::string>(&*scalar)) {
@@ -124,6 +129,10 @@ Key::Key(std::vector<std::string> properties) : properties_(std::move(properties
   };
   if (properties_.empty() || properties_.front().empty()) {
     refuse("", "a property of the key has no name");
+  }
+  if (const auto wrong = std::find_if(properties_.begin(), properties_.end(), model::rules::has_empty_key);
+      wrong != properties_.end()) {
+    refuse(*wrong, "invalid property path");
   }
   if (const auto twice = std::adjacent_find(properties_.begin(), properties_.end()); twice != properties_.end()) {
     refuse(*twice, "a property comes twice in the key");

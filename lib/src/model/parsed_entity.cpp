@@ -229,7 +229,7 @@ ParsedEntity::ParsedEntity(std::string_view stored, const Uuid& id) : ParsedEnti
 std::optional<ParsedEntity> ParsedEntity::strict(std::string_view text) {
   std::unique_ptr<Tree> tree = Tree::fast(text);
   if (!tree || !tree->is_strict()) {
-    nlohmann::json json = parse_strict(text, nullptr, BigIntegers::with_all_digits);
+    nlohmann::json json = parse_strict(text, BigIntegers::with_all_digits);
     if (!json.is_object()) {
       return std::nullopt;
     }

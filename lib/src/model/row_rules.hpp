@@ -27,6 +27,11 @@
 
 namespace looseleaf::model::rules {
 
+// True if a key of a dotted path is empty, so that split_path() would take another path for the same.
+inline bool has_empty_key(std::string_view path) {
+  return path.empty() || path.front() == '.' || path.back() == '.' || path.find("..") != std::string_view::npos;
+}
+
 // Splits a dotted path into its first key and the rest; the rest is empty at the end.
 inline std::pair<std::string_view, std::string_view> split_path(std::string_view path) {
   const std::size_t dot = path.find('.');

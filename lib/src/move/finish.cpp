@@ -358,7 +358,7 @@ class Move {
 
   void start_triggers() {
     try {
-      trigger::start_now(other_, report_.triggers);
+      trigger::start_now(other_, report_.triggers, copy::trigger_generation(original_.cluster_id()));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::busy || error.code() == ErrorCode::frozen) {
         throw copy::taken_over();

@@ -135,7 +135,11 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
       given = true;
       return on_entity(entity);
     };
-    return QueryExecution(shards, *catalog->find(query.index), noted, unavailable, note_and_give).run();
+    QueryReport report = QueryExecution(shards, *catalog->find(query.index), noted, unavailable, note_and_give).run();
+    if (report.unavailable.size() == shards.count()) {  // then this is an error
+      return std::nullopt;
+    }
+    return report;
   } catch (const Error& error) {
     if (given || (error.code() != ErrorCode::bad_index && error.code() != ErrorCode::usage)) {
       throw;
@@ -147,13 +151,11 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
 }  // namespace
 
 QueryReport query(shard::Shards& shards, const Query& query, const std::function<bool(const Entity&)>& on_entity) {
-  if (!query.partial) {  // a partial query first finds out which shards are down
-    if (!cached_catalog_with(shards, query)) {
-      shards.open_ahead(shard::Purpose::general);
-    }
-    if (auto report = query_by_cache(shards, query, on_entity)) {
-      return *std::move(report);
-    }
+  if (!cached_catalog_with(shards, query)) {
+    shards.open_ahead(purpose_of(query));  // reads the catalogs of those that answer
+  }
+  if (auto report = query_by_cache(shards, query, on_entity)) {
+    return *std::move(report);
   }
   Unavailable::Shards down = query.partial ? find_down(shards) : Unavailable::Shards();
   const auto catalog = catalog_with(shards, query, down);

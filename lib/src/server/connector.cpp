@@ -76,7 +76,8 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
     connect.password_given = connect.password_given || password;
     return password.has_value();
   };
-  if (needs_password(shard)) {
+  const auto account = std::pair(to_string(connect.address), connect.user);
+  if (needs_password(account)) {
     static_cast<void>(use_password());
   }
   try {
@@ -88,14 +89,14 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
   }
   {
     const std::lock_guard lock(password_mutex_);
-    need_password_.insert(server_of(shard));
+    need_password_.insert(account);
   }
   return std::make_unique<sql::Connection>(connect);
 }
 
-bool Connector::needs_password(std::uint32_t shard) {
+bool Connector::needs_password(const Account& account) {
   const std::lock_guard lock(password_mutex_);
-  return need_password_.contains(server_of(shard));
+  return need_password_.contains(account);
 }
 
 std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {

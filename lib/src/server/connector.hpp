@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/warnings.hpp"
@@ -66,18 +67,20 @@ class Connector {
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
 
  private:
+  using Account = std::pair<std::string, std::string>;  // the address of the server, and the user
+
   [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
   // Asks for a password if the account needs one and has none.
   [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
-  [[nodiscard]] bool needs_password(std::uint32_t shard);
+  [[nodiscard]] bool needs_password(const Account& account);
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
-  std::mutex password_mutex_;              // guards the members below
-  std::set<std::uint32_t> need_password_;  // servers that have refused the account without one
+  std::mutex password_mutex_;        // guards the members below
+  std::set<Account> need_password_;  // those that were refused without one
   bool asked_ = false;
   std::optional<std::string> password_;  // as the user typed it
 };

@@ -203,15 +203,20 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
   return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed);
 }
 
+Lease Sessions::connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait) {
+  const auto longest = connector_.timeout();
+  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed, wait);
+}
+
 Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
-                        std::chrono::milliseconds longest, Again again) {
+                        std::chrono::milliseconds longest, Again again, std::chrono::milliseconds wait) {
   const auto refuse_given_up = [&] {
     if (const auto refusal = health_of(shard).refusal()) {
       throw sql::ServerError(*refusal);
     }
   };
   refuse_given_up();
-  Place place = enter(shard, purpose, deadline);
+  Place place = enter(shard, purpose, base::Deadline(std::min(wait, deadline.left())));
   Pool& pool = pool_of(shard);
   const std::uint64_t generation = pool.generation();
   if (Session session = pool.take(place); session.connection) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "shard/durability.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
@@ -100,8 +101,8 @@ std::string reason_of_copy(const Uuid& origin) {
 }
 
 std::string copy_command(const std::string& from, const std::string& to, const std::string& options) {
-  return fmt::format("`looseleaf --cluster {} copy --to {} {}`", from.empty() ? "ORIGINAL" : from,
-                     to.empty() ? "COPY" : to, options);
+  return fmt::format("`looseleaf --cluster {} copy --to {} {}`", from.empty() ? "ORIGINAL" : base::shell_word(from),
+                     to.empty() ? "COPY" : base::shell_word(to), options);
 }
 
 bool is_to(const Access& access, const Uuid& cluster) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/random.hpp"
+#include "shard/access.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
@@ -112,6 +113,22 @@ bool work_exclusively(const sql::Database& database, std::uint32_t shard,
   return try_exclusive(database, shard, "FOR UPDATE", work);
 }
 
+// Repeats the attempt, which ends with no fence locked, until the deadline. If it is refused because of a move that is
+// overdue, that is undone first.
+void attempt_until_it_works(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
+                            const std::function<void()>& attempt) {
+  on_shard(shards, shard, [&] {
+    sql::with_retries(deadline, [&] {
+      try {
+        attempt();
+      } catch (const AboutToMove& move) {
+        undo_if_overdue(shards, move, deadline);
+        throw;
+      }
+    });
+  });
+}
+
 }  // namespace
 
 Fence lock_fence_shared(const sql::Database& database, Busy busy) {
@@ -174,14 +191,23 @@ FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& 
 void with_fence_exclusive(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
                           const std::function<void(const sql::Database&, const Fence&)>& work,
                           const std::function<void()>& prepare) {
-  on_shard(shards, shard, [&] {
-    sql::with_retries(deadline, [&] {
-      prepare();
-      const Lease lease = shards.connect(shard, deadline);
-      if (!work_exclusively(*lease, shard, work)) {
-        throw fence_busy();
-      }
-    });
+  attempt_until_it_works(shards, shard, deadline, [&] {
+    prepare();
+    const Lease lease = shards.connect(shard, deadline);
+    if (!work_exclusively(*lease, shard, work)) {
+      throw fence_busy();
+    }
+  });
+}
+
+void with_fence_shared(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
+                       const std::function<void(const sql::Database&, const Fence&)>& work) {
+  attempt_until_it_works(shards, shard, deadline, [&] {
+    const Lease lease = shards.connect(shard, deadline);
+    sql::Transaction transaction(*lease);
+    const Fence fence = lock_fence_shared(*lease);
+    work(*lease, fence);
+    transaction.commit();
   });
 }
 
@@ -210,8 +236,10 @@ base::Stamp take_barrier(Shards& shards, std::uint32_t shard, const base::Deadli
 
 void raise_clock_floor(Shards& shards, std::uint32_t shard, base::Stamp floor, const base::Deadline& deadline) {
   with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence&) {
-    database->execute(fmt::format("UPDATE {} SET clock_floor = GREATEST(clock_floor, {}) WHERE only_row = 1",
-                                  database.table("looseleaf_shard"), sql::stamp_literal(floor)));
+    // It changes the row each time, because a commit that changes nothing would not wait for the disk.
+    database->execute(
+        fmt::format("UPDATE {} SET clock_floor = GREATEST(clock_floor + INTERVAL 1 MICROSECOND, {}) WHERE only_row = 1",
+                    database.table("looseleaf_shard"), sql::stamp_literal(floor)));
   });
 }
 

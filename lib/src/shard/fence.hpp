@@ -51,10 +51,13 @@ struct FenceAndEntity {
 [[nodiscard]] FenceAndEntity lock_fence_and_entity(const sql::Database& database, const Uuid& id, Lock lock,
                                                    std::uint64_t max_body);
 
-// Runs `work` in a transaction on the shard that holds the fence exclusively, and commits. Rather than block writers
-// for more than a second, it gives up an attempt and retries until the deadline. It repeats everything after transient
-// errors, so `work` must be repeatable, even after a COMMIT whose outcome is unknown. Before each attempt, while
-// nothing is locked, it calls `prepare`, which may take long.
+// Runs `work` in a transaction on the shard that holds the fence shared, and commits. It repeats everything after
+// transient errors until the deadline, so `work` must be repeatable, even after a COMMIT whose outcome is unknown. If
+// `work` is refused because of a move that is overdue, that is undone first.
+void with_fence_shared(Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
+                       const std::function<void(const sql::Database&, const Fence&)>& work);
+// The same with the fence held exclusively. Rather than block writers for more than a second, it gives up an attempt
+// and retries. Before each attempt, while nothing is locked, it calls `prepare`, which may take long.
 void with_fence_exclusive(
     Shards& shards, std::uint32_t shard, const base::Deadline& deadline,
     const std::function<void(const sql::Database&, const Fence&)>& work, const std::function<void()>& prepare = [] {});

@@ -57,12 +57,12 @@ IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table, c
   return find_index(read_catalogs(shards, deadline), table);
 }
 
-std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline& deadline) {
+std::set<std::string> all_indexes(const std::vector<Catalog>& catalogs) {
   std::set<std::string> names;
-  for (const Catalog& catalog : read_catalogs(shards, deadline)) {
+  for (const Catalog& catalog : catalogs) {
     add_names(names, catalog);
   }
-  return {names.begin(), names.end()};
+  return names;
 }
 
 Error no_such_index(shard::Shards& shards, const std::string& table) {

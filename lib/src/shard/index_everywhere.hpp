@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct IndexEverywhere {
 [[nodiscard]] IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table,
                                             const base::Deadline& deadline);
 
-// Returns the sorted names of all indexes in any shard's catalog.
-[[nodiscard]] std::vector<std::string> all_indexes(shard::Shards& shards, const base::Deadline& deadline);
+// Returns the names of all indexes in any of the catalogs.
+[[nodiscard]] std::set<std::string> all_indexes(const std::vector<Catalog>& catalogs);
 
 // Returns Error(bad_index, "no such index"). Its hint is the most similar name in the cached catalogs.
 [[nodiscard]] Error no_such_index(shard::Shards& shards, const std::string& table);

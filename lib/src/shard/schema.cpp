@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "sql/literals.hpp"
 
 namespace looseleaf::shard {
@@ -43,7 +44,7 @@ NotInitialised::NotInitialised()
 std::string hint_for_file(std::string hint, const std::string& file) {
   constexpr std::string_view init = "`looseleaf init`";
   if (const std::size_t at = hint.find(init); at != std::string::npos && !file.empty()) {
-    hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", file));
+    hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", base::shell_word(file)));
   }
   return hint;
 }

@@ -31,9 +31,9 @@ constexpr std::string_view wait_for_primary = "wait until the group has a primar
 constexpr std::string_view restore_table =
     "restore the table from a backup; an index can also be dropped and created again";
 
-// Sorted by number. An error that is not in the table gets the text of its class.
 constexpr int er_too_many_of_user = 1203;
 
+// Sorted by number. An error that is not in the table gets the text of its class.
 constexpr auto advice_table = std::to_array<Advice>({
     {1021, "the server's disk is full", free_space},
     {1040, "the server has too many connections", "raise max_connections on the server, or run fewer commands at once"},

@@ -18,12 +18,6 @@ namespace looseleaf::trigger {
 namespace {
 
 constexpr auto between_looks = std::chrono::seconds(2);
-// A server that does not answer delays the end of the process by no more than this.
-constexpr auto longest_look = std::chrono::seconds(4);
-
-base::Deadline deadline_of_look() {
-  return base::Deadline(longest_look);
-}
 
 // Returns true if a row is behind what was stored there.
 bool is_older(const Known& row, const Known& before) {
@@ -31,6 +25,10 @@ bool is_older(const Known& row, const Known& before) {
 }
 
 }  // namespace
+
+base::Deadline deadline_of_look() {
+  return base::Deadline(std::chrono::seconds(4));
+}
 
 Division::Division(shard::Shards& shards, Holdings& holdings, std::string trigger, Events events)
     : shards_(shards),

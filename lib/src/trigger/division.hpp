@@ -15,11 +15,16 @@
 #include <thread>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "shard/shards.hpp"
 #include "trigger/holdings.hpp"
 #include "trigger/leases.hpp"
 
 namespace looseleaf::trigger {
+
+// The deadline of a statement without which a trigger can go on: a server that does not answer delays the others, and
+// the end of the process, by no more than that.
+[[nodiscard]] base::Deadline deadline_of_look();
 
 // Every process looks every two seconds, on each server by a thread of its own, which processes are alive. Shard k
 // belongs to number k modulo n of these n, in the order of their tokens, so that all see the same division without

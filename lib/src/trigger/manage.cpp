@@ -16,7 +16,7 @@
 #include "feed/feed.hpp"
 #include "job/jobs.hpp"
 #include "shard/access.hpp"
-#include "sql/transaction.hpp"
+#include "shard/fence.hpp"
 #include "trigger/leases.hpp"
 #include "trigger/trigger_row.hpp"
 
@@ -56,15 +56,13 @@ void write_all(shard::Shards& shards, const std::vector<std::uint32_t>& some, co
                const feed::Position& start) {
   const std::uint64_t generation = base::random_u64();
   shard::for_shards(shards, some, [&](std::uint32_t shard) {
-    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-      sql::Transaction transaction(database);
-      const shard::Fence fence = shard::lock_fence_shared(database);
-      if (fence.access == AccessState::moving || fence.access == AccessState::moved) {
-        shard::require_write_access(shards, shard, database, fence);
-      }
-      write_trigger(database, {.name = name, .generation = generation, .position = start.shards[shard]});
-      transaction.commit();
-    });
+    shard::with_fence_shared(
+        shards, shard, shards.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
+          if (fence.access == AccessState::moving || fence.access == AccessState::moved) {
+            shard::require_write_access(shards, shard, database, fence);
+          }
+          write_trigger(database, {.name = name, .generation = generation, .position = start.shards[shard]});
+        });
   });
 }
 
@@ -192,23 +190,20 @@ void drop(shard::Shards& shards, const std::string& name, WhileRunning running) 
   });
 }
 
-// Another process may have opened the store while this one slept. It may not lose a position then. The generation tells
-// copy::Target::refuse() which rows are of a move that is given up.
-void start_now(shard::Shards& shards, const std::vector<std::string>& names) {
+// Another process may have opened the store while this one slept. It may not lose a position then.
+void start_now(shard::Shards& shards, const std::vector<std::string>& names, std::uint64_t generation) {
   if (names.empty()) {
     return;
   }
   const feed::Position now = feed::start_position(shards, "now");
-  const std::uint64_t generation = shards.access_token();
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
-    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-      sql::Transaction transaction(database);
-      shard::require_write_access(shards, shard, database, shard::lock_fence_shared(database));
-      for (const std::string& name : names) {
-        write_trigger(database, {.name = name, .generation = generation, .position = now.shards[shard]});
-      }
-      transaction.commit();
-    });
+    shard::with_fence_shared(
+        shards, shard, shards.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
+          shard::require_write_access(shards, shard, database, fence);
+          for (const std::string& name : names) {
+            write_trigger(database, {.name = name, .generation = generation, .position = now.shards[shard]});
+          }
+        });
   });
 }
 

@@ -1,6 +1,7 @@
 // Creates, resets and drops triggers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,6 @@ void drop(shard::Shards& shards, const std::string& name, WhileRunning running);
 
 // Lets triggers of these names begin now in a store that is not open yet, and that only this process may write to
 // (Shards::use_access_token). Replaces triggers of the same names.
-void start_now(shard::Shards& shards, const std::vector<std::string>& names);
+void start_now(shard::Shards& shards, const std::vector<std::string>& names, std::uint64_t generation);
 
 }  // namespace looseleaf::trigger

@@ -218,7 +218,7 @@ class Runner : public feed::Reader {
   bool write(std::uint32_t shard, const TriggerRow& row) {
     const Step step(steps::trigger_store, shard);
     try {
-      return shard::with_shard(shards_, shard, shards_.deadline(),
+      return shard::with_shard(shards_, shard, deadline_of_look(),
                                [&](const sql::Database& database) { return store_progress(database, row); });
     } catch (const Error& error) {
       if (!feed::passes(error)) {
@@ -240,7 +240,7 @@ class Runner : public feed::Reader {
 
   void note_error(std::uint32_t shard, const TriggerRow& row) {
     try {
-      shard::with_shard(shards_, shard, shards_.deadline(),
+      shard::with_shard(shards_, shard, deadline_of_look(),
                         [&](const sql::Database& database) { static_cast<void>(store_progress(database, row)); });
     } catch (const Error&) {
     }

@@ -13,7 +13,8 @@ using Deliver = std::function<bool(std::span<const Change>)>;
 
 // Calls `deliver` with batches, one call at a time, from any thread, until `options.stop` says so. If it returns false
 // or throws an Error, it gets the batch again. Throws Error(bad_position) if a position of the trigger is no longer
-// valid, or if the trigger is dropped, and Error(moved) once everything of a store that has moved was delivered.
+// valid, Error(usage) if the trigger is dropped, and Error(moved) once everything of a store that has moved was
+// delivered.
 TriggerReport run(shard::Shards& shards, const TriggerOptions& options, const Deliver& deliver);
 
 }  // namespace looseleaf::trigger

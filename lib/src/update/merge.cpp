@@ -75,7 +75,10 @@ class Merge {
         }
         results_[i].id = entity.id;
         accepted.push_back(i);
-      } catch (const Error& error) {
+      } catch (Error& error) {
+        if (error.hint() == model::hint_for_id) {
+          error.with_hint("write the id of a stored entity, 32 hexadecimal digits as a string");
+        }
         decide(i, WriteStatus::rejected, error);
       }
     }

@@ -32,7 +32,7 @@ class Turn {
       : name_(fmt::format("looseleaf.update.{}", to_string(id))), shard_(shard::shard_of(id, shards.count())) {
     const base::Deadline deadline = shards.deadline();
     try {
-      lease_.emplace(shards.sessions().connect_once(shard_, shard::Purpose::pinned, longest_wait_for_a_session));
+      lease_.emplace(shards.sessions().connect_if_free(shard_, shard::Purpose::pinned, longest_wait_for_a_session));
       (*lease_)->execute("SET SESSION wait_timeout = 600");  // while the caller computes
       while (!job::get_named_lock(**lease_, name_, deadline) && !deadline.passed()) {
       }

@@ -51,8 +51,11 @@ class Choice {
 
   std::vector<shard::CatalogIndex> choose() {
     std::vector<shard::CatalogIndex> comparable;
-    std::vector<std::string> tables =
-        options_.tables.empty() ? shard::all_indexes(shards_, shards_.deadline()) : options_.tables;
+    std::vector<std::string> tables = options_.tables;
+    if (tables.empty()) {
+      const auto all = shard::all_indexes(shard::read_catalogs(shards_, shards_.deadline()));
+      tables.assign(all.begin(), all.end());
+    }
     for (const std::string& table : distinct(tables)) {
       const shard::IndexEverywhere everywhere = look_up_stable(table);
       if (!everywhere.in_any_catalog()) {

@@ -42,10 +42,10 @@ struct Transacted {
 };
 
 // Runs the steps. Items whose shards' fences are not free are left out, and marked as held, or it waits for them, as
-// `held` says; after a conflict, which `again` tells, a fence is never waited for together with an entity. Ids are
-// treated as new if all those of the shard's last batch were (`last_ids_were_new`, which it updates): if one exists,
-// the ending is id_exists, and the next call looks. With committed, the written items are decided. Throws ServerError
-// if something else fails; then nothing is written.
+// `held` says. After a conflict, which `again` tells, only a caller that waits for fences waits for one together with
+// an entity. Ids are treated as new if all those of the shard's last batch were (`last_ids_were_new`, which it
+// updates): if one exists, the ending is id_exists, and the next call looks. With committed, the written items are
+// decided. Throws ServerError if something else fails; then nothing is written.
 [[nodiscard]] Transacted transact(shard::Shards& shards, BatchLeases leases, const Batch& batch,
                                   std::vector<std::atomic<bool>>& last_ids_were_new, bool again, HeldShards held);
 

@@ -141,8 +141,3 @@ TEST_CASE("the id of a stored entity is its id member, if that is a UUID") {
   CHECK_FALSE(id_in(R"({"id":7})"));
   CHECK_FALSE(id_in(R"({"id":"7"})"));
 }
-
-TEST_CASE("a text is put on one line only if it has a line break") {
-  CHECK(model::on_one_line("{ \"a\" : 1 }") == "{ \"a\" : 1 }");
-  CHECK(model::on_one_line("{\r\n \"a b\" :\t[ 1.00, \"\\\" \\\\\" ]\n}") == R"({"a b":[1.00,"\" \\"]})");
-}

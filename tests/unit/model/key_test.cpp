@@ -96,6 +96,9 @@ TEST_CASE("a key on the command line that cannot be read, or that no entity can 
   CHECK(refusal_of("a[]=1") == "invalid key");
   CHECK(refusal_of("a=x,y") == "invalid key");
   CHECK(refusal_of("a=1,") == "invalid key");
+  CHECK(refusal_of("a=\"7,b=x") == "invalid key");
+  CHECK(refusal_of("a=\"x\"y") == "invalid key");
+  CHECK(refusal_of("a.=1") == "invalid property path");
   CHECK(refusal_of("") == "invalid key");
   CHECK_THROWS_AS(Key({"a", ""}), Error);
   CHECK_THROWS_AS(Key(std::vector<std::string>{}), Error);

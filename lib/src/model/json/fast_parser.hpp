@@ -20,7 +20,7 @@ class FastParser {
 
   // Returns the value that nlohmann would read, except that it has all members with the same key, where nlohmann has
   // only the last one. Absent for invalid JSON, and for some valid texts (long ones, deep ones, integers beyond 64
-  // bits, escaped surrogates). The value is valid until the next call.
+  // bits, escaped surrogates that may be lone). The value is valid until the next call.
   [[nodiscard]] std::optional<simdjson::dom::element> parse(std::string_view text);
 
   static base::Pool<FastParser>& pool();

@@ -35,23 +35,23 @@ bool is_index(const std::string& key) {
 JsonDocument::JsonDocument(ErrorCode code, std::string_view text, std::string file)
     : code_(code), text_(text), file_(std::move(file)) {
   try {
-    root_ = parse_strict(text_, &places_, BigIntegers::with_all_digits);
+    root_ = parse_strict(text_, BigIntegers::with_all_digits);
   } catch (const JsonFault& fault) {
     const bool duplicate = fault.kind == JsonFaultKind::duplicate_key;
     fail(fault.offset, fault.what(), duplicate ? fault.detail : "", hint_for(fault, text_),
          duplicate ? "" : fault.detail);
   }
   if (!root_.is_object()) {
-    fail(places_.at("").value, "not a JSON object", "", "write one JSON object");
+    fail(place_of(text_, "").value, "not a JSON object", "", "write one JSON object");
   }
 }
 
 void JsonDocument::fail_at_value(const std::string& pointer, const std::string& what, const std::string& hint) const {
-  fail(places_.at(pointer).value, what, last_key(pointer), hint);
+  fail(place_of(text_, pointer).value, what, last_key(pointer), hint);
 }
 
 void JsonDocument::fail_at_key(const std::string& pointer, const std::string& what, const std::string& hint) const {
-  fail(places_.at(pointer).key, what, last_key(pointer), hint);
+  fail(place_of(text_, pointer).key, what, last_key(pointer), hint);
 }
 
 void JsonDocument::fail(std::size_t offset, const std::string& what, const std::string& key, const std::string& hint,

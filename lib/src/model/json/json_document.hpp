@@ -33,7 +33,6 @@ class JsonDocument {
   std::string text_;
   std::string file_;
   nlohmann::json root_;
-  JsonPlaces places_;
 };
 
 // Gives typed access to the members of one object of a document. The document must outlive it.

@@ -107,8 +107,17 @@ bool is_whole(std::string_view literal) {
 
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, const char** reached, JsonPlaces* places, BigIntegers big_integers, bool strict)
-      : text_(text), reached_(reached), places_(places), big_integers_(big_integers), strict_(strict) {}
+  TreeBuilder(std::string_view text, const char** reached, BigIntegers big_integers, bool strict)
+      : text_(text), reached_(reached), big_integers_(big_integers), strict_(strict) {}
+
+  // Notes the place that the pointer leads to.
+  void look_for(json::json_pointer pointer) {
+    for (; !pointer.empty(); pointer.pop_back()) {
+      wanted_.insert(wanted_.begin(), pointer.back());
+    }
+    leads_there_.push_back(true);
+  }
+  [[nodiscard]] JsonPlace place() const { return place_; }
 
   nlohmann::json take() { return std::move(root_); }
 
@@ -131,15 +140,14 @@ class TreeBuilder {
 
   bool key(std::string& name) {
     auto& members = open_.back()->get_ref<json::object_t&>();
-    const std::size_t at = places_ != nullptr ? string_start(text_, reached()) : 0;
     if (strict_ && members.find(name) != members.end()) {
       throw JsonFault(JsonFaultKind::duplicate_key, string_start(text_, reached()),
                       std::string(base::utf8_prefix(name, 64)));
     }
     slot_ = &members[name];
-    if (places_ != nullptr) {
-      key_pointer_ = child_pointer(name);
-      (*places_)[key_pointer_].key = at;
+    slot_leads_there_ = leads_to(name);
+    if (slot_leads_there_ && wanted_.size() == open_.size()) {
+      place_.key = string_start(text_, reached());
     }
     return true;
   }
@@ -173,18 +181,18 @@ class TreeBuilder {
     if (strict_ && open_.size() == max_depth) {
       throw JsonFault(JsonFaultKind::too_deep, reached() - 1, {});
     }
-    const std::string pointer = note_place();
+    const bool leads_there = note_place();
     open_.push_back(add(json(type)));
-    if (places_ != nullptr) {
-      pointers_.push_back(pointer);
+    if (!leads_there_.empty()) {
+      leads_there_.push_back(leads_there);
     }
     return true;
   }
 
   bool close() {
     open_.pop_back();
-    if (places_ != nullptr) {
-      pointers_.pop_back();
+    if (!leads_there_.empty()) {
+      leads_there_.pop_back();
     }
     return true;
   }
@@ -203,33 +211,44 @@ class TreeBuilder {
     return slot_;
   }
 
-  std::string note_place() {
-    if (places_ == nullptr) {
-      return {};
-    }
-    std::string pointer;
-    if (!open_.empty()) {
-      pointer = open_.back()->is_array() ? child_pointer(std::to_string(open_.back()->size())) : key_pointer_;
-    }
-    (*places_)[pointer].value = token_start(text_, reached());
-    return pointer;
+  // Returns true if the innermost open value, and this key or index in it, are on the way to what is wanted.
+  [[nodiscard]] bool leads_to(const std::string& token) const {
+    return !leads_there_.empty() && leads_there_.back() && open_.size() <= wanted_.size() &&
+           wanted_[open_.size() - 1] == token;
   }
 
-  [[nodiscard]] std::string child_pointer(const std::string& name) const {
-    return (json::json_pointer(pointers_.back()) / name).to_string();
+  // Returns whether the value that begins here is on the way to what is wanted.
+  bool note_place() {
+    if (leads_there_.empty()) {
+      return false;
+    }
+    const bool leads_there = open_.empty() || (open_.back()->is_array() ? leads_to(std::to_string(open_.back()->size()))
+                                                                        : slot_leads_there_);
+    if (leads_there && open_.size() == wanted_.size()) {
+      place_.value = token_start(text_, reached());
+    }
+    return leads_there;
   }
 
   std::string_view text_;
   const char** reached_;
-  JsonPlaces* places_;
   const BigIntegers big_integers_;
   const bool strict_;  // objects have no key twice, and nesting has a limit
   nlohmann::json root_;
   std::vector<json*> open_;
-  json* slot_ = nullptr;               // the value of the member whose key came last
-  std::vector<std::string> pointers_;  // the JSON pointers of open_
-  std::string key_pointer_;            // the JSON pointer of slot_
+  json* slot_ = nullptr;  // the value of the member whose key came last
+  // Only if a place is looked for:
+  std::vector<std::string> wanted_;  // the keys and indexes that lead to it
+  std::vector<bool> leads_there_;    // of the text, and then of each of open_
+  bool slot_leads_there_ = false;
+  JsonPlace place_;
 };
+
+// `reached` always shows how far the builder has come.
+void parse_with(TreeBuilder& builder, std::string_view text, const char*& reached) {
+  json::sax_parse(CountingIterator(text.data(), &reached), CountingIterator(text.data() + text.size(), &reached),
+                  &builder);
+}
 
 // What to do about a detail that begins with, or contains, these words.
 struct DetailHint {
@@ -323,15 +342,13 @@ std::string hint_for(const JsonFault& fault, std::string_view text) {
   return {};
 }
 
-nlohmann::json parse_strict(std::string_view text, JsonPlaces* places, BigIntegers big_integers) {
+nlohmann::json parse_strict(std::string_view text, BigIntegers big_integers) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     throw JsonFault(JsonFaultKind::syntax, 0, "a byte order mark");
   }
   const char* reached = text.data();
-  TreeBuilder builder(text, &reached, places, big_integers, true);
-  const CountingIterator begin(text.data(), &reached);
-  const CountingIterator end(text.data() + text.size(), &reached);
-  json::sax_parse(begin, end, &builder);
+  TreeBuilder builder(text, &reached, big_integers, true);
+  parse_with(builder, text, reached);
   // The parser would treat a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     throw JsonFault(JsonFaultKind::syntax, nul, "a NUL byte");
@@ -339,9 +356,17 @@ nlohmann::json parse_strict(std::string_view text, JsonPlaces* places, BigIntege
   return builder.take();
 }
 
+JsonPlace place_of(std::string_view text, const std::string& pointer) {
+  const char* reached = text.data();
+  TreeBuilder builder(text, &reached, BigIntegers::as_doubles, true);
+  builder.look_for(json::json_pointer(pointer));
+  parse_with(builder, text, reached);
+  return builder.place();
+}
+
 nlohmann::json parse_stored(std::string_view text) {
   const char* reached = text.data() + text.size();
-  TreeBuilder builder(text, &reached, nullptr, BigIntegers::with_all_digits, false);
+  TreeBuilder builder(text, &reached, BigIntegers::with_all_digits, false);
   json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();
 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <exception>
 #include <looseleaf/entity_reader.hpp>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -35,15 +34,15 @@ struct JsonPlace {
   std::size_t value = 0;
 };
 
-// Maps a JSON pointer ("/shards/0/port"; "" is the outermost value) to its place.
-using JsonPlaces = std::map<std::string, JsonPlace>;
-
 // What becomes of a whole number that does not fit 64 bits: the nearest double, or a value that big_integer() reads.
 enum class BigIntegers { as_doubles, with_all_digits };
 
-// Parses a text. Throws JsonFault. Fills `places` unless it is null; that takes time.
-[[nodiscard]] nlohmann::json parse_strict(std::string_view text, JsonPlaces* places = nullptr,
-                                          BigIntegers big_integers = BigIntegers::as_doubles);
+// Parses a text. Throws JsonFault.
+[[nodiscard]] nlohmann::json parse_strict(std::string_view text, BigIntegers big_integers = BigIntegers::as_doubles);
+
+// Returns the place of what a JSON pointer ("/shards/0/port"; "" is the outermost value) leads to in a text that
+// parse_strict() accepts. Parses the text again, because places are only needed for error messages.
+[[nodiscard]] JsonPlace place_of(std::string_view text, const std::string& pointer);
 
 // Parses a stored body as nlohmann does, except that whole numbers keep all their digits. Throws JsonFault.
 [[nodiscard]] nlohmann::json parse_stored(std::string_view text);
