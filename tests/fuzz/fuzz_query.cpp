@@ -450,7 +450,12 @@ std::optional<bool> passes(Condition condition, Operator op, const model::Parsed
 void check_filter(const Condition& condition, const model::ParsedEntity& entity) {
   const auto holds = [&](Operator op) { return passes(condition, op, entity); };
   const auto equal = holds(Operator::equal), less = holds(Operator::less), greater = holds(Operator::greater);
-  const bool exists = holds(Operator::exists).value();
+  const auto found = holds(Operator::exists);
+  if (!found) {  // the condition is not UTF-8 text, or its path has an empty key
+    require(!equal && !less && !greater, "what one operator refuses in a condition, all refuse");
+    return;
+  }
+  const bool exists = *found;
   require(!equal || *equal == !holds(Operator::not_equal).value(), "!= is the negation of =");
   require(exists || !(equal.value_or(false) || holds(Operator::prefix).value_or(false)), "what is absent has no value");
   if (!less || !greater || !equal) {
