@@ -386,7 +386,7 @@ TEST_CASE("a row that another session has locked is waited for, not buffered") {
 TEST_CASE("an index shard that takes no rows delays a flush once, and not with every batch") {
   const TestCluster cluster = three_servers();
   std::string lines;  // all rows are on shard 1, and no entity
-  for (std::uint64_t number = 0; number < 6000; ++number) {
+  for (std::uint64_t number = 0; number < 9000; ++number) {
     lines += number % 3 == 1 ? "" : entity(number, R"("n":1)") + "\n";
   }
   buffer_while_down(cluster, 1, lines);
@@ -397,13 +397,13 @@ TEST_CASE("an index shard that takes no rows delays a flush once, and not with e
                1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(60)'") == "1\n";
   });
   const auto begin = std::chrono::steady_clock::now();
-  check_status(cluster.looseleaf({"flush", "--timeout", "4"}), 3,
-               {"shard: 1\n", "stored 0 buffered writes, left 4,000\n"});
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(25));  // twice for each server of entities
+  check_status(cluster.looseleaf({"flush", "--timeout", "2"}), 3,
+               {"shard: 1\n", "stored 0 buffered writes, left 6,000\n"});
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // twice for each server of entities
   locker.signal(SIGKILL);
   static_cast<void>(locker.wait());
   cluster.kill_sessions(1);
-  check_status(cluster.looseleaf({"flush"}), 0, {"stored 4,000 buffered writes\n"});
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 6,000 buffered writes\n"});
 }
 
 TEST_CASE("with a server down, refused writes of the others are listed and dropped, and the rest is named") {
