@@ -49,9 +49,7 @@ Command backfill_command() {
       "If the body of an entity cannot be read, the index becomes ready without it, an error lists at most 20 such "
       "entities unless `--all` is given, and the exit status is 1.",
       "Without TABLE, an index that cannot be filled, because its creation was interrupted or is under way, does not "
-      "stop the others; "
-      "an "
-      "error names it, and the exit status is 1.",
+      "stop the others; an error names it, and the exit status is 1.",
       "If several entities have the same values in a unique index, that index stays building, an error lists at most "
       "20 of the rows that it cannot have, each with both entities, unless `--all` is given, and the exit status is "
       "1."};

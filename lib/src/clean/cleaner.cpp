@@ -212,7 +212,7 @@ void Cleaner::warn_of_conflict(const std::string& table, const std::string& valu
 void Cleaner::sweep() {
   VerifyOptions options;
   options.repair = true;
-  job::Job part(job_, options_.throttle, "clean");
+  job::Job part(job_, options_.throttle, "verify");
   const VerifyReport found = verify::verify(shards_, options, part, {.wait_for_shards = true});
   count_checked(found.entities);
   for (const Finding& finding : found.findings) {

@@ -136,7 +136,7 @@ std::optional<QueryReport> query_by_cache(shard::Shards& shards, const Query& qu
       return on_entity(entity);
     };
     QueryReport report = QueryExecution(shards, *catalog->find(query.index), noted, unavailable, note_and_give).run();
-    if (report.unavailable.size() == shards.count()) {  // then this is an error
+    if (!given && report.unavailable.size() == shards.count()) {  // then this is an error
       return std::nullopt;
     }
     return report;
