@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -165,7 +166,8 @@ ExitStatus list_triggers(const Globals& globals) {
   const Datastore store = open_store(globals);
   std::map<std::uint32_t, Error> down;
   const std::vector<TriggerStatus> triggers = store.triggers(&down);
-  print_triggers(triggers, down.size(), globals);
+  const auto unknown = std::views::keys(down);
+  print_triggers(triggers, {unknown.begin(), unknown.end()}, globals);
   if (triggers.empty() && down.empty()) {
     print_note("there is no trigger");
   }

@@ -105,7 +105,7 @@ Json json_of(const TriggerShard& shard) {
           {"error_since", shard.error.empty() ? Json(nullptr) : Json(shard.error_since)}};
 }
 
-void print_as_json(const std::vector<TriggerStatus>& triggers) {
+void print_as_json(const std::vector<TriggerStatus>& triggers, const std::vector<std::uint32_t>& unknown) {
   for (const TriggerStatus& trigger : triggers) {
     const Totals totals = totals_of(trigger);
     Json shards = Json::array();
@@ -118,18 +118,19 @@ void print_as_json(const std::vector<TriggerStatus>& triggers) {
                 {"lag_changes", totals.lag_changes},
                 {"shards", std::move(shards)}});
   }
-  print_summary({{"triggers", triggers.size()}});
+  print_summary({{"triggers", triggers.size()}, {"unknown", unknown}});
 }
 
 }  // namespace
 
-void print_triggers(const std::vector<TriggerStatus>& triggers, std::size_t unknown, const Globals& globals) {
+void print_triggers(const std::vector<TriggerStatus>& triggers, const std::vector<std::uint32_t>& unknown,
+                    const Globals& globals) {
   if (globals.json()) {
-    print_as_json(triggers);
+    print_as_json(triggers, unknown);
     return;
   }
   if (!triggers.empty()) {
-    print_totals(triggers, unknown);
+    print_totals(triggers, unknown.size());
     if (globals.verbose) {
       print_shards(triggers);
     }

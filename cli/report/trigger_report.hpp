@@ -1,7 +1,7 @@
 // What `trigger list` prints.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <looseleaf/trigger.hpp>
 #include <vector>
 
@@ -9,8 +9,9 @@
 
 namespace looseleaf::cli {
 
-// Prints a line for each trigger; with --verbose, as text, also one for each of its shards. `unknown` is the number of
-// shards that did not answer.
-void print_triggers(const std::vector<TriggerStatus>& triggers, std::size_t unknown, const Globals& globals);
+// Prints a line for each trigger; with --verbose, as text, also one for each of its shards. `unknown` are the shards
+// that did not answer.
+void print_triggers(const std::vector<TriggerStatus>& triggers, const std::vector<std::uint32_t>& unknown,
+                    const Globals& globals);
 
 }  // namespace looseleaf::cli

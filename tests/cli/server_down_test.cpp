@@ -138,6 +138,9 @@ TEST_CASE("a command that follows tells of a shard that is down once, and that i
   cli::Process trigger = cluster.start({"trigger", "run", "t", "--timeout", "3.5", "--", "true"});
   wait_until("the trigger exists", [&] { return contains(cluster.looseleaf({"trigger", "list"}).out, "t "); });
   cluster.sandbox().kill_server(1);
+  check_status(cluster.looseleaf({"trigger", "list", "--timeout", "0.5"}), 3, {"error: ", "shard: 1\n"});
+  CHECK(contains(cluster.looseleaf({"trigger", "list", "--timeout", "0.5", "--output", "json"}).out,
+                 R"("triggers":1,"unknown":[1]})"));
   cli::Process changes = cluster.start({"changes", "--follow", "--timeout", "3.5"});
   cli::Process cleaner = cluster.start({"clean", "--follow", "--timeout", "3.5"});
   for (cli::Process* const running : {&trigger, &changes, &cleaner}) {
