@@ -294,8 +294,7 @@ TEST_CASE("a rejects file keeps what it has until something is read, because it 
   REQUIRE(::mkfifo(silent.c_str(), 0600) == 0);
   cli::Process put = cluster.start({"put", "--rejects", file, silent});
   wait_until("it waits for a writer", [&] { return is_open_in(put.pid(), silent); });
-  put.signal(SIGINT);
-  CHECK(put.wait().status == 130);
+  CHECK(end_by(SIGINT, put).status == 130);
   CHECK(read_text(file) == entity(1) + "\n");
   check_run(cluster.looseleaf({"put", "--rejects", file}), 0, "",
             {"looseleaf: stored 0 entities: the input has none, so the rejects file stays as it is\n"});

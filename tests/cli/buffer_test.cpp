@@ -184,8 +184,7 @@ bool comes_back(const TestCluster& cluster, std::uint64_t number, const std::str
   cli::Process first = cluster.stop_at(left_out + "put.fence:before@1", {"flush"});
   check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
   REQUIRE(cluster.looseleaf({"delete", id_of(number)}).status == 0);
-  first.signal(SIGCONT);
-  CHECK(first.wait().status == 0);
+  CHECK(resume(first).status == 0);
   return cluster.looseleaf({"get", id_of(number)}).status == 0;
 }
 
@@ -201,8 +200,7 @@ TEST_CASE("a flush that was asleep while another one completed changes nothing, 
   REQUIRE(cluster.looseleaf({"delete", id_of(7)}).status == 0);
   check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
   put_all(cluster, entity(7));
-  first.signal(SIGCONT);
-  check_status(first.wait(), 0, {"stored 0 buffered writes\n"});
+  check_status(resume(first), 0, {"stored 0 buffered writes\n"});
   check_run(cluster.looseleaf({"refused", "list"}), 0, "", {"no write is refused\n"});
   check_nothing_left(cluster);
 }
@@ -252,8 +250,7 @@ TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was
   wait_until("it is stored", [&] { return cluster.looseleaf({"get", id_of(1)}).status == 0; });
   REQUIRE(cluster.looseleaf({"delete", id_of(1)}).status == 0);
   CHECK(cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_receipt") == "1\n");
-  put.signal(SIGCONT);
-  check_run(put.wait(), 0, id_of(1) + "\n", {"buffered 1\n"});
+  check_run(resume(put), 0, id_of(1) + "\n", {"buffered 1\n"});
   check_status(flush.wait(), 0, {"stored 1 buffered write\n"});
   check_status(cluster.looseleaf({"get", id_of(1)}), 1, {"no such entity"});
   check_nothing_left(cluster);
@@ -273,8 +270,7 @@ TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as o
   buffer_while_down(cluster, 1, lines);
   cli::Process stopped = cluster.stop_at("put.commit:before", {"flush", "--output", "json"});
   stopped.signal(SIGINT);
-  stopped.signal(SIGCONT);
-  const cli::ProcessResult first = stopped.wait();
+  const cli::ProcessResult first = resume(stopped);
   CHECK(first.status == 130);
   CHECK(contains(first.out, R"("stored":1,"refused":0,"left":null)"));
   check_status(cluster.looseleaf({"flush"}), 0, {"stored 2 buffered writes\n"});
@@ -309,8 +305,7 @@ TEST_CASE("a write whose commit is in doubt is not buffered" * needs_failpoints)
   const TestCluster cluster = initialised_alone(3);
   cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1));
   cluster.sandbox().kill_server(1);
-  put.signal(SIGCONT);
-  check_run(put.wait(), 3, "", {"error: outcome of the commit is unknown\n", "stored 0 entities, unknown 1\n"});
+  check_run(resume(put), 3, "", {"error: outcome of the commit is unknown\n", "stored 0 entities, unknown 1\n"});
   cluster.sandbox().start_server(1);
   CHECK(rows_of(cluster, "looseleaf_buffer") == 0);
 }
@@ -400,8 +395,7 @@ TEST_CASE("an index shard that takes no rows delays a flush once, and not with e
   check_status(cluster.looseleaf({"flush", "--timeout", "2"}), 3,
                {"shard: 1\n", "stored 0 buffered writes, left 6,000\n"});
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // twice for each server of entities
-  locker.signal(SIGKILL);
-  static_cast<void>(locker.wait());
+  end_by(SIGKILL, locker);
   cluster.kill_sessions(1);
   check_status(cluster.looseleaf({"flush"}), 0, {"stored 6,000 buffered writes\n"});
 }
@@ -458,8 +452,7 @@ TEST_CASE("clean --follow stores what was buffered, and counts it in its metrics
   cluster.sandbox().start_server(1);
   wait_until("it is stored",
              [&] { return contains(read_text(metrics), "looseleaf_clean_buffered_writes_flushed_total 1\n"); });
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 128 + SIGTERM, {"clean works again\n", "stored 1 buffered write"});
+  check_status(end_by(SIGTERM, cleaner), 128 + SIGTERM, {"clean works again\n", "stored 1 buffered write"});
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, R"("n":1)") + "\n");
   check_nothing_left(cluster);
 }

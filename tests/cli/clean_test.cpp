@@ -43,8 +43,7 @@ cli::Process start_cleaner(const TestCluster& cluster, std::vector<std::string> 
 }
 
 void stop(cli::Process& cleaner) {
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"interrupted; run the same command to resume\n"});
+  check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
 }
 
 std::string holders(const TestCluster& cluster) {
@@ -73,8 +72,7 @@ TEST_CASE("clean --follow heals what a put left that died after its commit, with
     CHECK(Clock::now() - died < 5s);
   }
   wait_until("it says so", [&] { return contains(cleaner.out(), "\"mended\":{\"stale\":2}}\n"); });
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {R"("what":"interrupted")", R"("exit_status":143})"});
+  check_status(end_by(SIGTERM, cleaner), 143, {R"("what":"interrupted")", R"("exit_status":143})"});
   CHECK(holders(cluster) == "\n");
 }
 
@@ -115,13 +113,11 @@ TEST_CASE("one process cleans at a time, and the next takes over when it is kill
   cli::Process second = start_cleaner(cluster, {});
   wait_until("it waits", [&] { return contains(second.err(), fmt::format("pid {}\n", first.pid())); });
   CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process is running this job\n"}));
-  first.signal(SIGKILL);
-  static_cast<void>(first.wait());
+  end_by(SIGKILL, first);
   wait_until("it took over", [&] { return contains(holders(cluster), fmt::format("pid {}", second.pid())); });
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); ", id_of(2)) + cleanup_record({id_of(2)}));
   wait_until("it cleans", [&] { return rows_of(cluster, "by_n") == 10; });
-  second.signal(SIGTERM);
-  check_status(second.wait(), 143, {"waiting to clean", "interrupted; run the same command to resume"});
+  check_status(end_by(SIGTERM, second), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
 TEST_CASE("a cleaner that waits for another one can be stopped") {
@@ -130,8 +126,7 @@ TEST_CASE("a cleaner that waits for another one can be stopped") {
   const auto waits = [](const cli::Process& cleaner) { return contains(cleaner.err(), "waiting to clean"); };
   wait_until("one of them waits", [&] { return waits(first) || waits(second); });
   cli::Process& waiting = waits(first) ? first : second;
-  waiting.signal(SIGTERM);
-  check_status(waiting.wait(), 143, {"waiting to clean", "interrupted; run the same command to resume"});
+  check_status(end_by(SIGTERM, waiting), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
 // A cleaner with a metrics file, on servers of its own.
@@ -144,8 +139,7 @@ struct Measured {
   }
   cli::ProcessResult check_works_again(const std::string& shard) {
     wait_until_works_again();
-    cleaner.signal(SIGTERM);
-    const cli::ProcessResult result = cleaner.wait();
+    const cli::ProcessResult result = end_by(SIGTERM, cleaner);
     check_status(result, 143, {"error: ", shard, "clean works again\n", "interrupted; run the same command to resume"});
     return result;
   }
@@ -190,8 +184,7 @@ TEST_CASE("status names a cleaner as long as it runs, and none that ended, howev
   cli::Process cleaner = start_cleaner(cluster, {});
   const std::string name = fmt::format(" pid {} ", cleaner.pid());
   wait_until("it is named on both shards", [&] { return times(name, status()) >= 2; });
-  cleaner.signal(SIGKILL);
-  static_cast<void>(cleaner.wait());
+  end_by(SIGKILL, cleaner);
   CHECK(contains(holders(cluster), "pid "));
   wait_until("it is named no more", [&] { return !contains(status(), name); });
   const std::string text = status();
@@ -211,8 +204,7 @@ TEST_CASE("a sweep that fails beside passes that succeed is reported once, and w
   cluster.sql(0, "RENAME TABLE away TO looseleaf_index");
   wait_until(
       "it sweeps", [&] { return contains(cleaner.err(), "the full sweep works again\n"); }, 30s);
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143,
+  check_status(end_by(SIGTERM, cleaner), 143,
                {"error: ", "the full sweep works again\n", "interrupted; run the same command to resume"});
 }
 
@@ -222,8 +214,7 @@ TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
   cluster.sandbox().kill_server(1);
   wait_until("it says so", [&] { return contains(cleaner.err(), "shard: 1\n"); });
-  cleaner.signal(SIGTERM);
-  check_status(cleaner.wait(), 143, {"error: ", "shard: 1\n", "interrupted; run the same command to resume"});
+  check_status(end_by(SIGTERM, cleaner), 143, {"error: ", "shard: 1\n", "interrupted; run the same command to resume"});
 }
 
 // The row of the first entity is repaired long before the others were looked at.
@@ -237,8 +228,7 @@ TEST_CASE("a pass that is stopped tells what it has done") {
     cli::Process clean = start(
         joined({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--metrics-file", file}, how));
     wait_until("the row is back", [&] { return rows_of(cluster, "by_n") == 4000; });
-    clean.signal(SIGTERM);
-    const cli::ProcessResult result = clean.wait();
+    const cli::ProcessResult result = end_by(SIGTERM, clean);
     check_status(result, 143,
                  {lacked_rows, "index: by_n\n", "shard: 1\n", "hint: ", "looseleaf: checked ",
                   " entities, deleted 0 index rows, inserted 1, purged 0 tombstones\n",
@@ -350,8 +340,7 @@ TEST_CASE("a purge purges nothing while the clock floor is below its age limit, 
   cluster.sql(0, "UPDATE entities SET updated = NOW(6) - INTERVAL 3 DAY");
   cli::Process job = cluster.stop_at("purge.fence:before", {"clean"});
   cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = NOW(6) - INTERVAL 9 DAY");
-  job.signal(SIGCONT);
-  check_status(job.wait(), 0, {"purged 0 tombstones\n"});
+  check_status(resume(job), 0, {"purged 0 tombstones\n"});
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities") == "1\n");
 }
 
@@ -394,8 +383,7 @@ TEST_CASE("what was put and deleted again while a purge waited is not purged" * 
   cli::Process job = cluster.stop_at("purge.fence:before#1", {"clean", "--timeout", "60"});
   put_all(cluster, entity(0) + entity(1));
   REQUIRE(cluster.looseleaf({"delete", id_of(0)}).status == 0);
-  job.signal(SIGCONT);
-  check_status(job.wait(), 0, {"purged 0 tombstones\n"});
+  check_status(resume(job), 0, {"purged 0 tombstones\n"});
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1) + "\n");
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities WHERE body IS NULL") == "1\n");
   // Both were dealt with: the next purge looks at what comes behind them.
@@ -433,8 +421,7 @@ TEST_CASE("clean does not wait for a transaction that is in flight, and finds it
   std::this_thread::sleep_for(200ms);
   put_all(cluster, entity(3, "\"n\":0"));
   check_status(cluster.looseleaf({"clean"}), 0, {"checked 0 entities"});
-  put.signal(SIGCONT);
-  static_cast<void>(put.wait());
+  resume(put);
   check_status(cluster.looseleaf({"clean"}), 0, {"checked 1 entity, deleted 1 index row, inserted 0"});
   CHECK(rows_of(cluster, "by_n") == 10);
 }

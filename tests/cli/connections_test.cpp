@@ -69,8 +69,7 @@ struct ManyShards : RelayedStore {
     wait_until("the trigger has delivered all", [&] {
       return near().sql(many - 1, "SELECT done > 0 FROM looseleaf_progress WHERE job = 'trigger'") == "1\n";
     });
-    trigger.signal(SIGTERM);
-    check_status(trigger.wait(), 143);
+    check_status(end_by(SIGTERM, trigger), 143);
   }
 };
 

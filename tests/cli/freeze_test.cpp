@@ -156,8 +156,7 @@ TEST_CASE("a backfill that began before a freeze cannot make its index ready, an
   CHECK(cluster.looseleaf({"create-index", cluster.directory().write("by_m.json", by_m)}).status == 0);
   cli::Process backfill = cluster.stop_at("backfill.prove:before", {"backfill"});
   CHECK(cluster.looseleaf(freeze).status == 0);
-  backfill.signal(SIGCONT);
-  check_status(backfill.wait(), 3, {is_frozen, "reason: a new server\n"});
+  check_status(resume(backfill), 3, {is_frozen, "reason: a new server\n"});
   check_status(cluster.looseleaf({"query", "by_m"}), 2, {"index is still building\n"});
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_m: ready"});
@@ -169,8 +168,7 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
       cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
   CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "frozen\n");
   set_state(cluster, 1, "frozen", "another freeze");
-  command.signal(SIGCONT);
-  check_run(command.wait(), 3, "",
+  check_run(resume(command), 3, "",
             {"could not freeze every shard\n", "reason: another freeze\n",
              "cause: a part of the store is frozen already\n", "opened again: 0\n"});
   CHECK(states(cluster) == "open frozen");
@@ -179,8 +177,7 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   cli::Process checks =
       cluster.stop_at("freeze.change:after@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
   cluster.sandbox().kill_server(0);
-  checks.signal(SIGCONT);
-  check_run(checks.wait(), 3, "", {"could not freeze every shard\n", "opened again: 1\n", "may be frozen: 0\n"});
+  check_run(resume(checks), 3, "", {"could not freeze every shard\n", "opened again: 1\n", "may be frozen: 0\n"});
   cluster.sandbox().start_server(0);
   CHECK(states(cluster) == "frozen open");
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
@@ -196,8 +193,7 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   cli::Process again =
       cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
   cluster.sandbox().kill_server(1);
-  again.signal(SIGCONT);
-  check_run(again.wait(), 3, "",
+  check_run(resume(again), 3, "",
             {"could not freeze every shard\n", "cause: ", "opened again: 0\n", "may be frozen: 1\n",
              "hint: run `looseleaf thaw` when every server answers"});
   CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "open\n");
@@ -226,8 +222,7 @@ TEST_CASE("a store that is a copy in progress is thawed only by force, and then 
   std::this_thread::sleep_for(std::chrono::seconds(2));
   CHECK_FALSE(has(51));
   CHECK(contains(other.looseleaf({"get", id_of(1)}).out, "here"));
-  copy.signal(SIGTERM);
-  CHECK(contains(copy.wait().err, "the store was thawed, and takes the writes of others"));
+  CHECK(contains(end_by(SIGTERM, copy).err, "the store was thawed, and takes the writes of others"));
   // It is a store as any other now.
   check_status(other.looseleaf({"freeze", "--reason", "a new server", "--quiet"}), 0);
   check_run(other.looseleaf({"thaw"}), 0, "", {"opened 2 shards\n"});
@@ -271,8 +266,7 @@ TEST_CASE("a backfill that meets a move that is overdue undoes it, as a put does
   cli::Process backfill = cluster.stop_at("backfill.publish:before@0", {"backfill", "by_m"});
   set_state_everywhere(cluster, "moving", "to new.json");
   static_cast<void>(cluster.everywhere("UPDATE looseleaf_shard SET access_until = NOW(6) - INTERVAL 1 SECOND"));
-  backfill.signal(SIGCONT);
-  check_status(backfill.wait(), 0, {"by_m: ready\n"});
+  check_status(resume(backfill), 0, {"by_m: ready\n"});
   CHECK(states(cluster) == "open open");
 }
 
@@ -408,8 +402,7 @@ TEST_CASE("a query that began before the store has moved gives nothing that it r
     set_state_everywhere(cluster, "open", "");
     cli::Process query = cluster.stop_at(test.place, {"query", "by_n", "--ids"});
     set_state_everywhere(cluster, "moved", "new.json");
-    query.signal(SIGCONT);
-    const cli::ProcessResult result = query.wait();
+    const cli::ProcessResult result = resume(query);
     check_status(result, 2, {has_moved, use_the_new_store});
     CHECK(lines_of(result.out).size() == test.given);
   }

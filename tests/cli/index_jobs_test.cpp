@@ -177,8 +177,7 @@ TEST_CASE("status --watch prints rounds with their time until it is stopped") {
   const auto rounds = [&](const std::vector<std::string>& options, const std::string& part) {
     cli::Process process = cluster.start(options);
     wait_until("three rounds", [&] { return times(part, process.out()) >= 3; });
-    process.signal(SIGINT);
-    const cli::ProcessResult result = process.wait();
+    const cli::ProcessResult result = end_by(SIGINT, process);
     CHECK(result.status == 130);
     return result.out;
   };

@@ -179,8 +179,7 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
   test.cluster.kill_sessions();  // its named lock is lost
   check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
-  asleep.signal(SIGCONT);
-  const cli::ProcessResult woken = asleep.wait();
+  const cli::ProcessResult woken = resume(asleep);
   CHECK_MESSAGE(woken.status == 3, woken.err);
   CHECK(test.cluster.sql(1, "SELECT * FROM looseleaf_index") == before);
   CHECK(rows_of(test.cluster, "by_n") == 400);
@@ -214,11 +213,9 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
   };
   const std::string before = seen();
   CHECK(before.find("building") != std::string::npos);
-  asleep.signal(SIGCONT);
-  check_status(asleep.wait(), status, {message});
+  check_status(resume(asleep), status, {message});
   CHECK(seen() == before);
-  other.signal(SIGCONT);
-  check_status(other.wait(), 0, {"by_n: ready"});
+  check_status(resume(other), 0, {"by_n: ready"});
   CHECK(rows_of(test.cluster, "by_n") == 400);
   check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
@@ -230,8 +227,7 @@ TEST_CASE("a backfill deletes a row of an older body and inserts a missing one b
   REQUIRE(wait_until_stopped(backfill));
   test.cluster.sql(0, fmt::format("INSERT INTO by_n (n, entity_id) VALUES (77777, x'{}')", id_of(2)));
   test.cluster.sql(1, "DELETE FROM by_n LIMIT 1");
-  backfill.signal(SIGCONT);
-  check_status(backfill.wait(), 0, {"by_n: ready"});
+  check_status(resume(backfill), 0, {"by_n: ready"});
   CHECK(rows_of(test.cluster, "by_n WHERE n = 77777") == 0);
   CHECK(rows_of(test.cluster, "by_n") == 400);
 }

@@ -2,7 +2,6 @@
 // then.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <chrono>
 #include <string>
@@ -40,8 +39,7 @@ std::vector<std::string> ids_beside_change(const TestCluster& cluster, const std
                                            std::uint64_t number, const auto& n) {
   cli::Process query = cluster.stop_at(failpoints, {"query", "by_n", "--ids"});
   put_all(cluster, entity(number, fmt::format("\"n\":{}", n)));
-  query.signal(SIGCONT);
-  const cli::ProcessResult result = query.wait();
+  const cli::ProcessResult result = resume(query);
   CHECK_MESSAGE(result.status == 0, result.err);
   return lines_of(result.out);
 }
@@ -124,8 +122,7 @@ TEST_CASE("an entity that moves to a page's part that was read is on the page, a
   std::vector<std::string> arguments = {"query", "by_n", "--ids", "--where", "even=true", "--limit", "100"};
   cli::Process query = cluster.stop_at("query.read_index_rows:before#2", arguments);
   put_all(cluster, entity(250, "\"n\":-1,\"even\":true"));
-  query.signal(SIGCONT);
-  const cli::ProcessResult page = query.wait();
+  const cli::ProcessResult page = resume(query);
   arguments.insert(arguments.end(), {"--after", page.err.substr(6, page.err.size() - 7)});  // next: TOKEN
   std::vector<std::string> given = lines_of(page.out);
   CHECK(given.size() == 100);
@@ -141,8 +138,7 @@ TEST_CASE("an entity that moves behind the end of a full page, to where the page
   std::vector<std::string> arguments = {"query", "by_n", "--ids", "--where", "even=true", "--limit", "1"};
   cli::Process query = cluster.stop_at("query.read_index_rows:before#3", arguments);
   put_all(cluster, entity(250, R"("n":3,"even":true)"));
-  query.signal(SIGCONT);
-  const cli::ProcessResult page = query.wait();
+  const cli::ProcessResult page = resume(query);
   check_run(page, 0, id_of(0) + "\n", {"next: "});
   arguments.insert(arguments.end(), {"--after", page.err.substr(6, page.err.size() - 7)});
   check_run(cluster.looseleaf(arguments), 0, id_of(250) + "\n");

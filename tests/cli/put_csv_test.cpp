@@ -1,7 +1,6 @@
 // looseleaf put --csv: what becomes of lines and cells, where faults are, and the file of rejects.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <string>
 #include <vector>
@@ -157,8 +156,7 @@ TEST_CASE("a line whose outcome is unknown is in the rejects with the id that it
     cli::Process put = cluster.stop_at("put.commit:before", {"put", "--csv", "--timeout", "1", "--rejects", rejects},
                                        header + "\n" + line + "\n");
     cluster.sandbox().kill_server(0);
-    put.signal(SIGCONT);
-    CHECK(put.wait().status == 3);
+    CHECK(resume(put).status == 3);
     const std::vector<std::string> lines = lines_of(read_text(rejects));
     REQUIRE(lines.size() == 2);
     CHECK(lines[0] == (header == "a,n" ? "id,a,n" : "a,id,n"));

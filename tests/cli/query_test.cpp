@@ -216,8 +216,7 @@ TEST_CASE("a query that passes over repeated rows for long ends at a signal" * n
   cli::Process query = cluster.stop_at("query.read_index_rows:before#4=kill,query.read_index_rows:before#3",
                                        {"query", "i", "tags>=0", "--ids"});
   query.signal(SIGTERM);
-  query.signal(SIGCONT);
-  check_run(query.wait(), 128 + SIGTERM, id_of(1) + "\n");
+  check_run(resume(query), 128 + SIGTERM, id_of(1) + "\n");
 }
 
 TEST_CASE("a query that finds nothing for long ends at a signal" * needs_failpoints) {
@@ -227,8 +226,7 @@ TEST_CASE("a query that finds nothing for long ends at a signal" * needs_failpoi
   cli::Process query = cluster.stop_at("query.read_entities:before#3=kill,query.read_entities:before#1",
                                        {"query", "i", "a=1", "--where", "b=1"});
   query.signal(SIGTERM);
-  query.signal(SIGCONT);
-  check_run(query.wait(), 128 + SIGTERM, "");
+  check_run(resume(query), 128 + SIGTERM, "");
 }
 
 TEST_CASE("the greatest limit there is leaves nothing out") {

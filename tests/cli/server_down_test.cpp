@@ -147,8 +147,7 @@ TEST_CASE("a command that follows tells of a shard that is down once, and that i
     cli::Process& process = *running;
     wait_until("it tells", [&] { return contains(process.err(), "hint: "); });
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    process.signal(SIGTERM);
-    const cli::ProcessResult result = process.wait();
+    const cli::ProcessResult result = end_by(SIGTERM, process);
     check_status(result, 143,
                  {"looseleaf: error: cannot connect to the server\n", "shard: 1\n",
                   "retried until --timeout (3.5 s) expired; it is tried again until it works\n"});
@@ -406,8 +405,7 @@ TEST_CASE("put that is interrupted stores what it began and says how it ended") 
     CAPTURE(signal);
     cli::Process put = cluster.start({"put"}, input);
     wait_for_output(put, 33 * 500);
-    put.signal(signal);
-    const cli::ProcessResult result = put.wait();
+    const cli::ProcessResult result = end_by(signal, put);
     CHECK(result.status == 128 + signal);
     CHECK(times("looseleaf: error: ", result.err) == 0);
     CHECK(lines_of(result.out).size() < 100'000);

@@ -145,8 +145,7 @@ TEST_CASE("a replica that does not replicate, or cannot be asked, is as late as 
     cli::Process job =
         start({"looseleaf", "--cluster", file, "backfill", "--max-lag", "5", "--output", "json", "--timeout", "5"});
     wait_until("an event says why", [&] { return contains(job.out(), fmt::format("replica {} {}", replica, reason)); });
-    job.signal(SIGINT);
-    check_status(job.wait(), 130,
+    check_status(end_by(SIGINT, job), 130,
                  {R"("what":"interrupted")", R"("hint":"run the same command to resume","exit_status":130})"});
     CHECK(rows_of(cluster, "by_n") == 0);
   }

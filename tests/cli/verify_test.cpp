@@ -103,8 +103,7 @@ TEST_CASE("verify says that it waits for the grace period, if it does") {
   CHECK_FALSE(contains(cluster.looseleaf({"verify", "--grace", "0"}).err, "waiting"));
   cli::Process stopped = cluster.start({"verify", "--grace", "60"});
   wait_until("it waits", [&] { return contains(stopped.err(), "waiting 60 s"); });
-  stopped.signal(SIGINT);
-  check_status(stopped.wait(), 130,
+  check_status(end_by(SIGINT, stopped), 130,
                {"looseleaf: interrupted; nothing is proved; run the same command to begin again\n"});
 }
 

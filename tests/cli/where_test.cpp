@@ -151,8 +151,7 @@ TEST_CASE("a trigger delivers what meets all conditions, and tells which changed
   wait_until("it is delivered", [&] { return contains(read_text(file), id_of(1)); });
   put_all(cluster, entity(1, R"("n":2,"tags":["x","y"])"));
   wait_until("the change is delivered", [&] { return contains(read_text(file), "matches"); });
-  trigger.signal(SIGTERM);
-  CHECK(trigger.wait().status == 143);
+  CHECK(end_by(SIGTERM, trigger).status == 143);
   CHECK(ids_with("entity", read_text(file)) == ids_of({1}));
   CHECK(ids_with("matches", read_text(file)) == ids_of({1}));
 }
@@ -260,8 +259,7 @@ TEST_CASE("a reader that follows warns of such a property while it runs, but not
   for (cli::Process* process : {&changes, &trigger}) {
     wait_until("it warns",
                [&] { return contains(process->err(), "warning: no entity that was read has the property"); });
-    process->signal(SIGTERM);
-    const cli::ProcessResult result = process->wait();
+    const cli::ProcessResult result = end_by(SIGTERM, *process);
     CHECK(result.status == 143);
     CHECK(times("warning: ", result.err) == 1);
   }

@@ -126,8 +126,7 @@ TEST_CASE("a later version that comes while an entity is replaced is not lost" *
   put_all(pair.original, entity(3, R"("n":4,"owner":300)"));
   wait_until("the later version is there", [&] { return pair.other.looseleaf({"get", id_of(3)}).status == 0; });
   std::this_thread::sleep_for(std::chrono::seconds(5));
-  follower.signal(SIGTERM);
-  check_status(follower.wait(), 143, {"wrote "});
+  check_status(end_by(SIGTERM, follower), 143, {"wrote "});
   check_same(pair);
 }
 
@@ -140,8 +139,7 @@ TEST_CASE("an entity that is to be replaced when the copier is stopped is replac
   put_all(pair.original, entity(3, R"("n":3,"owner":300)"));
   cli::Process follower = pair.original.stop_at("put.fence:before@0#1", pair.copy_command({"--follow"}));
   follower.signal(SIGTERM);
-  follower.signal(SIGCONT);
-  check_status(follower.wait(), 143, {"wrote "});
+  check_status(resume(follower), 143, {"wrote "});
   check_status(pair.copy(), 0, {"wrote "});
   check_same(pair);
 }
@@ -153,8 +151,7 @@ TEST_CASE("a copy that follows has every change within seconds, and what it has 
   wait_until("the entities are there", [&] { return rows_of(pair.other, "entities") == 58; });
   change(pair.original);
   wait_until("the changes are there", [&] { return pair.other.looseleaf({"get", id_of(70)}).status == 0; });
-  follower.signal(SIGTERM);
-  const cli::ProcessResult followed = follower.wait();
+  const cli::ProcessResult followed = end_by(SIGTERM, follower);
   check_status(followed, 143, {"looseleaf: the copy has caught up, and follows what changes\n", "wrote "});
   CHECK(times("caught up", followed.err) == 1);
   check_status(pair.copy(), 0, {"wrote "});
@@ -229,8 +226,7 @@ void take_over_from(const std::string& place) {
   check_status(pair.copy(), 0, {"wrote "});
   const std::string position =
       pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'");
-  asleep.signal(SIGCONT);
-  const cli::ProcessResult result = asleep.wait();
+  const cli::ProcessResult result = resume(asleep);
   check_status(result, 3, {"looseleaf: error: another process has taken over the copy\n", "hint: let that one go on"});
   CHECK(pair.other.sql(0, "SELECT table_name, barrier FROM looseleaf_progress WHERE job = 'copy'") == position);
   check_same(pair);
@@ -256,8 +252,7 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
     cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
     pair.other.kill_sessions();
     check_status(pair.copy({"--detach"}), 0, {"the other cluster is a store of its own now"});
-    asleep.signal(SIGCONT);
-    check_status(asleep.wait(), 3, {"looseleaf: error: another process has taken over the copy\n"});
+    check_status(resume(asleep), 3, {"looseleaf: error: another process has taken over the copy\n"});
     CHECK(states(pair.other) == "open open open");
     CHECK(pair.other.everywhere("SELECT job FROM looseleaf_progress").empty());
     // Its deletes can be purged.

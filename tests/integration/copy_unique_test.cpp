@@ -115,8 +115,7 @@ TEST_CASE("values that move all the time end where they are in the original, als
       numbers = new_numbers;
       values = new_values;
     }
-    follower.signal(SIGTERM);
-    const int status = follower.wait().status;
+    const int status = end_by(SIGTERM, follower).status;
     CHECK((status == 143 || (dies && status == 137)));
     deaths += status == 137 ? 1 : 0;
   }

@@ -172,8 +172,7 @@ TEST_CASE("a row that changes between two pages is printed by the next round" * 
   put_all(cluster, entity_lines(600));
   cli::Process reader = cluster.stop_at("feed.read:before#2", {"changes", "--after", start});
   put_all(cluster, entity(599) + "\n" + entity(1));
-  reader.signal(SIGCONT);
-  const Changes first(reader.wait());
+  const Changes first(resume(reader));
   CHECK(first.size() == 599);
   CHECK(sorted(changes_after(cluster, first.position).stored) == ids_of({1, 599}));
 }
@@ -185,8 +184,7 @@ std::vector<std::string> ids_beside_slow_put(const TestCluster& cluster, const s
   put_all(cluster, entity(2));
   cli::Process reader = cluster.start({"changes", "--after", start}, {}, failpoints);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  put.signal(SIGCONT);
-  CHECK(put.wait().status == 0);
+  CHECK(resume(put).status == 0);
   const Changes first(reader.wait());
   static_cast<void>(changes_after(cluster, "now"));  // raises the clock floor, which would betray a left-out barrier
   const Changes second = changes_after(cluster, first.position);
@@ -226,9 +224,8 @@ TEST_CASE("a page does not count on a server that lacks its barrier, and whose s
   put_all(cluster, entity(1));
   cli::Process reader = cluster.stop_at("feed.read:before@0", {"changes", "--after", position});
   cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = clock_floor - INTERVAL 1 MICROSECOND");
-  reader.signal(SIGCONT);
   check_status(
-      reader.wait(), 3,
+      resume(reader), 3,
       {"error: another server has taken over the shard without its last commit\n", "hint: run the command again"});
   CHECK(changes_after(cluster, position).stored == ids_of({1}));
 }
@@ -315,8 +312,7 @@ TEST_CASE("a follower prints changes within two seconds, and a server that fails
   cluster.sandbox().start_server(0);
   put_all(cluster, entity(4));
   wait_until("it is printed", [&] { return contains(follower.out(), id_of(4)); });
-  follower.signal(SIGTERM);
-  const cli::ProcessResult result = follower.wait();
+  const cli::ProcessResult result = end_by(SIGTERM, follower);
   check_status(result, 143, {"looseleaf: error: ", "  shard: 0\n", "looseleaf: shard 0 works again\n"});
   CHECK(times("looseleaf: error: ", result.err) == 1);
 }
@@ -333,8 +329,7 @@ TEST_CASE("a shard whose changes cannot be read for a while is told of once, and
   writer.release();
   wait_until("it works again", [&] { return contains(follower.err(), "looseleaf: shard 0 works again\n"); });
   CHECK(contains(follower.out(), id_of(2)));
-  follower.signal(SIGTERM);
-  const cli::ProcessResult result = follower.wait();
+  const cli::ProcessResult result = end_by(SIGTERM, follower);
   CHECK(times("looseleaf: error: ", result.err) == 1);
   CHECK(times("works again", result.err) == 1);
 }
@@ -344,8 +339,7 @@ TEST_CASE("a page of a server that became read-only meanwhile does not count" * 
   put_all(cluster, entity_lines(3));
   cli::Process reader = cluster.stop_at("feed.scan:before", {"changes", "--timeout", "1"});
   cluster.server_sql(0, "SET GLOBAL read_only = 1");
-  reader.signal(SIGCONT);
-  const cli::ProcessResult result = reader.wait();
+  const cli::ProcessResult result = resume(reader);
   CHECK(result.status == 3);
   CHECK(!contains(result.out, id_of(0)));
   cluster.server_sql(0, "SET GLOBAL read_only = 0");

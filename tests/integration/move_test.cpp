@@ -103,8 +103,7 @@ TEST_CASE("a store with buffered or refused writes does not move, not even if th
       "INSERT INTO looseleaf_buffer VALUES (7, NOW(6), x'{}', 1, NULL, COMPRESS('{}'))", id_of(40), entity(40));
   cli::Process late = pair.original.stop_at("move.drain:before@0", pair.finish_command());
   pair.original.sql(1, buffered);
-  late.signal(SIGCONT);
-  check_status(late.wait(), 3,
+  check_status(resume(late), 3,
                {"error: there are buffered writes, so the store does not move\n", "  copies: 1\n",
                 "hint: run `looseleaf flush` first, and then `looseleaf refused list`\n"});
   check_not_moved(pair);
@@ -175,8 +174,7 @@ TEST_CASE("a move whose decision is forgotten before it is completed marks no ot
   pair.original.die_at("move.decide:after", pair.finish_command());
   cli::Process next = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   pair.original.sql(0, "UPDATE looseleaf_shard SET access = 'open', access_token = 0");  // as after a restore
-  next.signal(SIGCONT);
-  check_status(next.wait(), 3, {"error: another process has changed the state of the store\n"});
+  check_status(resume(next), 3, {"error: another process has changed the state of the store\n"});
   CHECK(states(pair.original) == "open moving");
 }
 
@@ -186,8 +184,7 @@ cli::ProcessResult sleep_at(const MovingPair& pair, const std::string& place, co
   pair.original.kill_sessions();
   pair.other.kill_sessions();
   meanwhile();
-  asleep.signal(SIGCONT);
-  return asleep.wait();
+  return resume(asleep);
 }
 
 TEST_CASE("a move that was asleep while another one took over changes nothing" * needs_failpoints) {
@@ -231,8 +228,7 @@ TEST_CASE("a signal in the middle of a move leaves the store open" * needs_failp
   cli::Process move = pair.original.stop_at("move.prepare:before@0", pair.finish_command());
   CHECK(states(pair.original) == "moving moving");
   move.signal(SIGTERM);
-  move.signal(SIGCONT);
-  check_status(move.wait(), 143, {"looseleaf: interrupted; run the same command to resume\n"});
+  check_status(resume(move), 143, {"looseleaf: interrupted; run the same command to resume\n"});
   check_not_moved(pair);
 }
 
@@ -243,8 +239,7 @@ TEST_CASE("a put that began before a move is in the other cluster, or waits and 
   cli::Process writer = pair.original.stop_at("put.commit:before@1", {"put"}, entity(61));
   move.signal(SIGCONT);
   wait_until("the move waits for the writer", [&] { return states(pair.original) == "moving open"; });
-  writer.signal(SIGCONT);
-  CHECK(writer.wait().status == 0);
+  CHECK(resume(writer).status == 0);
   CHECK(move.wait().status == 0);
   check_moved(pair, 39);
 }
@@ -255,8 +250,7 @@ TEST_CASE("a put to the other cluster that comes before it is open waits" * need
   check_status(pair.other.looseleaf({"--timeout", "1", "put"}, entity(60)), 3,
                {"error: another store is about to move here, and writes wait for that\n"});
   cli::Process writer = pair.other.start({"put"}, entity(60));
-  move.signal(SIGCONT);
-  CHECK(move.wait().status == 0);
+  CHECK(resume(move).status == 0);
   CHECK(writer.wait().status == 0);
   check_moved(pair, 39);
 }
@@ -282,8 +276,7 @@ TEST_CASE("a store moves to one cluster at a time" * needs_failpoints) {
   cli::Process first = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.original.looseleaf({"copy", "--to", third.file(), "--finish"}), 3,
                {"error: the store is about to move to another cluster\n", "hint: wait until that has ended"});
-  first.signal(SIGCONT);
-  CHECK(first.wait().status == 0);
+  CHECK(resume(first).status == 0);
   check_moved(pair, 38);
 }
 
@@ -291,8 +284,7 @@ TEST_CASE("a move that cannot open the other cluster says so, and is completed" 
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.open:before@0", pair.finish_command({"--timeout", "2"}));
   pair.other.sql(0, "SET GLOBAL read_only = 1");
-  move.signal(SIGCONT);
-  check_status(move.wait(), 3,
+  check_status(resume(move), 3,
                {"error: the store has moved, but the other cluster is not open yet\n",
                 "hint: run the command again: it completes the move\n"});
   pair.other.sql(0, "SET GLOBAL read_only = 0");
@@ -327,8 +319,7 @@ TEST_CASE(
   const auto refused = [&](const std::function<void()>& meanwhile) {
     cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
     meanwhile();
-    move.signal(SIGCONT);
-    check_status(move.wait(), 3,
+    check_status(resume(move), 3,
                  {"error: an index has been created, filled or dropped meanwhile\n", "hint: run the command again"});
     check_not_moved(pair);
   };
@@ -369,8 +360,7 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   put_all(pair.other, entity(92, R"("n":2)"));
   cli::Process after = pair.other.start(trigger);
   wait_until("the change is delivered", [&] { return contains(read_text(file), id_of(92)); });
-  after.signal(SIGTERM);
-  CHECK(after.wait().status == 143);
+  CHECK(end_by(SIGTERM, after).status == 143);
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
 }
 
@@ -379,8 +369,7 @@ void run_trigger_to_the_end(const MovingPair& pair) {
   const std::string file = pair.original.directory().path() + "/out";
   cli::Process trigger = pair.original.start(trigger_into(file));
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
-  trigger.signal(SIGTERM);
-  CHECK(trigger.wait().status == 143);
+  CHECK(end_by(SIGTERM, trigger).status == 143);
 }
 
 TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
@@ -414,8 +403,7 @@ TEST_CASE("a trigger of a store that is about to move cannot be reset, because i
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
   check_status(pair.original.looseleaf({"trigger", "reset", "t", "--timeout", "1"}), 3,
                {"error: the store is about to move"});
-  move.signal(SIGCONT);
-  check_status(move.wait(), 0, {has_moved});
+  check_status(resume(move), 0, {has_moved});
 }
 
 TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" * needs_failpoints) {
@@ -451,8 +439,7 @@ TEST_CASE("a store that cannot move now says why, and stays open") {
   check_status(pair.finish({"--freeze-limit", "1"}), 3,
                {"error: a trigger is behind, so the store does not move\n", "  trigger: t\n", "  changes: "});
   check_not_moved(pair);
-  trigger.signal(SIGTERM);
-  static_cast<void>(trigger.wait());
+  end_by(SIGTERM, trigger);
   check_status(pair.finish(), 3,
                {"error: a trigger is behind", "hint: no process runs it: let `looseleaf trigger run`"});
   check_status(pair.original.looseleaf({"trigger", "drop", "t"}), 0, {"dropped"});

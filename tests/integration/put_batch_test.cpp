@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <set>
 #include <string>
 #include <thread>
@@ -286,8 +285,7 @@ TEST_CASE_FIXTURE(Move, "a shard that moves to another server during a batch los
     cluster.server_sql(from, "DROP DATABASE " + cluster.database(moving) + "; SET GLOBAL read_only = 0");
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  put.signal(SIGCONT);
-  const cli::ProcessResult result = put.wait();
+  const cli::ProcessResult result = resume(put);
   drop.join();
   INFO(result.err);
   Datastore moved = Datastore::open(Cluster::load(new_file), options(std::chrono::seconds(20)));
@@ -313,10 +311,7 @@ struct StoppedBeforeDelete : ManyShards {
   cli::Process start(const std::string& text, const std::string& left_out = {}) {
     return cluster.stop_at(left_out + "put.commit:after#1", {"put"}, text);
   }
-  void end(cli::Process& process) {
-    process.signal(SIGCONT);
-    check_status(process.wait(), 0);
-  }
+  void end(cli::Process& process) { check_status(resume(process), 0); }
 };
 
 TEST_CASE_FIXTURE(StoppedBeforeDelete,

@@ -56,8 +56,7 @@ std::vector<std::string> append_to(const std::string& file) {
 }
 
 void stop(cli::Process& process) {
-  process.signal(SIGTERM);
-  check_status(process.wait(), 143, {"looseleaf: delivered "});
+  check_status(end_by(SIGTERM, process), 143, {"looseleaf: delivered "});
 }
 
 // Null if it does not exist yet.
@@ -110,8 +109,7 @@ TEST_CASE("a server that dies while a batch is delivered delays what comes from 
   put_all(cluster, entity(2));
   wait_until(
       "the other shard goes on", [&] { return has_all(file, 2, 3); }, std::chrono::seconds(15));
-  trigger.signal(SIGKILL);
-  static_cast<void>(trigger.wait());
+  end_by(SIGKILL, trigger);
 }
 
 TEST_CASE("a trigger that is stopped among many rows with one stamp goes on among them") {
@@ -198,8 +196,7 @@ std::set<std::string> delivered_over(const std::string& failpoint) {
   wait_until("it was killed, or has stored its position", [&] {
     return failpoint.ends_with("kill") ? ids_in(file).size() == 5 : trigger_of(cluster)["lag_changes"] == 0;
   });
-  first.signal(SIGKILL);
-  static_cast<void>(first.wait());
+  end_by(SIGKILL, first);
   put_all(cluster, entity(7));
   cli::Process second = cluster.start(append_to(file));
   wait_until("the last entity is delivered", [&] { return has_all(file, 7, 8); });
@@ -358,8 +355,7 @@ TEST_CASE("a second signal ends a run at once, and leaves alone the command, who
   cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
   wait_until("the command runs", [&] { return exists(file + ".begun"); });
   process.signal(SIGINT);
-  process.signal(SIGTERM);
-  const int status = process.wait().status;
+  const int status = end_by(SIGTERM, process).status;
   CHECK((status == 130 || status == 143));  // two threads may get the signals in either order
   CHECK(ids_in(file).empty());
   wait_until("the command goes on", [&] { return has_all(file, 0, 3); });
@@ -416,8 +412,7 @@ TEST_CASE("a process counts as dead if its lease is from a clock that was far ah
   cli::Process process = cluster.start(append_to(cluster.directory().path() + "/out"));
   put_all(cluster, entity(1));
   wait_until("it is delivered", [&] { return trigger_of(cluster)["delivered"] == 1; });
-  process.signal(SIGKILL);
-  static_cast<void>(process.wait());
+  end_by(SIGKILL, process);
   cluster.sql(0, "UPDATE looseleaf_progress SET heartbeat = NOW(6) + INTERVAL 1 HOUR WHERE job = 'lease'");
   check_status(cluster.looseleaf({"trigger", "drop", "t"}), 0, {"looseleaf: dropped t\n"});
 }
@@ -479,8 +474,7 @@ TEST_CASE("a trigger names twenty entities that cannot be read, and says when it
   const std::string file = cluster.directory().path() + "/out";
   cli::Process trigger = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file});
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() == 25; });
-  trigger.signal(SIGTERM);
-  const cli::ProcessResult result = trigger.wait();
+  const cli::ProcessResult result = end_by(SIGTERM, trigger);
   CHECK(result.status == 143);
   CHECK(contains(result.err, "5 more"));
 }

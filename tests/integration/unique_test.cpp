@@ -187,8 +187,7 @@ TEST_CASE_FIXTURE(Unique,
       cluster.start({"put"}, fmt::format("{}\n", fmt::join(entities, "\n")), "put.fence:before@0#2=stop");
   REQUIRE(wait_until_stopped(put));
   holder.reset();
-  put.signal(SIGCONT);
-  check_status(put.wait(), 0, {});
+  check_status(resume(put), 0, {});
   CHECK(values() == "2:1, 0:2, 6:101");
 }
 
@@ -256,8 +255,7 @@ TEST_CASE_FIXTURE(Unique,
   if (dies) {
     first.signal(SIGKILL);
   }
-  first.signal(SIGCONT);
-  CHECK((first.wait().status == 0) == !dies);
+  CHECK((resume(first).status == 0) == !dies);
   second.join();
   CHECK(outcome == expected);
   CHECK(findings().empty());

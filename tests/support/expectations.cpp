@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
+#include <sstream>
 #include <thread>
 
 #include "tests/support/errors.hpp"
@@ -74,6 +76,15 @@ void wait_until(const std::string& what, const std::function<bool()>& condition,
     REQUIRE_MESSAGE(std::chrono::steady_clock::now() < until, what);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+cli::ProcessResult resume(cli::Process& process) {
+  return end_by(SIGCONT, process);
+}
+
+cli::ProcessResult end_by(int signal, cli::Process& process) {
+  process.signal(signal);
+  return process.wait();
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

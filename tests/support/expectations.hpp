@@ -30,6 +30,10 @@ void check_status(const cli::ProcessResult& result, int status, const std::vecto
 // Asks every 20 ms, and requires that the answer is true within the time; `what` is for the report.
 void wait_until(const std::string& what, const std::function<bool()>& condition,
                 std::chrono::seconds time = std::chrono::seconds(20));
+// Lets a process go on that a failpoint has stopped, and waits for its end.
+cli::ProcessResult resume(cli::Process& process);
+// Sends a process the signal, and waits for its end.
+cli::ProcessResult end_by(int signal, cli::Process& process);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
 // The words, and then more of them.
