@@ -13,9 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // What is offered for the last of these words on a cluster.
-std::string offered(const TestCluster& cluster, std::vector<std::string> words) {
-  words.insert(words.begin(), {"looseleaf", "__complete", "--cluster", cluster.file()});
-  const cli::ProcessResult result = run(words);
+std::string offered(const TestCluster& cluster, const std::vector<std::string>& words) {
+  const cli::ProcessResult result = run(joined({"looseleaf", "__complete", "--cluster", cluster.file()}, words));
   CHECK(result.status == 0);
   CHECK(result.err.empty());
   return result.out;

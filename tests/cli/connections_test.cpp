@@ -87,22 +87,16 @@ TEST_CASE_FIXTURE(ManyShards, "everything works with as few connections as the l
 // A server counts a session for a moment after its end, so many short ones are more than eight at a time.
 TEST_CASE_FIXTURE(ManyShards, "verify opens a few sessions on a server, and not one for each shard") {
   check_status(run(command({"create-index", definition("n", R"(, "shard_on": "n")")})), 0);
-  const auto opened = [&] {
-    const std::string row = near().server_sql(0, "SHOW GLOBAL STATUS LIKE 'Connections'");
-    return std::stoi(row.substr(row.find('\t') + 1));
-  };
-  const int before = opened();
+  const std::uint64_t before = near().status(0, "Connections");
   check_status(run(command({"verify", "--grace", "0"})), 0);
-  CHECK(opened() - before <= 9);  // one is ours
+  CHECK(near().status(0, "Connections") - before <= 9);  // one is ours
 }
 
 TEST_CASE_FIXTURE(ManyShards, "sixteen processes put side by side to many shards") {
   check_status(run(command({"create-index", definition("n", R"(, "shard_on": "n")")})), 0);
   std::list<cli::Process> puts;
   for (std::uint64_t i = 0; i < 16; ++i) {
-    std::vector<std::string> arguments = command({"put"});
-    arguments.front() = looseleaf_program();
-    puts.push_back(start(arguments, entities(0, 2000 * i)));
+    puts.push_back(start(command({"put"}), entities(0, 2000 * i)));
   }
   for (cli::Process& put : puts) {
     check_status(put.wait(), 0);

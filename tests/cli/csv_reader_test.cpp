@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace looseleaf;
@@ -44,10 +45,7 @@ std::string read_all(std::string_view csv, std::size_t at_once) {
 }  // namespace
 
 TEST_CASE("CSV is divided into records and cells with their positions, in whatever pieces it comes") {
-  struct Case {
-    std::string csv, expected;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::string, std::string>> cases = {
       {"", ""},
       {"\n\r\n", ""},
       {"a", "1:1 1:1[a]|"},
@@ -63,11 +61,11 @@ TEST_CASE("CSV is divided into records and cells with their positions, in whatev
       {"a,\"b", "1:1 <a,\"b> a quote is not closed 1:3|"},
       {"\"\n\"\n\"", "1:1 1:1'\n'|3:1 <\"> a quote is not closed 3:1|"},
   };
-  for (const Case& test : cases) {
+  for (const auto& [csv, expected] : cases) {
     for (const std::size_t at_once : {1, 2, 3, 1000}) {
-      CAPTURE(test.csv);
+      CAPTURE(csv);
       CAPTURE(at_once);
-      CHECK(read_all(test.csv, at_once) == test.expected);
+      CHECK(read_all(csv, at_once) == expected);
     }
   }
 }

@@ -194,13 +194,11 @@ TEST_CASE("show-index prints the definition, the state and the place of an index
   create_index(cluster, by_n_sharded);
   create_index(cluster, with_table("by_m"));
   const std::string generation = lines_of(cluster.sql(0, "SELECT generation FROM looseleaf_index")).at(1);
-  const cli::ProcessResult shown = cluster.looseleaf({"show-index", "by_n", "by_m"});
-  check_status(shown, 0);
-  CHECK(
-      holds_in_order(shown.out, {"index       by_n\nstate       ready\ngeneration  " + generation + "\nsince       20",
-                                 " UTC\nsharding    rows are placed by `n`\ntable       by_n\nshards      0, 1\n"
-                                 "definition\n{\n  \"table\": \"by_n\",\n",
-                                 "  \"shard_on\": \"n\"\n}\n\nindex       by_m\n", "sharding    local: "}));
+  const std::string shown = check_status(cluster.looseleaf({"show-index", "by_n", "by_m"}), 0);
+  CHECK(holds_in_order(shown, {"index       by_n\nstate       ready\ngeneration  " + generation + "\nsince       20",
+                               " UTC\nsharding    rows are placed by `n`\ntable       by_n\nshards      0, 1\n"
+                               "definition\n{\n  \"table\": \"by_n\",\n",
+                               "  \"shard_on\": \"n\"\n}\n\nindex       by_m\n", "sharding    local: "}));
   const cli::ProcessResult json = cluster.looseleaf({"show-index", "by_n", "--output", "json"});
   CHECK(holds_in_order(json.out, {"{\"table\":\"by_n\",\"state\":\"ready\",\"generation\":\"" + generation + "\"",
                                   "\"shard_on\":\"n\",\"shards\":[0,1],\"unknown\":[],\"definition\":{\"table\""}));

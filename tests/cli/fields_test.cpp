@@ -80,9 +80,8 @@ TEST_CASE("a field that no entity has that was printed is warned of at the end")
   for (const std::string output : {"text", "csv"}) {
     for (const std::vector<std::string>& reader :
          std::vector<std::vector<std::string>>{{"export"}, {"query", "by_all"}, {"get", id_of(1), id_of(2)}}) {
-      std::vector<std::string> arguments = reader;
-      arguments.insert(arguments.end(), {"--output", output, "--fields", "a,A,o.x,b,o.y"});
-      const cli::ProcessResult result = cluster.looseleaf(arguments);
+      const cli::ProcessResult result =
+          cluster.looseleaf(joined(reader, {"--output", output, "--fields", "a,A,o.x,b,o.y"}));
       check_status(result, 0,
                    {"warning: no entity that was printed has the field\n  field: A\nhint: check the spelling",
                     "warning: no entity that was printed has the field\n  field: o.y\n"});
@@ -96,11 +95,10 @@ TEST_CASE("CSV has a header also without entities, and a page of a query has its
   create_index(cluster, by_all);
   check_run(cluster.looseleaf({"query", "by_all", "--fields", "id,all", "--output", "csv"}), 0, "id,all\n");
   put_all(cluster, entity(1, "\"all\":1") + entity(2, "\"all\":2"));
-  std::vector<std::string> arguments = {"query", "by_all", "--fields", "all", "--output", "csv", "--limit", "1"};
-  const cli::ProcessResult page = cluster.looseleaf(arguments);
+  const std::vector<std::string> query = {"query", "by_all", "--fields", "all", "--output", "csv", "--limit", "1"};
+  const cli::ProcessResult page = cluster.looseleaf(query);
   check_run(page, 0, "all\n1\n", {"next: "});
-  arguments.insert(arguments.end(), {"--after", lines_of(page.err).back().substr(6)});
-  check_run(cluster.looseleaf(arguments), 0, "all\n2\n");
+  check_run(cluster.looseleaf(joined(query, {"--after", next_of(page)})), 0, "all\n2\n");
   check_run(cluster.looseleaf({"get", "--output", "csv", "--fields", "all", id_of(2), id_of(3)}), 1, "all\n2\n",
             {"warning: no such entity\n"});
 }
@@ -117,11 +115,7 @@ TEST_CASE("a field inside one that is printed as a whole is found") {
 TEST_CASE("fields that cannot be printed are refused") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_all);
-  struct Case {
-    std::vector<std::string> arguments;
-    std::vector<std::string> err;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases = {
       {{"export", "--output", "csv"},
        {"error: --output csv needs --fields\n", "hint: name the columns, such as --fields"}},
       {{"export", "--fields", ""},
@@ -137,9 +131,9 @@ TEST_CASE("fields that cannot be printed are refused") {
       {{"--output", "csv", "put"}, {"error: invalid value\n", "value: csv\n", "hint: choose one of text, json\n"}},
       {{"get", id_of(1), "--output", "xml"}, {"error: invalid value\n", "hint: choose one of text, json, csv\n"}},
   };
-  for (const Case& test : cases) {
-    CAPTURE(test.err.front());
-    check_run(cluster.looseleaf(test.arguments), 2, "", test.err);
+  for (const auto& [arguments, err] : cases) {
+    CAPTURE(err.front());
+    check_run(cluster.looseleaf(arguments), 2, "", err);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/failpoint.hpp"
@@ -164,8 +165,8 @@ TEST_CASE("a backfill that began before a freeze cannot make its index ready, an
 
 TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens what answers" * needs_failpoints) {
   const TestCluster cluster = initialised_alone();
-  cli::Process command =
-      cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  const std::vector<std::string> impatient_freeze = joined({"--timeout", "1"}, freeze);
+  cli::Process command = cluster.stop_at("freeze.change:before@1#1", impatient_freeze);
   CHECK(cluster.sql(0, "SELECT access FROM looseleaf_shard") == "frozen\n");
   set_state(cluster, 1, "frozen", "another freeze");
   check_run(resume(command), 3, "",
@@ -174,8 +175,7 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   CHECK(states(cluster) == "open frozen");
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
 
-  cli::Process checks =
-      cluster.stop_at("freeze.change:after@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  cli::Process checks = cluster.stop_at("freeze.change:after@1#1", impatient_freeze);
   cluster.sandbox().kill_server(0);
   check_run(resume(checks), 3, "", {"could not freeze every shard\n", "opened again: 1\n", "may be frozen: 0\n"});
   cluster.sandbox().start_server(0);
@@ -190,8 +190,7 @@ TEST_CASE("if a shard cannot be frozen the others are open again, and thaw opens
   CHECK(states(cluster) == "frozen open");
   CHECK(cluster.looseleaf({"thaw"}).status == 0);
 
-  cli::Process again =
-      cluster.stop_at("freeze.change:before@1#1", {"--timeout", "1", "freeze", "--reason", "a new server"});
+  cli::Process again = cluster.stop_at("freeze.change:before@1#1", impatient_freeze);
   cluster.sandbox().kill_server(1);
   check_run(resume(again), 3, "",
             {"could not freeze every shard\n", "cause: ", "opened again: 0\n", "may be frozen: 1\n",
@@ -354,16 +353,12 @@ TEST_CASE("a store that has moved refuses get and query, however they read, and 
     const TestCluster cluster = filled(shards);
     CHECK(cluster.looseleaf({"get", id_of(4), id_of(1)}).status == 0);
     set_state(cluster, 1, "moved", "new.json");
-    std::vector<std::string> get_all = {"get"};
-    for (std::uint64_t number = 0; number < 10; ++number) {
-      get_all.push_back(id_of(number));
-    }
     CHECK(cluster.looseleaf({"get", id_of(4)}).status == 0);  // on a shard that has not moved
     for (const auto& command :
          std::vector<std::vector<std::string>>{{"get", id_of(1)},
                                                {"get", id_of(99 * shards + 1)},  // is not there
                                                {"get", id_of(4), id_of(1)},
-                                               get_all,
+                                               joined({"get"}, lines_of(id_lines(10))),
                                                {"query", "by_n"},
                                                {"query", "by_n", "--count"},
                                                {"query", "by_n", "--ids", "--limit", "3"},
@@ -391,20 +386,18 @@ TEST_CASE("a query that began before the store has moved gives nothing that it r
   const TestCluster cluster = initialised(1);
   create_index(cluster, by_n);
   put_all(cluster, entity_lines(300, "\"n\":{}"));  // a query reads 100 rows, then 200
-  struct Case {
-    std::string place;
-    std::size_t given;
-  };
-  for (const Case& test : {Case{"query.read_index_rows:before#1", 0}, Case{"query.read_entities:before#1", 0},
-                           Case{"query.read_index_rows:before#2", 100}, Case{"query.read_entities:before#2", 100},
-                           Case{"query.look_again:before#1", 300}}) {
-    CAPTURE(test.place);
+  const std::vector<std::pair<std::string, std::size_t>> cases = {{"query.read_index_rows:before#1", 0},
+                                                                  {"query.read_entities:before#1", 0},
+                                                                  {"query.read_index_rows:before#2", 100},
+                                                                  {"query.read_entities:before#2", 100},
+                                                                  {"query.look_again:before#1", 300}};
+  for (const auto& [place, given] : cases) {
+    CAPTURE(place);
     set_state_everywhere(cluster, "open", "");
-    cli::Process query = cluster.stop_at(test.place, {"query", "by_n", "--ids"});
+    cli::Process query = cluster.stop_at(place, {"query", "by_n", "--ids"});
     set_state_everywhere(cluster, "moved", "new.json");
-    const cli::ProcessResult result = resume(query);
-    check_status(result, 2, {has_moved, use_the_new_store});
-    CHECK(lines_of(result.out).size() == test.given);
+    const std::string result = check_status(resume(query), 2, {has_moved, use_the_new_store});
+    CHECK(lines_of(result).size() == given);
   }
 }
 

@@ -30,12 +30,11 @@ std::string row(std::int64_t n, std::uint64_t number) {
 
 TEST_CASE("verify finds a healthy store consistent and lists its indexes") {
   const TestCluster cluster = with_indexes();
-  const cli::ProcessResult result = cluster.looseleaf({"verify"});
-  check_status(result, 0, {"40 entities verified: consistent\n"});
-  CHECK(holds_in_order(result.out, {"index", "shard", "rows", "missing", "stale", "orphan", "misplaced\n"}));
-  CHECK(times("local_n", result.out) == 2);
-  CHECK(times("shard_n", result.out) == 2);
-  CHECK(times(" 20        0      0       0          0\n", result.out) == 4);
+  const std::string result = check_status(cluster.looseleaf({"verify"}), 0, {"40 entities verified: consistent\n"});
+  CHECK(holds_in_order(result, {"index", "shard", "rows", "missing", "stale", "orphan", "misplaced\n"}));
+  CHECK(times("local_n", result) == 2);
+  CHECK(times("shard_n", result) == 2);
+  CHECK(times(" 20        0      0       0          0\n", result) == 4);
   check_status(cluster.looseleaf({"verify", "local_n", "--quiet"}), 0);
   check_run(cluster.looseleaf({"verify", "local_m"}), 2, "",
             {"error: no such index\n", "index: local_m\n", "hint: did you mean `local_n`?\n"});
@@ -119,16 +118,14 @@ TEST_CASE("status shows shards, servers, indexes and their states") {
   const TestCluster cluster = with_indexes();
   create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
   const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
-  const cli::ProcessResult result = cluster.looseleaf({"status"});
-  check_status(result, 0);
+  const std::string result = check_status(cluster.looseleaf({"status"}), 0);
   const std::string server = looseleaf_flavour() == "mysql" ? "MySQL " : "MariaDB ";
-  CHECK(holds_in_order(
-      result.out, {"cluster " + id, "shard  address", cluster.socket(0), cluster.database(0), "up", server,
-                   cluster.socket(1), cluster.database(1), "up", server, "index", "state", "shards\n", "local_n  ready",
-                   "0, 1\n", "new_m    building", "0, 1\n", "shard_n  ready", "0, 1\n"}));
-  const cli::ProcessResult json = cluster.looseleaf({"status", "--output", "json"});
-  check_status(json, 0);
-  const std::vector<std::string> lines = lines_of(json.out);
+  CHECK(
+      holds_in_order(result, {"cluster " + id, "shard  address", cluster.socket(0), cluster.database(0), "up", server,
+                              cluster.socket(1), cluster.database(1), "up", server, "index", "state", "shards\n",
+                              "local_n  ready", "0, 1\n", "new_m    building", "0, 1\n", "shard_n  ready", "0, 1\n"}));
+  const std::string json = check_status(cluster.looseleaf({"status", "--output", "json"}), 0);
+  const std::vector<std::string> lines = lines_of(json);
   REQUIRE(lines.size() == 3);
   for (const std::string part : {"\"shard\":0", "\"state\":\"up\"", "\"state\":\"building\"", "\"error\":null",
                                  "\"table\":\"new_m\",\"state\":\"building\",\"generation\":\""}) {

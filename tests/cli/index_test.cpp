@@ -102,10 +102,8 @@ std::vector<std::string> logged_statements(const TestCluster& cluster) {
 }
 
 TEST_CASE("what --dry-run prints is what the servers get, statement by statement") {
-  TestClusterOptions options;
-  options.servers = 1;  // one log, which has the order of the shards, too
-  options.extra_args = {"--log-output=TABLE"};
-  const TestCluster cluster(options);
+  // One log, which has the order of the shards, too.
+  const TestCluster cluster({.shards = 2, .servers = 1, .extra_args = {"--log-output=TABLE"}});
   REQUIRE(cluster.looseleaf({"init"}).status == 0);
   const std::string file = cluster.directory().write("all.json", R"({"table": "every_type", "properties": [
       {"name": "u", "type": "uuid"}, {"name": "s", "type": "string", "max_length": 20}, {"name": "i", "type": "int"},

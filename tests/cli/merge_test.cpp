@@ -98,9 +98,7 @@ TEST_CASE("no merge is lost when several processes merge into the same entities"
   for (int process = 0; process < processes; ++process) {
     std::string input;
     for (int round = 1; round <= rounds; ++round) {
-      for (int number = 0; number < entities; ++number) {
-        input += entity(number, fmt::format(R"("p{}":{})", process, round)) + "\n";
-      }
+      input += entity_lines(entities, fmt::format(R"("p{}":{})", process, round));
     }
     running.push_back(cluster.start({"put", "--merge", "--quiet"}, input));
   }

@@ -18,31 +18,22 @@ struct Page {
   std::string next;  // empty at the end
 };
 
-Page read_page(const TestCluster& cluster, std::vector<std::string> arguments, const std::string& after) {
-  arguments.insert(arguments.begin(), "query");
-  arguments.emplace_back("--ids");
-  if (!after.empty()) {
-    arguments.insert(arguments.end(), {"--after", after});
-  }
-  const cli::ProcessResult result = cluster.looseleaf(arguments);
+Page read_page(const TestCluster& cluster, const std::vector<std::string>& arguments, const std::string& after) {
+  const std::vector<std::string> query = joined({"query", "--ids"}, arguments);
+  const cli::ProcessResult result = cluster.looseleaf(after.empty() ? query : joined(query, {"--after", after}));
   REQUIRE_MESSAGE(result.status == 0, result.err);
-  Page page{lines_of(result.out), {}};
-  const std::vector<std::string> notes = lines_of(result.err);
-  if (!notes.empty()) {
-    REQUIRE(notes.size() == 1);
-    REQUIRE(notes.front().starts_with("next: "));
-    page.next = notes.front().substr(6);
-  }
-  return page;
+  const std::string next = next_of(result);
+  REQUIRE(result.err == (next.empty() ? "" : "next: " + next + "\n"));
+  return {lines_of(result.out), next};
 }
 
 // All pages of so many entities, one after the other; every page but the last is full.
-std::vector<std::string> read_pages(const TestCluster& cluster, std::vector<std::string> arguments, std::size_t limit) {
-  arguments.insert(arguments.end(), {"--limit", std::to_string(limit)});
+std::vector<std::string> read_pages(const TestCluster& cluster, const std::vector<std::string>& arguments,
+                                    std::size_t limit) {
   std::vector<std::string> ids;
   std::string after;
   do {
-    const Page page = read_page(cluster, arguments, after);
+    const Page page = read_page(cluster, joined(arguments, {"--limit", std::to_string(limit)}), after);
     CHECK((page.ids.size() == limit || page.next.empty()));
     ids.insert(ids.end(), page.ids.begin(), page.ids.end());
     after = page.next;
@@ -63,14 +54,11 @@ TestCluster with_entities() {
   for (const char* definition : {by_s, by_n_sharded, by_tag, by_d}) {
     create_index(cluster, definition);
   }
-  std::string input;
-  for (std::uint64_t i = 0; i < 40; ++i) {
-    input += entity(i, fmt::format(R"("n":{},"s":"{}","tags":["t{}","t{}","t{}"],"d":{},"u":"{}","even":{})", i % 7,
-                                   i % 3 == 0 ? "abcd" : "abce", i % 4, i % 5, i % 2, 0.5 * static_cast<double>(i % 6),
-                                   id_of(i % 3), i % 2 == 0)) +
-             "\n";
-  }
-  put_all(cluster, input);
+  put_all(cluster, entity_lines(40, [](std::uint64_t i) {
+            return fmt::format(R"("n":{},"s":"{}","tags":["t{}","t{}","t{}"],"d":{},"u":"{}","even":{})", i % 7,
+                               i % 3 == 0 ? "abcd" : "abce", i % 4, i % 5, i % 2, 0.5 * static_cast<double>(i % 6),
+                               id_of(i % 3), i % 2 == 0);
+          }));
   return cluster;
 }
 
@@ -107,19 +95,14 @@ TEST_CASE("pages of any size add up to the whole answer, whatever the index and 
 
 TEST_CASE("what did not change appears exactly once, although entities come, go and move between the pages") {
   const TestCluster cluster = with_entities();
-  for (const char* direction : {"--desc", "--verbose"}) {
-    CAPTURE(direction);
+  for (const std::vector<std::string>& direction : {std::vector<std::string>{"--desc"}, {}}) {
+    CAPTURE(direction.size());
     std::vector<std::string> seen;
-    std::vector<std::string> arguments = {"query", "by_tag", "tags>=t0", "--ids", "--limit", "4", "--output", "json"};
-    if (std::string(direction) == "--desc") {
-      arguments.emplace_back(direction);
-    }
+    const std::vector<std::string> arguments =
+        joined({"query", "by_tag", "tags>=t0", "--ids", "--limit", "4", "--output", "json"}, direction);
     std::uint64_t moved = 0;
     for (std::string after; after != "end";) {
-      auto now = arguments;
-      if (!after.empty()) {
-        now.insert(now.end(), {"--after", after});
-      }
+      const auto now = after.empty() ? arguments : joined(arguments, {"--after", after});
       const std::vector<std::string> lines = lines_of(cluster.looseleaf(now).out);
       for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
         seen.push_back(nlohmann::json::parse(lines[i])["id"]);
@@ -177,14 +160,10 @@ TEST_CASE("a filter asks the entity itself, and knows the type of its value") {
   for (const auto& [conditions, expected] : cases) {
     INFO(fmt::format("{}", fmt::join(conditions, " ")));
     std::vector<std::string> arguments = {"query", "by_n", "n=1", "--ids"};
-    std::string ids;
     for (const std::string& condition : conditions) {
       arguments.insert(arguments.end(), {"--where", condition});
     }
-    for (const std::uint64_t number : expected) {
-      ids += id_of(number) + "\n";
-    }
-    check_run(cluster.looseleaf(arguments), 0, ids);
+    check_run(cluster.looseleaf(arguments), 0, lines_of_ids(expected));
   }
 }
 

@@ -24,34 +24,18 @@ struct Posts {
 
   // Entity i is of user i % users, and each is newer than the one before.
   void put(std::uint64_t entities, std::uint64_t users) const {
-    std::string lines;
-    for (std::uint64_t i = 0; i < entities; ++i) {
-      lines += entity(i, fmt::format("\"user\":{},\"at\":{}", i % users, i)) + "\n";
-    }
-    put_all(cluster, lines);
+    put_all(cluster, entity_lines(entities,
+                                  [&](std::uint64_t i) { return fmt::format("\"user\":{},\"at\":{}", i % users, i); }));
   }
 
-  [[nodiscard]] cli::ProcessResult query(std::vector<std::string> arguments, std::string_view input = {}) const {
-    arguments.insert(arguments.begin(), {"query", "by_user"});
-    return cluster.looseleaf(arguments, input);
+  [[nodiscard]] cli::ProcessResult query(const std::vector<std::string>& arguments) const {
+    return cluster.looseleaf(joined({"query", "by_user"}, arguments));
   }
 
   [[nodiscard]] std::string file(const std::string& text) const { return cluster.directory().write("values", text); }
 
   TestCluster cluster;
 };
-
-std::string ids(const std::vector<std::uint64_t>& numbers) {
-  std::string lines;
-  for (const std::uint64_t number : numbers) {
-    lines += id_of(number) + "\n";
-  }
-  return lines;
-}
-
-std::string next_of(const cli::ProcessResult& result) {
-  return contains(result.err, "next: ") ? lines_of(result.err).back().substr(6) : "";
-}
 
 std::string numbers(std::uint64_t end) {
   std::string lines;
@@ -67,14 +51,11 @@ TEST_CASE("entities of several values come in one order, in each form of output"
     const Posts posts(definition);
     posts.put(12, 4);
     const std::vector<std::string> two = {"user=1", "user=2", "--order-by", "at"};
-    const auto asked = [&](std::vector<std::string> more) {
-      more.insert(more.begin(), two.begin(), two.end());
-      return posts.query(more);
-    };
-    check_run(asked({"--ids"}), 0, ids({1, 2, 5, 6, 9, 10}));
-    check_run(asked({"--ids", "--desc", "--limit", "3"}), 0, ids({10, 9, 6}), {"next: "});
-    check_run(asked({"--ids", "at>2", "at<9"}), 0, ids({5, 6}));
-    check_run(asked({"--ids", "--where", "at!=5", "--limit", "3"}), 0, ids({1, 2, 6}), {"next: "});
+    const auto asked = [&](const std::vector<std::string>& more) { return posts.query(joined(two, more)); };
+    check_run(asked({"--ids"}), 0, lines_of_ids({1, 2, 5, 6, 9, 10}));
+    check_run(asked({"--ids", "--desc", "--limit", "3"}), 0, lines_of_ids({10, 9, 6}), {"next: "});
+    check_run(asked({"--ids", "at>2", "at<9"}), 0, lines_of_ids({5, 6}));
+    check_run(asked({"--ids", "--where", "at!=5", "--limit", "3"}), 0, lines_of_ids({1, 2, 6}), {"next: "});
     check_run(asked({"--count"}), 0, "6\n");
     check_run(asked({"--fields", "user,at", "--output", "csv", "--desc", "--limit", "2"}), 0, "user,at\n2,10\n1,9\n",
               {"next: "});
@@ -103,20 +84,19 @@ TEST_CASE("pages over many values continue each other, in either direction") {
           expected.push_back(i);
         }
       }
-      std::vector<std::string> arguments = {"user=@" + users, "--order-by", "at", "--ids", "--limit", "333"};
+      std::vector<std::string> arguments = {"user=@" + users, "--order-by", "at", "--ids", "--limit", "333"}, after;
       if (descending) {
         std::reverse(expected.begin(), expected.end());
         arguments.emplace_back("--desc");
       }
       std::string found;
       for (std::string next = "first"; !next.empty();) {
-        const cli::ProcessResult page = posts.query(arguments);
+        const cli::ProcessResult page = posts.query(joined(arguments, after));
         found += page.out;
         next = next_of(page);
-        arguments.resize(descending ? 7 : 6);
-        arguments.insert(arguments.end(), {"--after", next});
+        after = {"--after", next};
       }
-      CHECK(found == ids(expected));
+      CHECK(found == lines_of_ids(expected));
     }
   }
 }
@@ -125,25 +105,20 @@ TEST_CASE("pages over many values continue each other, in either direction") {
 TEST_CASE("pages are full if each has the rows of one value") {
   const TestCluster cluster = initialised(1);
   create_index(cluster, by_user);
-  std::string lines;
-  std::vector<std::uint64_t> expected;
-  for (std::uint64_t i = 0; i < 1200; ++i) {
-    lines += entity(i, fmt::format("\"user\":{},\"at\":{}", i / 100, i)) + "\n";
-    expected.push_back(i);
-  }
-  put_all(cluster, lines);
+  put_all(cluster,
+          entity_lines(1200, [](std::uint64_t i) { return fmt::format("\"user\":{},\"at\":{}", i / 100, i); }));
   const std::string users = cluster.directory().write("users", numbers(12));
-  std::vector<std::string> arguments = {"query", "by_user", "user=@" + users, "--order-by",
-                                        "at",    "--ids",   "--limit",        "50"};
+  const std::vector<std::string> arguments = {"query", "by_user", "user=@" + users, "--order-by",
+                                              "at",    "--ids",   "--limit",        "50"};
   std::string found;
+  std::vector<std::string> after;
   for (int page = 1; page <= 24; ++page) {
-    const cli::ProcessResult result = cluster.looseleaf(arguments);
+    const cli::ProcessResult result = cluster.looseleaf(joined(arguments, after));
     CHECK(times("\n", result.out) == 50);
     found += result.out;
-    arguments.resize(8);
-    arguments.insert(arguments.end(), {"--after", next_of(result)});
+    after = {"--after", next_of(result)};
   }
-  CHECK(found == ids(expected));
+  CHECK(found == id_lines(1200));
 }
 
 TEST_CASE("an entity with several of the values comes once, at its first place in the order") {
@@ -156,18 +131,15 @@ TEST_CASE("an entity with several of the values comes once, at its first place i
     put_all(cluster, entity(1, R"("tags":["a","b","c"],"at":2)") + entity(2, R"("tags":["b"],"at":1)") +
                          entity(3, R"("tags":["a","c"],"at":2)") + entity(4, R"("tags":["d"],"at":0)"));
     const std::vector<std::string> of_three = {"query", "i", "tags=a", "tags=b", "tags=c", "--order-by", "at", "--ids"};
-    check_run(cluster.looseleaf(of_three), 0, ids({2, 1, 3}));
-    std::vector<std::string> pages = of_three;
-    pages.insert(pages.end(), {"--limit", "1", "--desc"});
+    check_run(cluster.looseleaf(of_three), 0, lines_of_ids({2, 1, 3}));
+    const std::vector<std::string> pages = joined(of_three, {"--limit", "1", "--desc"});
     cli::ProcessResult page = cluster.looseleaf(pages);
-    check_run(page, 0, ids({3}), {"next: "});
-    pages.insert(pages.end(), {"--after", next_of(page)});
-    page = cluster.looseleaf(pages);
-    check_run(page, 0, ids({1}), {"next: "});
+    check_run(page, 0, lines_of_ids({3}), {"next: "});
+    page = cluster.looseleaf(joined(pages, {"--after", next_of(page)}));
+    check_run(page, 0, lines_of_ids({1}), {"next: "});
     // It was given at this place, and is not given again when only its values change.
     put_all(cluster, entity(1, R"("tags":["c"],"at":2)"));
-    pages.back() = next_of(page);
-    check_run(cluster.looseleaf(pages), 0, ids({2}));
+    check_run(cluster.looseleaf(joined(pages, {"--after", next_of(page)})), 0, lines_of_ids({2}));
   }
 }
 
@@ -184,7 +156,7 @@ TEST_CASE("outdated rows do not end a page, however many come first") {
   const std::string users = cluster.directory().write("users", numbers(60));
   check_run(
       cluster.looseleaf({"query", "by_user", "user=@" + users, "--order-by", "at", "--desc", "--ids", "--limit", "2"}),
-      0, ids({3, 2}), {"next: "});
+      0, lines_of_ids({3, 2}), {"next: "});
 }
 
 // A statement that sorts all matches would read 22,400 rows, and one for each value 3,300.
@@ -195,12 +167,10 @@ TEST_CASE("a page reads few rows, however many a value has that is not in the sa
                                       {{"name": "at", "type": "int"}}]}})",
                                       active));
   }
-  std::string lines;
-  for (std::uint64_t i = 0; i < 22'400; ++i) {
-    const auto user = [&](std::uint64_t active) { return i < 2400 ? i % 300 : active; };
-    lines += entity(i, fmt::format(R"("a":{},"b":{},"c":{},"at":{})", user(0), user(150), user(299), i)) + "\n";
-  }
-  put_all(cluster, lines);
+  put_all(cluster, entity_lines(22'400, [](std::uint64_t i) {
+            const auto user = [&](std::uint64_t active) { return i < 2400 ? i % 300 : active; };
+            return fmt::format(R"("a":{},"b":{},"c":{},"at":{})", user(0), user(150), user(299), i);
+          }));
   const std::string users = cluster.directory().write("users", numbers(300));
   for (const std::string active : {"a", "b", "c"}) {
     const cli::ProcessResult newest = cluster.looseleaf(
@@ -219,12 +189,14 @@ TEST_CASE("a file has a value on each line, written as on the command line") {
   put_all(cluster, entity(1, R"("s":"it's \"a\" =<>","n":4)") + entity(2, R"("s":" x ","n":3)") +
                        entity(3, R"("s":"@a","n":2)") + entity(4, R"("s":"é","n":1)") + entity(5, R"("s":"","n":5)"));
   const std::string file = cluster.directory().write("values", "it's \"a\" =<>\n\n x \r\n@a\n@a\nnobody\n\r\né");
-  check_run(cluster.looseleaf({"query", "i", "s=@" + file, "--order-by", "n", "--ids"}), 0, ids({4, 3, 2, 1}));
-  check_run(cluster.looseleaf({"query", "i", "s=@" + file, "s=", "--order-by", "n", "--ids"}), 0, ids({4, 3, 2, 1, 5}));
-  check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, " x \né\n"), 0, ids({4, 2}));
-  check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, "\xEF\xBB\xBFé\n"), 0, ids({4}));
-  check_run(cluster.looseleaf({"query", "i", R"("s"=@a)", "--order-by", "n", "--ids"}), 0, ids({3}));
-  check_run(cluster.looseleaf({"query", "i", "s=@a", "--ids"}), 0, ids({3}));  // a text
+  check_run(cluster.looseleaf({"query", "i", "s=@" + file, "--order-by", "n", "--ids"}), 0, lines_of_ids({4, 3, 2, 1}));
+  check_run(cluster.looseleaf({"query", "i", "s=@" + file, "s=", "--order-by", "n", "--ids"}), 0,
+            lines_of_ids({4, 3, 2, 1, 5}));
+  check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, " x \né\n"), 0, lines_of_ids({4, 2}));
+  check_run(cluster.looseleaf({"query", "i", "s=@-", "--order-by", "n", "--ids"}, "\xEF\xBB\xBFé\n"), 0,
+            lines_of_ids({4}));
+  check_run(cluster.looseleaf({"query", "i", R"("s"=@a)", "--order-by", "n", "--ids"}), 0, lines_of_ids({3}));
+  check_run(cluster.looseleaf({"query", "i", "s=@a", "--ids"}), 0, lines_of_ids({3}));  // a text
 }
 
 TEST_CASE("a file of values that is missing, empty or has a wrong value is named") {
@@ -247,7 +219,7 @@ TEST_CASE("10,000 values can be ordered, and no more") {
     posts.put(20, 10);
     std::string users = numbers(10'000);
     check_run(posts.query({"user=@" + posts.file(users), "--order-by", "at", "--desc", "--limit", "3", "--ids"}), 0,
-              ids({19, 18, 17}), {"next: "});
+              lines_of_ids({19, 18, 17}), {"next: "});
     users += "10000\n";
     const std::vector<std::string> refusal = {"error: too many values for one query\n", "index: by_user\n",
                                               "limit: 10000 values, or combinations of values that are ordered\n",
@@ -260,7 +232,8 @@ TEST_CASE("10,000 values can be ordered, and no more") {
                                                          {"name": "at", "type": "int"}]})");
   put_all(cluster, entity(1, R"("a":1,"b":2,"at":3)") + entity(2, R"("a":99,"b":99,"at":2)"));
   const std::string file = cluster.directory().write("values", numbers(100));
-  check_run(cluster.looseleaf({"query", "i", "a=@" + file, "b=@" + file, "--order-by", "at", "--ids"}), 0, ids({2, 1}));
+  check_run(cluster.looseleaf({"query", "i", "a=@" + file, "b=@" + file, "--order-by", "at", "--ids"}), 0,
+            lines_of_ids({2, 1}));
   check_run(cluster.looseleaf({"query", "i", "a=@" + file, "b=@" + file, "a=100", "--order-by", "at"}), 2, "",
             {"too many values"});
 }
@@ -294,7 +267,7 @@ TEST_CASE("values too many for the server's largest packet are asked for by seve
     put_all(cluster, lines);
     const std::string file = cluster.directory().write("values", values);
     check_run(cluster.looseleaf({"query", "i", "s=@" + file, "--order-by", "at", "--desc", "--limit", "3", "--ids"}), 0,
-              ids({5900, 5800, 5700}), {"next: "});
+              lines_of_ids({5900, 5800, 5700}), {"next: "});
     check_run(cluster.looseleaf({"query", "i", "s=@" + file, "--order-by", "at", "--count"}), 0, "60\n");
   }
 }
@@ -303,11 +276,10 @@ TEST_CASE("a page token is refused with other values, whatever their order") {
   const Posts posts(by_user);
   posts.put(20, 5);
   const std::string token = next_of(posts.query({"user=1", "user=2", "user=2", "--order-by", "at", "--limit", "1"}));
-  const auto next = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--limit", "1", "--ids", "--after", token});
-    return posts.query(arguments);
+  const auto next = [&](const std::vector<std::string>& arguments) {
+    return posts.query(joined(arguments, {"--limit", "1", "--ids", "--after", token}));
   };
-  check_run(next({"user=2", "user=1", "--order-by", "at"}), 0, ids({2}), {"next: "});
+  check_run(next({"user=2", "user=1", "--order-by", "at"}), 0, lines_of_ids({2}), {"next: "});
   check_run(next({"user=2", "user=3", "--order-by", "at"}), 2, "",
             {"error: the page token belongs to other values of the conditions\n",
              "hint: give the same values for every page, or begin again without a token\n"});
@@ -351,9 +323,9 @@ TEST_CASE("one order across values goes on without a shard that is down only if 
   const auto query = [&](const std::vector<std::string>& arguments) {
     return cluster.looseleaf(joined(joined({"query", "by_user"}, arguments), end));
   };
-  check_run(query({"user=@" + even}), 0, ids({48, 44, 40}), {"next: "});
+  check_run(query({"user=@" + even}), 0, lines_of_ids({48, 44, 40}), {"next: "});
   check_run(query({"user=@" + all}), 3, "", {"error: ", "shard: 1\n"});
-  check_run(query({"user=@" + all, "--partial"}), 3, ids({76, 72, 68}),
+  check_run(query({"user=@" + all, "--partial"}), 3, lines_of_ids({76, 72, 68}),
             {"warning: results from shard 1 are missing\n", "next: "});
 }
 

@@ -39,10 +39,9 @@ TEST_CASE("a backfill pauses while there is a file, says so, is alive meanwhile,
   wait_until("the heartbeat goes on", [&] { return cluster.sql(1, heartbeat) != before; });
   CHECK(contains(cluster.looseleaf({"status"}).out, fmt::format("pid {}", job.pid())));
   REQUIRE(std::remove(pause.c_str()) == 0);
-  const cli::ProcessResult result = job.wait();
-  check_status(result, 0, {"by_n: ready\""});
+  const std::string result = check_status(job.wait(), 0, {"by_n: ready\""});
   CHECK(rows_of(cluster, "by_n") == 300);
-  const std::vector<std::string> lines = lines_of(result.out);
+  const std::vector<std::string> lines = lines_of(result);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     const auto event = nlohmann::json::parse(lines[i]);
     CHECK(event["event"] == "progress");
@@ -76,14 +75,7 @@ TEST_CASE("a backfill reads no more rows a second than it may") {
 
 TEST_CASE("a backfill with a limit stores rows of many pieces at once") {
   const TestCluster cluster = with_new_index(6000);
-  const auto commits = [&] {
-    std::uint64_t sum = 0;
-    for (std::uint32_t shard = 0; shard < 2; ++shard) {
-      const std::string status = cluster.server_sql(cluster.server_of(shard), "SHOW GLOBAL STATUS LIKE 'Com_commit'");
-      sum += std::stoull(status.substr(status.find('\t') + 1));
-    }
-    return sum;
-  };
+  const auto commits = [&] { return cluster.status(0, "Com_commit") + cluster.status(1, "Com_commit"); };
   const std::uint64_t before = commits();
   check_status(cluster.looseleaf({"backfill", "--max-rate", "20000"}), 0, {"by_n: ready\n"});
   CHECK(rows_of(cluster, "by_n") == 6000);
@@ -114,10 +106,7 @@ TEST_CASE("a backfill waits while a server is busy") {
   for (int i = 0; i < 6; ++i) {
     busy.emplace_back([&] { cluster.server_sql(cluster.server_of(1), "SELECT SLEEP(4)"); });
   }
-  wait_until("the server is busy", [&] {
-    const std::string status = cluster.server_sql(cluster.server_of(1), "SHOW GLOBAL STATUS LIKE 'Threads_running'");
-    return std::stoi(status.substr(status.find('\t') + 1)) > 6;
-  });
+  wait_until("the server is busy", [&] { return cluster.status(1, "Threads_running") > 6; });
   cli::Process job = cluster.start({"backfill", "--max-load", "5", "--output", "json"});
   wait_until("an event says why", [&] { return contains(job.out(), "statements (limit 5)"); });
   CHECK(rows_of(cluster, "by_n") == 0);

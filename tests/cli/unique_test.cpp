@@ -38,10 +38,9 @@ TEST_CASE("the values alone are the primary key of a unique index, and another k
   const std::string file = cluster.directory().write(
       "two.json", R"({"table": "two", "properties": [{"name": "a", "type": "int"}, {"name": "b", "type": "bool"}],
                       "shard_on": "a", "unique": true, "immutable": true})");
-  const cli::ProcessResult dry = cluster.looseleaf({"create-index", "--dry-run", file});
-  check_status(dry, 0);
-  CHECK(holds_in_order(dry.out, {"  a BIGINT NOT NULL,\n", "  entity_id BINARY(16) NOT NULL UNIQUE,\n",
-                                 "  PRIMARY KEY (a, b)\n) ENGINE=InnoDB"}));
+  const std::string dry = check_status(cluster.looseleaf({"create-index", "--dry-run", file}), 0);
+  CHECK(holds_in_order(dry, {"  a BIGINT NOT NULL,\n", "  entity_id BINARY(16) NOT NULL UNIQUE,\n",
+                             "  PRIMARY KEY (a, b)\n) ENGINE=InnoDB"}));
   create_index(cluster, by_n_unique);
   CHECK(holds_in_order(cluster.sql(0, "SHOW CREATE TABLE by_n"),
                        {"PRIMARY KEY (`n`),", "KEY `entity_id` (`entity_id`)"}));
@@ -128,9 +127,8 @@ TEST_CASE("a buffered entity whose value is too long for a unique index is refus
 // The entities 0 to 5 from before the index: n = 0, 0, 1, 1, 2, 2.
 TestCluster with_duplicates() {
   TestCluster cluster = initialised();
-  for (std::uint64_t number = 0; number < 6; ++number) {
-    put_all(cluster, entity(number, fmt::format(R"("n":{},"m":{})", number / 2, number)));
-  }
+  put_all(cluster,
+          entity_lines(6, [](std::uint64_t number) { return fmt::format(R"("n":{},"m":{})", number / 2, number); }));
   const std::string file = cluster.directory().write("by_n.json", by_n_unique);
   check_status(cluster.looseleaf({"create-index", file}), 0, {"created by_n: building"});
   return cluster;
@@ -176,11 +174,7 @@ TEST_CASE("backfill lists entities with the same values, and the unique index st
 
 TEST_CASE("backfill --all lists all entities with the same values, and without it 20 and how many more there are") {
   const TestCluster cluster = initialised();
-  std::string twice;
-  for (std::uint64_t number = 0; number < 50; ++number) {
-    twice += entity(number, fmt::format(R"("n":{})", number / 2)) + "\n";
-  }
-  put_all(cluster, twice);
+  put_all(cluster, entity_lines(50, [](std::uint64_t number) { return fmt::format(R"("n":{})", number / 2); }));
   check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_n.json", by_n_unique)}), 0,
                {"created by_n"});
   const cli::ProcessResult some = cluster.looseleaf({"backfill"});
@@ -257,10 +251,8 @@ TEST_CASE("a row in the place of a missing one is deleted by a repair, whoever l
   cluster.sql(0, "DELETE FROM by_n WHERE n = 0");
   SUBCASE("an entity without that value") {
     cluster.sql(0, row(0, 1));
-    const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
-    check_status(found, 1, {"2 findings\n"});
-    CHECK(holds_in_order(found.out,
-                         {"missing by_n shard 0 entity " + id_of(0), "stale by_n shard 0 entity " + id_of(1)}));
+    const std::string found = check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"2 findings\n"});
+    CHECK(holds_in_order(found, {"missing by_n shard 0 entity " + id_of(0), "stale by_n shard 0 entity " + id_of(1)}));
   }
   SUBCASE("no entity") {
     cluster.sql(0, row(0, 99));
@@ -277,9 +269,8 @@ TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as w
   cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(4)));
   const std::string line =
       fmt::format("conflict by_n shard 0 entity {} [0] is that of entity {}\n", id_of(0), id_of(4));
-  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0", "--repair"});
-  check_status(found, 1, {"2 findings"});
-  CHECK(contains(found.out, line));
+  const std::string found = check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 1, {"2 findings"});
+  CHECK(contains(found, line));
   cluster.everywhere("UPDATE looseleaf_index SET state = 'building'; UPDATE looseleaf_shard SET epoch = epoch + 1");
   check_status(cluster.looseleaf({"backfill"}), 1, {"values: [0] in " + id_of(0) + " and " + id_of(4) + "\n"});
 }

@@ -60,9 +60,9 @@ TEST_CASE("after a repair the rows are counted as the repair has left them") {
   const TestCluster cluster = with_entities();
   cluster.sql(0, "DELETE FROM by_n WHERE n = 4");
   cluster.sql(1, "INSERT INTO by_n VALUES " + row("77", 1) + ", " + row("78", 3));
-  const auto counts = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"verify", "by_n", "--grace", "0", "--output", "json"});
-    return lines_of(cluster.looseleaf(options).out).back();
+  const auto counts = [&](const std::vector<std::string>& options) {
+    return lines_of(cluster.looseleaf(joined({"verify", "by_n", "--grace", "0", "--output", "json"}, options)).out)
+        .back();
   };
   CHECK(holds_in_order(counts({}),
                        {R"("shard":0,"rows":24,"missing":1)", R"("shard":1,"rows":27,"missing":0,"stale":2)"}));
@@ -73,11 +73,10 @@ TEST_CASE("after a repair the rows are counted as the repair has left them") {
 TEST_CASE("twenty samples of a kind are shown for each index and shard, with --all and as JSON every finding") {
   const TestCluster cluster = with_entities();
   cluster.everywhere("DELETE FROM by_n");
-  const cli::ProcessResult samples = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(samples, 1, {"50 findings\n"});
-  CHECK(times("missing by_n shard 0 entity", samples.out) == 20);
-  CHECK(times("missing by_n shard 1 entity", samples.out) == 20);
-  CHECK(times("... 5 more missing by_n shard 1\n", samples.out) == 1);
+  const std::string samples = check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"50 findings\n"});
+  CHECK(times("missing by_n shard 0 entity", samples) == 20);
+  CHECK(times("missing by_n shard 1 entity", samples) == 20);
+  CHECK(times("... 5 more missing by_n shard 1\n", samples) == 1);
   const cli::ProcessResult all = cluster.looseleaf({"verify", "--grace", "0", "--all"});
   CHECK(times("missing by_n shard", all.out) == 50);
   CHECK(times("more missing", all.out) == 0);
@@ -220,9 +219,8 @@ TEST_CASE("a table that is not as declared is a finding that says how") {
   for (const Case& test : cases) {
     CAPTURE(test.alter);
     cluster.sql(1, test.alter);
-    const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
-    check_status(found, 1, {"1 finding\n"});
-    CHECK_MESSAGE(times("table_differs " + test.difference, found.out) == 1, found.out);
+    const std::string found = check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"1 finding\n"});
+    CHECK_MESSAGE(times("table_differs " + test.difference, found) == 1, found);
     cluster.sql(1, test.restore);
   }
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
@@ -234,9 +232,8 @@ TEST_CASE("a table whose name differs in capital letters is not that of the inde
   check_status(cluster.looseleaf({"create-index", cluster.directory().write("m.json", definition), "--backfill"}), 0,
                {"By_M: ready"});
   cluster.sql(1, "RENAME TABLE By_M TO by_m");
-  const cli::ProcessResult found = cluster.looseleaf({"verify", "--grace", "0"});
-  check_status(found, 1, {"1 finding\n"});
-  CHECK(contains(found.out, "table_differs By_M shard 1 the table does not exist\n"));
+  const std::string found = check_status(cluster.looseleaf({"verify", "--grace", "0"}), 1, {"1 finding\n"});
+  CHECK(contains(found, "table_differs By_M shard 1 the table does not exist\n"));
 }
 
 TEST_CASE("a JUnit report has a case for each index and shard and for the entities of each shard") {
@@ -268,11 +265,11 @@ TEST_CASE("a JUnit report has a case for each index and shard and for the entiti
 
 TEST_CASE("a report goes into a pipe or behind a link, and nothing takes their place; the umask holds for a new file") {
   const TestCluster cluster = with_entities();
-  const cli::ProcessResult piped =
-      run({"sh", "-c", R"("$0" --cluster "$1" verify --report junit=/proc/self/fd/1 | cat)", looseleaf_program(),
-           cluster.file()});
-  check_status(piped, 0, {"consistent\n"});
-  CHECK(contains(piped.out, "</testsuites>\n"));
+  const std::string piped =
+      check_status(run({"sh", "-c", R"("$0" --cluster "$1" verify --report junit=/proc/self/fd/1 | cat)",
+                        looseleaf_program(), cluster.file()}),
+                   0, {"consistent\n"});
+  CHECK(contains(piped, "</testsuites>\n"));
   const std::string file = cluster.directory().path() + "/verify.xml", link = cluster.directory().path() + "/link.xml";
   fs::create_symlink("verify.xml", link);  // which is not there yet
   check_status(run({"sh", "-c", R"(umask 077; "$0" --cluster "$1" verify --quiet --report "junit=$3")",
@@ -315,21 +312,19 @@ TEST_CASE("a report that cannot be written, or is of no known kind, is an error,
   }
 }
 
-// A folder with these files.
-std::string folder(const TemporaryDirectory& directory, const std::vector<std::pair<std::string, std::string>>& files) {
+void write_all(const TemporaryDirectory& folder, const std::vector<std::pair<std::string, std::string>>& files) {
   for (const auto& [name, text] : files) {
-    directory.write(name, text);
+    folder.write(name, text);
   }
-  return directory.path();
 }
 
 TEST_CASE("definitions in a folder are compared with what is in force") {
   const TestCluster cluster = with_entities();
   const TemporaryDirectory agree, differ;
-  folder(agree, {{"a.json", by_n}, {"b.json", by_owner}, {"index.schema.json", "{}"}, {"notes.txt", "?"}});
+  write_all(agree, {{"a.json", by_n}, {"b.json", by_owner}, {"index.schema.json", "{}"}, {"notes.txt", "?"}});
   check_status(cluster.looseleaf({"verify", "--definitions", agree.path()}), 0, {"consistent\n"});
-  folder(differ, {{"n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})"},
-                  {"m.json", R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})"}});
+  write_all(differ, {{"n.json", R"({"table": "by_n", "properties": [{"name": "n", "type": "double"}]})"},
+                     {"m.json", R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})"}});
   const cli::ProcessResult found = cluster.looseleaf({"verify", "--definitions", differ.path()});
   check_status(found, 1, {"3 findings\n"});
   for (const std::string& line :
@@ -351,11 +346,10 @@ TEST_CASE("--definitions-only checks definitions and tables, and reads no entity
   const TestCluster cluster = with_entities();
   cluster.sql(0, "DELETE FROM by_n; UPDATE entities SET body = 'x'");  // which a full verification would find
   const TemporaryDirectory declared;
-  folder(declared, {{"a.json", by_n}, {"b.json", by_owner}});
+  write_all(declared, {{"a.json", by_n}, {"b.json", by_owner}});
   const std::string junit = cluster.directory().path() + "/definitions.xml";
-  const auto verify = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"verify", "--definitions", declared.path(), "--definitions-only"});
-    return cluster.looseleaf(options);
+  const auto verify = [&](const std::vector<std::string>& options) {
+    return cluster.looseleaf(joined({"verify", "--definitions", declared.path(), "--definitions-only"}, options));
   };
   check_run(verify({"--report", "junit=" + junit}), 0, "", {"looseleaf: definitions verified: consistent\n"});
   CHECK(holds_in_order(read_text(junit), {"tests=\"4\"", "classname=\"by_n\" name=\"shard 0\"/>",
@@ -372,9 +366,9 @@ TEST_CASE("--definitions-only checks definitions and tables, and reads no entity
 TEST_CASE("a folder of definitions that cannot be what was meant is refused") {
   const TestCluster cluster = with_entities();
   const TemporaryDirectory empty, twice, broken;
-  folder(empty, {{"index.schema.json", "{}"}});
-  folder(twice, {{"a.json", by_n}, {"b.json", by_n}});
-  folder(broken, {{"a.json", "{\"table\": 1}"}});
+  write_all(empty, {{"index.schema.json", "{}"}});
+  write_all(twice, {{"a.json", by_n}, {"b.json", by_n}});
+  write_all(broken, {{"a.json", "{\"table\": 1}"}});
   check_run(
       cluster.looseleaf({"verify", "--definitions", "/nowhere"}), 2, "",
       {"error: cannot read the folder of definitions\n", "folder: /nowhere\n", "reason: ", "hint: name a folder"});

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -28,17 +27,6 @@ std::vector<std::string> with_conditions(std::vector<std::string> arguments,
   return arguments;
 }
 
-std::vector<std::string> ids_of(const std::vector<std::uint64_t>& numbers) {
-  std::vector<std::string> ids;
-  std::transform(numbers.begin(), numbers.end(), std::back_inserter(ids), id_of);
-  return ids;
-}
-
-std::vector<std::string> sorted(std::vector<std::string> ids) {
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
 // The ids of the lines of changes that have a member.
 std::vector<std::string> ids_with(const std::string& member, const std::string& lines) {
   std::vector<std::string> ids;
@@ -57,11 +45,8 @@ const std::vector<std::vector<std::string>> readers = {
 // The command with the conditions; of a trigger, with a command to run.
 std::vector<std::string> reader_with(const std::vector<std::string>& reader,
                                      const std::vector<std::string>& conditions) {
-  std::vector<std::string> arguments = with_conditions(reader, conditions);
-  if (reader.front() == "trigger") {
-    arguments.insert(arguments.end(), {"--", "cat"});
-  }
-  return arguments;
+  const std::vector<std::string> arguments = with_conditions(reader, conditions);
+  return reader.front() == "trigger" ? joined(arguments, {"--", "cat"}) : arguments;
 }
 
 std::string position_of(const TestCluster& cluster) {
@@ -79,11 +64,7 @@ TEST_CASE("query, export and changes find the same by every operator of --where"
                        entity(4, R"("all":1,"n":"1","s":7,"tags":"x","a":{"b":false})") +
                        entity(5, R"("all":1,"n":9007199254740993,"s":"\u00e9","a":{})") +
                        entity(6, R"("all":1,"n":-18446744073709551617,"s":"")"));
-  struct Case {
-    std::vector<std::string> conditions;
-    std::vector<std::uint64_t> expected;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> cases = {
       {{"n=1e0"}, {1, 2}},
       {{"n!=1"}, {3, 4, 5, 6}},
       {{"n<10"}, {1, 2, 6}},
@@ -109,11 +90,11 @@ TEST_CASE("query, export and changes find the same by every operator of --where"
       {{"items.sku[]=b2", "tags[]=y"}, {1}},
       {{"tags=x"}, {4}},
   };
-  for (const Case& test : cases) {
-    INFO(fmt::format("{}", fmt::join(test.conditions, " ")));
-    const std::vector<std::string> expected = ids_of(test.expected);
-    const auto found = [&](std::vector<std::string> arguments) {
-      const cli::ProcessResult result = cluster.looseleaf(with_conditions(std::move(arguments), test.conditions));
+  for (const auto& [conditions, numbers] : cases) {
+    INFO(fmt::format("{}", fmt::join(conditions, " ")));
+    const std::vector<std::string> expected = ids_of(numbers);
+    const auto found = [&, &conditions = conditions](const std::vector<std::string>& arguments) {
+      const cli::ProcessResult result = cluster.looseleaf(with_conditions(arguments, conditions));
       CHECK_MESSAGE(result.status == 0, result.err);
       return result.out;
     };
@@ -191,10 +172,8 @@ TEST_CASE("a condition that no value can meet is warned of, with the way to writ
   create_index(cluster, by_all);
   put_all(cluster, entity(1, R"("all":1,"year":"1999","n":7,"flag":"true","tags":["b",3],"s":"x","z":null)") +
                        entity(2, R"("all":1,"year":"2000","n":8,"flag":"false","tags":[],"s":"y","z":null)"));
-  struct Case {
-    std::string condition, hint;  // no hint: no warning
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      // no hint: no warning
       {"year=1999", "quote the value: --where 'year=\"1999\"'\n"},
       {"year!=1999", "quote the value: --where 'year!=\"1999\"'\n"},
       {"flag=true", "quote the value: --where 'flag=\"true\"'\n"},
@@ -224,11 +203,11 @@ TEST_CASE("a condition that no value can meet is warned of, with the way to writ
       {"id=" + id_of(3), "run `looseleaf get`, to which dashes and capital letters make no difference\n"},
       {"id=" + id_of(1), ""},
   };
-  for (const Case& test : cases) {
-    CAPTURE(test.condition);
-    const std::string err = cluster.looseleaf(with_conditions(readers[1], {test.condition})).err;
-    CHECK(times("warning: ", err) == (test.hint.empty() ? 0 : 1));
-    CHECK(contains(err, test.hint));
+  for (const auto& [condition, hint] : cases) {
+    CAPTURE(condition);
+    const std::string err = cluster.looseleaf(with_conditions(readers[1], {condition})).err;
+    CHECK(times("warning: ", err) == (hint.empty() ? 0 : 1));
+    CHECK(contains(err, hint));
   }
   const std::vector<std::pair<std::vector<std::string>, bool>> bounds = {
       {{"n>8", "n<7"}, true},      {{"n<=7.5", "n>=8"}, true},       {{"s>y", "s<=x"}, true},
@@ -268,11 +247,7 @@ TEST_CASE("a reader that follows warns of such a property while it runs, but not
 TEST_CASE("a wrong condition is refused by query, export, changes and trigger with the same words") {
   const TestCluster cluster = initialised();
   create_index(cluster, by_all);
-  struct Case {
-    std::string condition;
-    std::vector<std::string> err;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
       {"a==1", {"error: conditions do not support ==\n", "condition: a==1\n", "hint: write 'a=1'; "}},
       {"a<>1", {"error: conditions do not support <>\n", "hint: write 'a!=1'; "}},
       {"a",
@@ -294,10 +269,10 @@ TEST_CASE("a wrong condition is refused by query, export, changes and trigger wi
       {"--ids",
        {"error: another option is the value of --where\n", "value: --ids\n", "hint: write --where name=value; "}},
   };
-  for (const Case& test : cases) {
+  for (const auto& [condition, err] : cases) {
     for (const std::vector<std::string>& reader : readers) {
-      INFO(fmt::format("{} --where {}", fmt::join(reader, " "), test.condition));
-      check_run(cluster.looseleaf(reader_with(reader, {test.condition})), 2, "", test.err);
+      INFO(fmt::format("{} --where {}", fmt::join(reader, " "), condition));
+      check_run(cluster.looseleaf(reader_with(reader, {condition})), 2, "", err);
     }
   }
   CHECK(contains(cluster.looseleaf({"trigger", "list"}).err, "there is no trigger"));  // none was created

@@ -57,19 +57,6 @@ Changes changes_after(const TestCluster& cluster, const std::string& position,
   return Changes(cluster.looseleaf(joined({"changes", "--after", position}, arguments)));
 }
 
-std::vector<std::string> sorted(std::vector<std::string> texts) {
-  std::sort(texts.begin(), texts.end());
-  return texts;
-}
-
-std::vector<std::string> ids_of(std::initializer_list<std::uint64_t> numbers) {
-  std::vector<std::string> ids;
-  for (const std::uint64_t number : numbers) {
-    ids.push_back(id_of(number));
-  }
-  return ids;
-}
-
 std::string position_in(const cli::ProcessResult& exported) {
   const std::string line = lines_of(exported.err).back();
   CHECK(line.starts_with("position: "));
@@ -132,17 +119,16 @@ TEST_CASE("an export and the changes after it are complete, and either continues
   std::string position = "beginning";
   for (bool more = true; more;) {
     const cli::ProcessResult part = cluster.looseleaf({"export", "--ids", "--limit", "350", "--after", position});
-    const std::vector<std::string> printed = lines_of(part.out);
-    ids.insert(ids.end(), printed.begin(), printed.end());
+    ids = joined(ids, lines_of(part.out));
     position = position_in(part);
-    more = !printed.empty();
+    more = !part.out.empty();
   }
   CHECK(sorted(ids) == sorted(lines_of(id_lines(1200))));
   put_all(cluster, entity_lines(20, R"("n":-{})"));
   std::vector<std::string> changed;
   for (bool more = true; more;) {
     const Changes some = changes_after(cluster, position, {"--limit", "7"});
-    changed.insert(changed.end(), some.stored.begin(), some.stored.end());
+    changed = joined(changed, some.stored);
     position = some.position;
     more = some.size() > 0;
   }
@@ -161,9 +147,7 @@ TEST_CASE("many rows with one stamp are printed once each, over several pages, a
   const Changes some = changes_after(cluster, start, {"--limit", "700"});
   const Changes others = changes_after(cluster, some.position);
   CHECK(others.size() == 1000);
-  std::vector<std::string> ids = some.stored;
-  ids.insert(ids.end(), others.stored.begin(), others.stored.end());
-  CHECK(sorted(ids) == sorted(lines_of(id_lines(1700))));
+  CHECK(sorted(joined(some.stored, others.stored)) == sorted(lines_of(id_lines(1700))));
 }
 
 TEST_CASE("a row that changes between two pages is printed by the next round" * needs_failpoints) {
@@ -187,10 +171,7 @@ std::vector<std::string> ids_beside_slow_put(const TestCluster& cluster, const s
   CHECK(resume(put).status == 0);
   const Changes first(reader.wait());
   static_cast<void>(changes_after(cluster, "now"));  // raises the clock floor, which would betray a left-out barrier
-  const Changes second = changes_after(cluster, first.position);
-  std::vector<std::string> ids = first.stored;
-  ids.insert(ids.end(), second.stored.begin(), second.stored.end());
-  return sorted(ids);
+  return sorted(joined(first.stored, changes_after(cluster, first.position).stored));
 }
 
 TEST_CASE("a put in flight is never skipped, and without a barrier it is" * needs_failpoints) {
@@ -282,9 +263,8 @@ TEST_CASE("a damaged entity is named, and the others are printed") {
   cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(2)));
   const std::vector<std::string> message = {"looseleaf: error: ", fmt::format("  id: {}\n", id_of(2)), "  shard: 0\n",
                                             "hint: delete it, and put it again"};
-  const cli::ProcessResult exported = cluster.looseleaf({"export", "--ids"});
-  check_status(exported, 3, message);
-  CHECK(sorted(lines_of(exported.out)) == ids_of({0, 1, 3}));
+  const std::string exported = check_status(cluster.looseleaf({"export", "--ids"}), 3, message);
+  CHECK(sorted(lines_of(exported)) == ids_of({0, 1, 3}));
   cli::ProcessResult changed = cluster.looseleaf({"changes"});
   check_status(changed, 3, message);
   changed.status = 0;
@@ -365,13 +345,11 @@ TEST_CASE("a batch that the caller did not take, because it threw, comes again a
                         report),
                     "full");
   CHECK(report.stored == taken.size());
-  const cli::ProcessResult again = store.cluster.looseleaf({"export", "--ids"});
-  const std::string end = again.err.substr(again.err.find("position: ") + std::string("position: ").size());
-  check_run(store.cluster.looseleaf({"export", "--after", end.substr(0, end.find('\n'))}), 0, "",
+  const std::string end = position_in(store.cluster.looseleaf({"export", "--ids"}));
+  check_run(store.cluster.looseleaf({"export", "--after", end}), 0, "",
             {"warning: nothing is left of this export: the position is that of its end\n",
              "hint: `looseleaf changes --after POSITION` gives what has changed since\n", "position: "});
-  const Changes rest = changes_after(store.cluster, report.position);
-  taken.insert(taken.end(), rest.stored.begin(), rest.stored.end());
+  taken = joined(taken, changes_after(store.cluster, report.position).stored);
   CHECK(sorted(taken) == sorted(lines_of(id_lines(1200))));
 }
 
@@ -397,14 +375,11 @@ TEST_CASE("a position that is not one of this cluster is refused") {
   check_status(
       other.looseleaf({"changes", "--after", position}), 2,
       {"error: the position belongs to another cluster\n", "  expected: ", "  found: ", "hint: give a position"});
-  const std::string file = cluster.directory().write("position", position + "\n");
-  CHECK(changes_after(cluster, "@" + file).size() == 0);
-  const std::string printed = cluster.directory().write("printed", cluster.looseleaf({"changes"}).out);
-  CHECK(changes_after(cluster, "@" + printed).size() == 0);
-  const std::string said = cluster.directory().write("said", cluster.looseleaf({"export"}).err);
-  CHECK(changes_after(cluster, "@" + said).size() == 0);
-  const std::string torn = cluster.directory().write("torn", read_text(printed) + "{\"id\":\"0123");
-  CHECK(changes_after(cluster, "@" + torn).size() == 0);
+  const std::string printed = cluster.looseleaf({"changes"}).out, said = cluster.looseleaf({"export"}).err;
+  for (const std::string& text : {position + "\n", printed, said, printed + "{\"id\":\"0123"}) {
+    CAPTURE(text);
+    CHECK(changes_after(cluster, "@" + cluster.directory().write("position", text)).size() == 0);
+  }
   const std::string without = cluster.directory().write("without", "{}\n{}\n");
   check_status(cluster.looseleaf({"changes", "--after", "@" + without}), 2,
                {"error: the end of a file has no position\n", "  file: " + without + "\n", "hint: give the file that"});

@@ -24,10 +24,7 @@ shard::Shards shards_of_account(const StoreFixture& fixture, std::chrono::millis
   const TestCluster& cluster = fixture.cluster;
   const std::string secret = cluster.directory().write("job.cnf", "[client]\nuser=job\npassword=secret\n");
   ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
-  for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    cluster.sql(shard, "CREATE USER IF NOT EXISTS job@localhost IDENTIFIED BY 'secret'");
-    cluster.sql(shard, fmt::format("GRANT ALL ON {}.* TO job@localhost", cluster.database(shard)));
-  }
+  cluster.everywhere("CREATE USER IF NOT EXISTS job@localhost IDENTIFIED BY 'secret'; GRANT ALL ON * TO job@localhost");
   const std::string file = cluster.write_file("job.json", fmt::format(R"("defaults_file": "{}")", secret));
   return {Cluster::load(file), StoreFixture::options(timeout)};
 }

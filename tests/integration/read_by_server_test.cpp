@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -23,13 +24,8 @@ std::int64_t value_of(std::uint64_t number) {
 struct ServerOfManyShards : StoreFixture {
   ServerOfManyShards() : StoreFixture(total_shards) {
     create_index(by_n);
-    std::vector<std::string> texts;
-    for (std::uint64_t number = 0; number < entities; ++number) {
-      texts.push_back(entity(number, fmt::format(R"("n":{})", value_of(number))));
-    }
-    for (const WriteResult& result : datastore.put(texts)) {
-      REQUIRE(result.status == WriteStatus::stored);
-    }
+    put_all(cluster,
+            entity_lines(entities, [](std::uint64_t number) { return fmt::format(R"("n":{})", value_of(number)); }));
   }
 
   static std::vector<std::string> sorted_ids() {
@@ -64,8 +60,7 @@ struct ServerOfManyShards : StoreFixture {
 
   // The SELECTs that a server has executed since `before`.
   [[nodiscard]] std::uint64_t selects(std::uint32_t server, std::uint64_t before = 0) const {
-    const std::string line = cluster.server_sql(server, "SHOW GLOBAL STATUS LIKE 'Com_select'");
-    return std::stoull(line.substr(line.find('\t'))) - before;
+    return cluster.status(server, "Com_select") - before;
   }
 
   template <typename Ask>

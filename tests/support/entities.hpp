@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <looseleaf/uuid.hpp>
 #include <random>
 #include <string>
@@ -54,13 +57,18 @@ inline constexpr const char* by_n_unique =
   return entity(id_of(number), members);
 }
 
-// The first `count` entities, one a line; `{}` or `{0}` in `members` is the number.
-[[nodiscard]] inline std::string entity_lines(std::uint64_t count, std::string_view members = {}) {
+// The first `count` entities, one a line, with the members that are told for each number.
+[[nodiscard]] inline std::string entity_lines(std::uint64_t count,
+                                              const std::function<std::string(std::uint64_t)>& members) {
   std::string lines;
   for (std::uint64_t number = 0; number < count; ++number) {
-    lines += entity(number, fmt::format(fmt::runtime(members), number)) + "\n";
+    lines += entity(number, members(number)) + "\n";
   }
   return lines;
+}
+// The same; `{}` or `{0}` in `members` is the number.
+[[nodiscard]] inline std::string entity_lines(std::uint64_t count, std::string_view members = {}) {
+  return entity_lines(count, [&](std::uint64_t number) { return fmt::format(fmt::runtime(members), number); });
 }
 // Their ids, likewise.
 [[nodiscard]] inline std::string id_lines(std::uint64_t count) {
@@ -69,6 +77,16 @@ inline constexpr const char* by_n_unique =
     lines += id_of(number) + "\n";
   }
   return lines;
+}
+
+// The ids of these entities, and the same one a line.
+[[nodiscard]] inline std::vector<std::string> ids_of(const std::vector<std::uint64_t>& numbers) {
+  std::vector<std::string> ids;
+  std::transform(numbers.begin(), numbers.end(), std::back_inserter(ids), id_of);
+  return ids;
+}
+[[nodiscard]] inline std::string lines_of_ids(const std::vector<std::uint64_t>& numbers) {
+  return numbers.empty() ? "" : fmt::format("{}\n", fmt::join(ids_of(numbers), "\n"));
 }
 
 }  // namespace looseleaf::test

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <sstream>
@@ -46,13 +47,14 @@ void check_run(const cli::ProcessResult& result, int status, std::string_view ou
   CHECK(result.out == out);
 }
 
-void check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err) {
+std::string check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err) {
   INFO("standard error: ", result.err);
   INFO("expected there: ", fmt::format("{}", fmt::join(err, " … ")));
   CHECK(result.status == status);
   CHECK(holds_in_order(result.err, err));
   CHECK(result.err.empty() == err.empty());
   check_hints(result.err);
+  return result.out;
 }
 
 bool holds_in_order(std::string_view text, const std::vector<std::string>& parts) {
@@ -102,6 +104,15 @@ std::size_t times(std::string_view part, std::string_view text) {
     ++count;
   }
   return count;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+std::string next_of(const cli::ProcessResult& page) {
+  return contains(page.err, "next: ") ? lines_of(page.err).back().substr(6) : "";
 }
 
 std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more) {

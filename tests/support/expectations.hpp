@@ -21,8 +21,8 @@ namespace looseleaf::test {
 // it must be empty.
 void check_run(const cli::ProcessResult& result, int status, std::string_view out,
                const std::vector<std::string>& err = {});
-// The same without a look at standard output.
-void check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err = {});
+// The same without a look at standard output, which it returns.
+std::string check_status(const cli::ProcessResult& result, int status, const std::vector<std::string>& err = {});
 
 // True if `text` holds the parts in this order.
 [[nodiscard]] bool holds_in_order(std::string_view text, const std::vector<std::string>& parts);
@@ -36,6 +36,9 @@ cli::ProcessResult resume(cli::Process& process);
 cli::ProcessResult end_by(int signal, cli::Process& process);
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 [[nodiscard]] std::size_t times(std::string_view part, std::string_view text);
+[[nodiscard]] std::vector<std::string> sorted(std::vector<std::string> texts);
+// The page token that a query has told; empty if there is no next page.
+[[nodiscard]] std::string next_of(const cli::ProcessResult& page);
 // The words, and then more of them.
 [[nodiscard]] std::vector<std::string> joined(std::vector<std::string> words, const std::vector<std::string>& more);
 

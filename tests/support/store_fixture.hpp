@@ -31,6 +31,15 @@ struct StoreFixture {
     datastore.create_indexes({IndexDefinition::parse(definition, "test")});
   }
 
+  CleanReport clean(const CleanOptions& clean = {}) {
+    JobControl control;
+    return datastore.clean(clean, control);
+  }
+  BackfillReport backfill() {
+    JobControl control;
+    return datastore.backfill({}, control);
+  }
+
   // Puts the first `count` entities; `{}` or `{0}` in `members` is the number.
   void fill(std::uint64_t count, std::string_view members = R"("n":{})") {
     std::vector<std::string> texts;

@@ -314,6 +314,11 @@ std::string TestCluster::everywhere(const std::string& statements) const {
   return printed;
 }
 
+std::uint64_t TestCluster::status(std::uint32_t server, const std::string& variable) const {
+  const std::string row = server_sql(server, "SHOW GLOBAL STATUS LIKE '" + variable + "'");
+  return std::stoull(row.substr(row.find('\t')));
+}
+
 void TestCluster::kill_sessions() const {
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     kill_sessions(shard);
@@ -337,7 +342,7 @@ void TestCluster::kill_sessions(std::uint32_t shard) const {
 
 bool TestCluster::await_lock_wait(std::uint32_t shard) const {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (server_sql(server_of(shard), "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").ends_with("\t0\n")) {
+  while (status(server_of(shard), "Innodb_row_lock_current_waits") == 0) {
     if (std::chrono::steady_clock::now() > give_up) {
       return false;
     }

@@ -83,6 +83,8 @@ class TestCluster {
   std::string server_sql(std::uint32_t server, const std::string& statements) const;
   // Runs statements in every shard's database, and returns what all print, in the order of the shards.
   std::string everywhere(const std::string& statements) const;
+  // The number that a variable of SHOW GLOBAL STATUS has.
+  [[nodiscard]] std::uint64_t status(std::uint32_t server, const std::string& variable) const;
   // As when a firewall forgets them: every session in the shard's database ends, and with it its locks.
   void kill_sessions(std::uint32_t shard) const;
   // The same on every shard, as for the sessions of a process that does not answer.
