@@ -1,9 +1,11 @@
 // create-index, backfill and drop-index when something goes wrong half-way, and what an operator sees of them.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <chrono>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,20 +44,16 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
   put_entities(cluster, 30);
   const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   cluster.die_at("create.table:after@0", {"create-index", file});
-  const cli::ProcessResult plan = cluster.looseleaf({"create-index", "--dry-run", file});
-  check_status(plan, 0);
-  CHECK(times("CREATE TABLE by_n (", plan.out) == 2);  // not on shard 0
-  CHECK(times("INSERT INTO " + cluster.database(0), plan.out) +
-            times("INSERT INTO `" + cluster.database(0), plan.out) ==
-        1);
-  CHECK(plan.out.ends_with("-- shards 0, 1, 2: by_n, will be registered as `building`\n"));
+  const std::string plan = check_status(cluster.looseleaf({"create-index", "--dry-run", file}), 0);
+  CHECK(times("CREATE TABLE by_n (", plan) == 2);  // not on shard 0
+  CHECK(times("INSERT INTO " + cluster.database(0), plan) + times("INSERT INTO `" + cluster.database(0), plan) == 1);
+  CHECK(plan.ends_with("-- shards 0, 1, 2: by_n, will be registered as `building`\n"));
   CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"create", "by_n"}));
   cluster.die_at("create.publish:after@1", {"create-index", file});
-  const cli::ProcessResult rest = cluster.looseleaf({"create-index", "--dry-run", file});
-  check_status(rest, 0);
-  CHECK(rest.out.starts_with("-- shards 0, 1: by_n, active, state building\n"));
-  CHECK(times("CREATE TABLE", rest.out) == 0);
-  CHECK(rest.out.ends_with("-- shard 2: by_n, will be registered as `building`\n"));
+  const std::string rest = check_status(cluster.looseleaf({"create-index", "--dry-run", file}), 0);
+  CHECK(rest.starts_with("-- shards 0, 1: by_n, active, state building\n"));
+  CHECK(times("CREATE TABLE", rest) == 0);
+  CHECK(rest.ends_with("-- shard 2: by_n, will be registered as `building`\n"));
   CHECK(holds_in_order(cluster.looseleaf({"status"}).out, {"by_n", "building", "0, 1\n"}));
   put_all(cluster, entity(1, "\"n\":101") + entity(2, "\"n\":102"));
   check_run(
@@ -70,34 +68,26 @@ TEST_CASE("create-index that died between two shards is shown by status and --dr
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress") == "0\n");
 }
 
-// The cluster as somebody else logs in to it.
-std::string cluster_file_of(const TestCluster& cluster, const std::string& user) {
-  const std::string empty = cluster.directory().write("empty.cnf", "");
-  return cluster.write_file(user + ".json", fmt::format(R"("user": "{}", "defaults_file": "{}")", user, empty));
-}
-
 TEST_CASE("create-index by somebody who may not create tables on one shard is finished once he may") {
   const TestCluster cluster = initialised(2);
   put_entities(cluster, 10);
-  const std::string privileges = "SELECT, INSERT, UPDATE, DELETE, LOCK TABLES";
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.server_sql(cluster.server_of(shard),
-                       fmt::format("CREATE USER IF NOT EXISTS maker@localhost; GRANT {}{} ON {}.* TO maker@localhost",
-                                   privileges, shard == 0 ? ", CREATE, DROP" : "", cluster.database(shard)));
-  }
-  const std::string as_maker = cluster_file_of(cluster, "maker");
+  cluster.everywhere(
+      "CREATE USER IF NOT EXISTS maker@localhost; "
+      "GRANT SELECT, INSERT, UPDATE, DELETE, LOCK TABLES ON * TO maker@localhost");
+  const std::string let_create = "GRANT CREATE, DROP ON * TO maker@localhost";
+  cluster.sql(0, let_create);
+  const std::string empty = cluster.directory().write("empty.cnf", "");
+  const std::string as_maker =
+      cluster.write_file("maker.json", fmt::format(R"("user": "maker", "defaults_file": "{}")", empty));
   const std::string file = cluster.directory().write("by_n.json", by_n_sharded);
   const cli::ProcessResult refused = run({"looseleaf", "--cluster", as_maker, "create-index", file});
   check_status(refused, 3, {"error: ", "shard: 1\n", "hint: grant"});
   check_run(cluster.looseleaf({"query", "by_n", "n=3"}), 2, "", {"error: no such index\n"});
   put_all(cluster, entity(0, "\"n\":100"));
-  cluster.server_sql(cluster.server_of(1),
-                     fmt::format("GRANT CREATE, DROP ON {}.* TO maker@localhost", cluster.database(1)));
+  cluster.sql(1, let_create);
   check_status(run({"looseleaf", "--cluster", as_maker, "create-index", file, "--backfill"}), 0, {"by_n: ready\n"});
   CHECK(rows_of(cluster, "by_n") == 10);
-  for (std::uint32_t shard = 0; shard < 2; ++shard) {
-    cluster.server_sql(cluster.server_of(shard), "DROP USER IF EXISTS maker@localhost");
-  }
+  cluster.everywhere("DROP USER IF EXISTS maker@localhost");
 }
 
 TEST_CASE("catalogs that differ are shown, and converge") {
@@ -132,27 +122,22 @@ TEST_CASE("catalogs that differ are shown, and converge") {
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
-// A store with an index in state building, and a backfill of it that stops itself somewhere.
-struct Filling {
-  Filling() : cluster(initialised(2)) {
-    put_entities(cluster, 400);
-    create_index(cluster, by_n_sharded);
-  }
+// A store with an index in state building.
+TestCluster with_building_index() {
+  TestCluster cluster = initialised();
+  put_entities(cluster, 400);
+  create_index(cluster, by_n_sharded);
+  return cluster;
+}
 
-  [[nodiscard]] cli::Process backfill_with(const std::string& failpoint) const {
-    return cluster.start({"backfill", "by_n"}, {}, failpoint);
-  }
-
-  TestCluster cluster;
-};
+const std::vector<std::string> backfill_by_n = {"backfill", "by_n"};
 
 TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it at once, and both are safe" *
           needs_failpoints) {
-  const Filling test;
-  cli::Process job = test.backfill_with("backfill.insert_index_rows:before=sleep:30000");
-  wait_until("the first chunk is under way", [&] {
-    return test.cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'backfill'") == "1\n";
-  });
+  const TestCluster cluster = with_building_index();
+  cli::Process job = cluster.start(backfill_by_n, {}, "backfill.insert_index_rows:before=sleep:30000");
+  wait_until("the first chunk is under way",
+             [&] { return cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'backfill'") == "1\n"; });
   std::this_thread::sleep_for(300ms);
   job.signal(SIGINT);
   std::this_thread::sleep_for(500ms);
@@ -161,34 +146,32 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
   const auto begin = Clock::now();
   CHECK(job.wait().status == 130);
   CHECK(Clock::now() - begin < 3s);
-  check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
-  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
 // The shards are scanned side by side: this one waits until the other has said who works there.
-constexpr const char* asleep_before_its_cursor_moves =
-    "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1=stop";
+constexpr const char* asleep_before_its_cursor_moves = "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1";
 
 TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" * needs_failpoints) {
-  const Filling test;
-  cli::Process asleep = test.backfill_with(asleep_before_its_cursor_moves);
-  REQUIRE(wait_until_stopped(asleep));
-  check_status(test.cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
+  const TestCluster cluster = with_building_index();
+  cli::Process asleep = cluster.stop_at(asleep_before_its_cursor_moves, backfill_by_n);
+  check_status(cluster.looseleaf({"backfill", "--timeout", "2"}), 3,
                {"error: another process is running this job\n", fmt::format("pid {}\n", asleep.pid()),
                 "since: ", "heartbeat: "});
-  test.cluster.kill_sessions();  // its named lock is lost
-  check_status(test.cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
-  const std::string before = test.cluster.sql(1, "SELECT * FROM looseleaf_index");
+  cluster.kill_sessions();  // its named lock is lost
+  check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
+  const std::string before = cluster.sql(1, "SELECT * FROM looseleaf_index");
   const cli::ProcessResult woken = resume(asleep);
   CHECK_MESSAGE(woken.status == 3, woken.err);
-  CHECK(test.cluster.sql(1, "SELECT * FROM looseleaf_index") == before);
-  CHECK(rows_of(test.cluster, "by_n") == 400);
-  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+  CHECK(cluster.sql(1, "SELECT * FROM looseleaf_index") == before);
+  CHECK(rows_of(cluster, "by_n") == 400);
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
 TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothing, while another is at its work" *
           needs_failpoints) {
-  const Filling test;
+  const TestCluster cluster = with_building_index();
   std::string where, message = "error: index was dropped or its backfill was taken over before it became ready\n";
   int status = 2;
   SUBCASE("it would move a cursor") {
@@ -197,48 +180,42 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
     status = 3;
   }
   SUBCASE("it would publish the index on the first shard") {
-    where = "backfill.publish:before@0=stop";
+    where = "backfill.publish:before@0";
   }
   SUBCASE("it would publish the index on the second shard") {
-    where = "backfill.publish:before@1=stop";
+    where = "backfill.publish:before@1";
   }
-  cli::Process asleep = test.backfill_with(where);
-  REQUIRE(wait_until_stopped(asleep));
-  test.cluster.kill_sessions();  // its named lock is lost
-  cli::Process other = test.backfill_with("backfill.prove:before=stop");
-  REQUIRE(wait_until_stopped(other));
+  cli::Process asleep = cluster.stop_at(where, backfill_by_n);
+  cluster.kill_sessions();  // its named lock is lost
+  cli::Process other = cluster.stop_at("backfill.prove:before", backfill_by_n);
   const auto seen = [&] {
-    return test.cluster.sql(1, "SELECT state, generation, since FROM looseleaf_index") +
-           test.cluster.sql(1, "SELECT position, barrier, done, token, holder FROM looseleaf_progress");
+    return cluster.sql(1, "SELECT state, generation, since FROM looseleaf_index") +
+           cluster.sql(1, "SELECT position, barrier, done, token, holder FROM looseleaf_progress");
   };
   const std::string before = seen();
   CHECK(before.find("building") != std::string::npos);
   check_status(resume(asleep), status, {message});
   CHECK(seen() == before);
   check_status(resume(other), 0, {"by_n: ready"});
-  CHECK(rows_of(test.cluster, "by_n") == 400);
-  check_status(test.cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+  CHECK(rows_of(cluster, "by_n") == 400);
+  check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
 TEST_CASE("a backfill deletes a row of an older body and inserts a missing one before it makes the index ready" *
           needs_failpoints) {
-  const Filling test;
-  cli::Process backfill = test.backfill_with("backfill.prove:before=stop");
-  REQUIRE(wait_until_stopped(backfill));
-  test.cluster.sql(0, fmt::format("INSERT INTO by_n (n, entity_id) VALUES (77777, x'{}')", id_of(2)));
-  test.cluster.sql(1, "DELETE FROM by_n LIMIT 1");
+  const TestCluster cluster = with_building_index();
+  cli::Process backfill = cluster.stop_at("backfill.prove:before", backfill_by_n);
+  cluster.sql(0, fmt::format("INSERT INTO by_n (n, entity_id) VALUES (77777, x'{}')", id_of(2)));
+  cluster.sql(1, "DELETE FROM by_n LIMIT 1");
   check_status(resume(backfill), 0, {"by_n: ready"});
-  CHECK(rows_of(test.cluster, "by_n WHERE n = 77777") == 0);
-  CHECK(rows_of(test.cluster, "by_n") == 400);
+  CHECK(rows_of(cluster, "by_n WHERE n = 77777") == 0);
+  CHECK(rows_of(cluster, "by_n") == 400);
 }
 
 TEST_CASE("a backfill of a store without writers inserts every row itself, so that its proof has nothing to repair" *
           needs_failpoints) {
   const TestCluster cluster = initialised(1);
-  std::string tags = "0";
-  for (int tag = 1; tag < 500; ++tag) {
-    tags += fmt::format(",{}", tag);
-  }
+  const std::string tags = fmt::format("{}", fmt::join(std::views::iota(0, 500), ","));
   put_all(cluster, entity_lines(30, "\"tags\":[" + tags + "]"));
   std::vector<std::string> create = {"create-index", "--quiet"};
   for (const char* const table : {"by_a", "by_b", "by_c"}) {  // so many rows that a transaction does not take them all
