@@ -125,36 +125,21 @@ TEST_CASE("a buffered write whose id exists by then with another text is refused
   check_nothing_left(cluster);
 }
 
-// Three buffered writes: one can be stored, one is refused, and of one the text is stored already. What was stored is
-// deleted after the flush has died: it must not come back.
-class DyingFlush {
- public:
-  // `first` is the number of the first entity, which is on shard 1.
-  DyingFlush(const TestCluster& cluster, std::uint64_t first) : cluster_(cluster), first_(first) {
-    buffer_while_down(cluster, 1,
-                      entity(first, R"("n":1)") + "\n" + entity(first + 3) + "\n" + entity(first + 6) + "\n");
-    put_all(cluster, entity(first + 3, R"("n":4)") + "\n" + entity(first + 6) + "\n");
-  }
-
-  void die_at(const std::string& place) {
-    cluster_.die_at(place, {"flush"});
-    deleted_ = cluster_.looseleaf({"delete", id_of(first_)}).status == 0;
-    const cli::ProcessResult again = cluster_.looseleaf({"flush"});
-    INFO(again.err);
-    CHECK((again.status == 0 || again.status == 1));
-    CHECK(cluster_.looseleaf({"refused", "list", "--texts"}).out == entity(first_ + 3) + "\n");
-    REQUIRE(cluster_.looseleaf({"refused", "drop", "--all"}).status == 0);
-  }
-
-  [[nodiscard]] bool took_effect_once() const {
-    return deleted_ == (cluster_.looseleaf({"get", id_of(first_)}).status == 1);
-  }
-
- private:
-  const TestCluster& cluster_;
-  std::uint64_t first_;
-  bool deleted_ = false;  // it was stored when the flush died
-};
+// Buffers three writes: one can be stored, one is refused, and of one the text is stored already. `first` is the number
+// of the first entity, which is on shard 1. A flush dies there, and what it has stored is deleted: it must not come
+// back. Returns whether that holds.
+bool takes_effect_once(const TestCluster& cluster, std::uint64_t first, const std::string& place) {
+  buffer_while_down(cluster, 1, entity(first, R"("n":1)") + "\n" + entity(first + 3) + "\n" + entity(first + 6) + "\n");
+  put_all(cluster, entity(first + 3, R"("n":4)") + "\n" + entity(first + 6) + "\n");
+  cluster.die_at(place, {"flush"});
+  const bool was_stored = cluster.looseleaf({"delete", id_of(first)}).status == 0;
+  const cli::ProcessResult again = cluster.looseleaf({"flush"});
+  INFO(again.err);
+  CHECK((again.status == 0 || again.status == 1));
+  CHECK(cluster.looseleaf({"refused", "list", "--texts"}).out == entity(first + 3) + "\n");
+  REQUIRE(cluster.looseleaf({"refused", "drop", "--all"}).status == 0);
+  return was_stored == (cluster.looseleaf({"get", id_of(first)}).status == 1);
+}
 
 TEST_CASE("whatever step a flush dies at, each write takes effect once, but not if receipts are left out" *
           needs_failpoints) {
@@ -166,14 +151,10 @@ TEST_CASE("whatever step a flush dies at, each write takes effect once, but not 
         "flush.delete_copies:after@0", "flush.delete_copies:after@2", "flush.settle:before@1",
         "flush.settle:after@1"}) {
     INFO(place);
-    DyingFlush flush(cluster, next);
-    flush.die_at(place);
-    CHECK(flush.took_effect_once());
+    CHECK(takes_effect_once(cluster, next, place));
     next += 9;
   }
-  DyingFlush control(cluster, next);
-  control.die_at("put.write_receipt=skip,put.commit:after@1");
-  CHECK(!control.took_effect_once());
+  CHECK(!takes_effect_once(cluster, next, "put.write_receipt=skip,put.commit:after@1"));
   check_nothing_left(cluster);
 }
 
@@ -259,14 +240,8 @@ TEST_CASE("a flush waits for a copy that is not committed yet, so a put that was
 TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as others are, and a flush can be stopped" *
           needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
-  std::uint64_t state = 1;
-  std::string noise;
-  while (noise.size() < 8'000'000) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    noise += fmt::format("{:016x}", state);
-  }
-  const std::string lines = entity(1, R"("noise":")" + noise + "\"") + "\n" + entity(4) + "\n" +
-                            entity(7, R"("noise":")" + noise + noise.substr(0, 8'500'000) + "\"") + "\n";
+  const std::string lines = entity(1, R"("noise":")" + noise(8'000'000) + "\"") + "\n" + entity(4) + "\n" +
+                            entity(7, R"("noise":")" + noise(16'500'000) + "\"") + "\n";
   buffer_while_down(cluster, 1, lines);
   cli::Process stopped = cluster.stop_at("put.commit:before", {"flush", "--output", "json"});
   stopped.signal(SIGINT);
@@ -280,13 +255,7 @@ TEST_CASE("entities of 16 MiB that hardly compress are buffered and flushed as o
 
 TEST_CASE("an entity that a server does not take any more is left, and delays no other") {
   const TestCluster cluster = initialised_alone(3);
-  std::uint64_t state = 1;
-  std::string noise;
-  while (noise.size() < 4'000'000) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    noise += fmt::format("{:016x}", state);
-  }
-  const std::string large = entity(1, R"("noise":")" + noise + "\"") + "\n";
+  const std::string large = entity(1, R"("noise":")" + noise(4'000'000) + "\"") + "\n";
   buffer_while_down(cluster, 1, large + entity(4) + "\n");
   cluster.server_sql(1, "SET GLOBAL max_allowed_packet = 1048576");
   check_status(cluster.looseleaf({"flush"}), 3,
