@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <looseleaf/error.hpp>
 #include <string>
-#include <thread>
 
 #include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf {
@@ -52,12 +51,7 @@ class Fixture {
 };
 
 std::string refusal(const SandboxOptions& options) {
-  try {
-    Sandbox::start(options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "not refused";
+  return test::error_of([&] { return Sandbox::start(options); }).what();
 }
 
 TEST_CASE("starting again keeps the servers that run and restarts the dead ones") {
@@ -224,11 +218,8 @@ TEST_CASE("a start that is stopped by a signal says so, and leaves no server run
   const Fixture fixture;
   const std::string& dir = fixture.options.dir;
   cli::Process start = test::start({"looseleaf", "sandbox", "start", "--shards", "3", "--dir", dir});
-  for (int tries = 0; tries < 4000 && !fs::exists(dir + "/s0.pid"); ++tries) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  start.signal(SIGINT);
-  const cli::ProcessResult result = start.wait();
+  test::wait_until("it starts servers", [&] { return fs::exists(dir + "/s0.pid"); });
+  const cli::ProcessResult result = test::end_by(SIGINT, start);
   CHECK(result.status == 130);
   CHECK(result.out.empty());
   CHECK(result.err ==
@@ -254,10 +245,7 @@ TEST_CASE("servers die with the test program that started them, however it ends"
   REQUIRE(::read(pipe[0], &server, sizeof server) == static_cast<ssize_t>(sizeof server));
   ::close(pipe[0]);
   ::waitpid(child, nullptr, 0);
-  for (int tenths = 0; tenths < 100 && !cli::is_gone(server); ++tenths) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  CHECK(cli::is_gone(server));
+  test::wait_until("the server is gone", [&] { return cli::is_gone(server); });
 }
 
 }  // namespace
