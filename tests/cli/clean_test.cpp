@@ -1,9 +1,11 @@
 // clean as it runs beside a store for good, and what it must not pass over.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <chrono>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,19 +29,14 @@ TestCluster with_entities(std::uint64_t count) {
   return cluster;
 }
 
-// Changes n of an entity and dies once that is committed: the row of the old value stays. `file` replaces the cluster
-// file.
-void put_and_die(const TestCluster& cluster, std::uint64_t number, int n, const std::string& file = {}) {
-  std::vector<std::string> arguments = {"put"};
-  if (!file.empty()) {
-    arguments.insert(arguments.end(), {"--cluster", file});
-  }
-  cluster.die_at("put.commit:after", arguments, entity(number, fmt::format("\"n\":{}", n)));
+// Changes n of an entity and dies once that is committed: the row of the old value stays.
+void put_and_die(const TestCluster& cluster, std::uint64_t number, int n,
+                 const std::vector<std::string>& options = {}) {
+  cluster.die_at("put.commit:after", joined({"put"}, options), entity(number, fmt::format("\"n\":{}", n)));
 }
 
-cli::Process start_cleaner(const TestCluster& cluster, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"clean", "--follow"});
-  return cluster.start(std::move(arguments));
+cli::Process start_cleaner(const TestCluster& cluster, const std::vector<std::string>& options) {
+  return cluster.start(joined({"clean", "--follow"}, options));
 }
 
 void stop(cli::Process& cleaner) {
@@ -52,12 +49,12 @@ std::string holders(const TestCluster& cluster) {
 
 // A record on each shard of the first entities, so that clean looks at them in the order of their numbers.
 void leave_records(const TestCluster& cluster, std::uint64_t count) {
-  std::vector<std::vector<std::string>> ids(cluster.shards());
-  for (std::uint64_t number = 0; number < count; ++number) {
-    ids[number % cluster.shards()].push_back(id_of(number));
-  }
   for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-    cluster.sql(shard, cleanup_record(ids[shard]));
+    std::vector<std::string> ids;
+    for (std::uint64_t number = shard; number < count; number += cluster.shards()) {
+      ids.push_back(id_of(number));
+    }
+    cluster.sql(shard, cleanup_record(ids));
   }
 }
 
@@ -81,10 +78,8 @@ TEST_CASE(
     needs_failpoints) {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "by_tag", "properties": [{"name": "tags", "type": "int", "each": true}]})");
-  std::string tags, entities, ids;
-  for (int tag = 0; tag < 1000; ++tag) {
-    tags += (tag == 0 ? "" : ",") + std::to_string(tag);
-  }
+  const std::string tags = fmt::format("{}", fmt::join(std::views::iota(0, 1000), ","));
+  std::string entities, ids;
   for (const std::uint64_t number : {0, 2, 4, 6, 8, 10, 12, 14}) {  // of shard 0
     entities += entity(number, "\"tags\":[" + tags + "]") + "\n";
     ids += id_of(number) + "\n";
@@ -103,7 +98,7 @@ TEST_CASE(
   CHECK(rows() == "0\n");
 }
 
-TEST_CASE("one process cleans at a time, and the next takes over when it is killed") {
+TEST_CASE("one process cleans at a time; others wait, unless they are stopped, and one takes over when it is killed") {
   const TestCluster cluster = with_entities(10);
   cli::Process first = start_cleaner(cluster, {});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", first.pid())); });
@@ -113,20 +108,14 @@ TEST_CASE("one process cleans at a time, and the next takes over when it is kill
   cli::Process second = start_cleaner(cluster, {});
   wait_until("it waits", [&] { return contains(second.err(), fmt::format("pid {}\n", first.pid())); });
   CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process is running this job\n"}));
+  cli::Process third = start_cleaner(cluster, {});
+  wait_until("it waits too", [&] { return contains(third.err(), "waiting to clean"); });
+  check_status(end_by(SIGTERM, third), 143, {"waiting to clean", "interrupted; run the same command to resume"});
   end_by(SIGKILL, first);
   wait_until("it took over", [&] { return contains(holders(cluster), fmt::format("pid {}", second.pid())); });
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); ", id_of(2)) + cleanup_record({id_of(2)}));
   wait_until("it cleans", [&] { return rows_of(cluster, "by_n") == 10; });
   check_status(end_by(SIGTERM, second), 143, {"waiting to clean", "interrupted; run the same command to resume"});
-}
-
-TEST_CASE("a cleaner that waits for another one can be stopped") {
-  const TestCluster cluster = with_entities(1);
-  cli::Process first = start_cleaner(cluster, {}), second = start_cleaner(cluster, {});
-  const auto waits = [](const cli::Process& cleaner) { return contains(cleaner.err(), "waiting to clean"); };
-  wait_until("one of them waits", [&] { return waits(first) || waits(second); });
-  cli::Process& waiting = waits(first) ? first : second;
-  check_status(end_by(SIGTERM, waiting), 143, {"waiting to clean", "interrupted; run the same command to resume"});
 }
 
 // A cleaner with a metrics file, on servers of its own.
@@ -225,8 +214,7 @@ TEST_CASE("a pass that is stopped tells what it has done") {
   for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"--follow"}}) {
     CAPTURE(how.size());
     cluster.sql(1, fmt::format("DELETE FROM by_n WHERE entity_id = x'{}'", id_of(1)));
-    cli::Process clean = start(
-        joined({"looseleaf", "--cluster", cluster.file(), "clean", "--max-rate", "1000", "--metrics-file", file}, how));
+    cli::Process clean = cluster.start(joined({"clean", "--max-rate", "1000", "--metrics-file", file}, how));
     wait_until("the row is back", [&] { return rows_of(cluster, "by_n") == 4000; });
     const cli::ProcessResult result = end_by(SIGTERM, clean);
     check_status(result, 143,
@@ -277,8 +265,7 @@ TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot 
 }
 
 TEST_CASE("a sweep and a backfill say which table kept them from their work") {
-  const TestCluster cluster = TestCluster::shared(2);
-  REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
+  const TestCluster cluster = initialised();
   put_all(cluster, entity(0, "\"n\":1"));
   create_index(cluster, by_n);
   cluster.sql(1, "ALTER TABLE entities ADD extra INT");
@@ -430,12 +417,8 @@ TEST_CASE("clean does not wait for a transaction that is in flight, and finds it
 class Clocks {
  public:
   explicit Clocks(const TestCluster& cluster) : cluster_(cluster) {
-    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      cluster.server_sql(cluster.server_of(shard),
-                         fmt::format("CREATE USER IF NOT EXISTS app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE ON "
-                                     "{}.* TO app@localhost",
-                                     cluster.database(shard)));
-    }
+    cluster.everywhere(
+        "CREATE USER IF NOT EXISTS app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE ON * TO app@localhost");
     file_ = cluster.write_file(
         "app.json", fmt::format(R"("user": "app", "defaults_file": "{}")", cluster.directory().write("empty.cnf", "")));
   }
@@ -444,18 +427,16 @@ class Clocks {
   ~Clocks() { set_back(); }
 
   // What is connected from now on sees this instead of the time.
-  void set(const std::string& hours) const { everywhere("SET timestamp = UNIX_TIMESTAMP() + 3600 * " + hours); }
-  void set_back() const { everywhere({}); }
+  void set(const std::string& hours) const {
+    cluster_.everywhere("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600 * " + hours + "'");
+  }
+  void set_back() const { cluster_.everywhere("SET GLOBAL init_connect = ''"); }
   [[nodiscard]] cli::ProcessResult clean() const { return run({"looseleaf", "--cluster", file_, "clean"}); }
-  void put_and_die(std::uint64_t number, int n) const { looseleaf::test::put_and_die(cluster_, number, n, file_); }
-
- private:
-  void everywhere(const std::string& statement) const {
-    for (std::uint32_t shard = 0; shard < cluster_.shards(); ++shard) {
-      cluster_.server_sql(cluster_.server_of(shard), fmt::format("SET GLOBAL init_connect = '{}'", statement));
-    }
+  void put_and_die(std::uint64_t number, int n) const {
+    looseleaf::test::put_and_die(cluster_, number, n, {"--cluster", file_});
   }
 
+ private:
   const TestCluster& cluster_;
   std::string file_;
 };
