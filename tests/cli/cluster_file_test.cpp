@@ -58,15 +58,11 @@ TestCluster with_index() {
   return cluster;
 }
 
-TEST_CASE("shards in another order are refused") {
-  const TestCluster cluster = with_index();
-  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)}),
-                {"looseleaf: error: shard is at the wrong place in the cluster file\n", "shard: ", "hint: "});
-}
-
-TEST_CASE("status shows the shards that a wrong cluster file names and blames the file") {
+TEST_CASE("shards in another order are refused, and status shows those that the file names and blames the file") {
   const TestCluster cluster = with_index();
   const std::string file = write_cluster(cluster, {shard_object(cluster, 1), shard_object(cluster, 0)});
+  check_refused(cluster, file,
+                {"looseleaf: error: shard is at the wrong place in the cluster file\n", "shard: ", "hint: "});
   const cli::ProcessResult result = looseleaf_with(file, {"status"});
   check_status(result, 2, {"shard is at the wrong place", "shard: 0\n", "shard is at the wrong place", "shard: 1\n"});
   CHECK(holds_in_order(result.out, {cluster.socket(1), " refused", cluster.socket(0), " refused"}));
@@ -92,9 +88,8 @@ TEST_CASE("status tells a shard of another cluster and one that was not initiali
     check_status(text, 2, {"looseleaf: error: ", what, "shard: 1\n", "hint: "});
     CHECK(holds_in_order(text.out,
                          {"cluster " + id, cluster.socket(0), " up ", other->socket(1), std::string(" ") + state}));
-    const cli::ProcessResult json = looseleaf_with(file, {"status", "--output", "json"});
-    check_status(json, 2, {what});
-    const std::vector<std::string> lines = lines_of(json.out);
+    const std::string json = check_status(looseleaf_with(file, {"status", "--output", "json"}), 2, {what});
+    const std::vector<std::string> lines = lines_of(json);
     REQUIRE(lines.size() == 3);
     CHECK(times("\"state\":\"up\"", lines[0]) == 1);
     CHECK(times(fmt::format("\"state\":\"{}\"", state), lines[1]) == 1);
@@ -116,23 +111,13 @@ TEST_CASE("status shows the other shards, and who may be at work there, when sha
   CHECK(holds_in_order(result.out, {cluster.socket(0), " uninitialised", cluster.socket(1), " up ", "somebody pid 7"}));
 }
 
-TEST_CASE("status says of a cluster that was never initialised that it is not, once") {
-  const TestCluster fresh = TestCluster::shared(2);
-  const auto check = [&] {
-    const cli::ProcessResult result = fresh.looseleaf({"status"});
-    CHECK(result.status == 2);
-    CHECK(result.err == "looseleaf: error: this cluster is not initialised\nhint: run `looseleaf init`\n");
-    CHECK(holds_in_order(result.out, {fresh.socket(0), " uninitialised", fresh.socket(1), " uninitialised"}));
-  };
-  check();
-  fresh.create_databases();
-  check();
-}
-
-TEST_CASE("one shard too few is refused") {
-  const TestCluster cluster = with_index();
+TEST_CASE("one shard too few, and one of another cluster, are refused") {
+  const TestCluster cluster = with_index(), foreign = initialised(2);
   check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0)}),
                 {"error: cluster file and cluster have different numbers of shards\n", "2 shards\n", "hint: "});
+  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0), shard_object(foreign, 1)}),
+                {"error: shard belongs to another cluster\n", "expected: ", "found: "});
+  CHECK(rows_of(foreign, "entities") == 0);
 }
 
 TEST_CASE("one shard too many is refused") {
@@ -165,14 +150,6 @@ TEST_CASE("one shard too many is refused") {
   CHECK(cluster.server_sql(0, fmt::format("SHOW DATABASES LIKE '{}\\_new'", cluster.database(0))).empty());
 }
 
-TEST_CASE("a shard of another cluster is refused") {
-  const TestCluster cluster = with_index();
-  const TestCluster foreign = initialised(2);
-  check_refused(cluster, write_cluster(cluster, {shard_object(cluster, 0), shard_object(foreign, 1)}),
-                {"error: shard belongs to another cluster\n", "expected: ", "found: "});
-  CHECK(rows_of(foreign, "entities") == 0);
-}
-
 TEST_CASE("a cluster id in the file must match") {
   const TestCluster cluster = with_index();
   const std::vector<std::string> shards{shard_object(cluster, 0), shard_object(cluster, 1)};
@@ -183,7 +160,7 @@ TEST_CASE("a cluster id in the file must match") {
                 {"error: shard belongs to another cluster\n", id_of(1)});
 }
 
-TEST_CASE("shards that were never initialised are refused with a hint") {
+TEST_CASE("shards that were never initialised are refused with a hint, and status says so of the cluster, once") {
   const TestCluster cluster = TestCluster::shared(2);
   for (const bool databases : {false, true}) {
     CAPTURE(databases);
@@ -197,26 +174,21 @@ TEST_CASE("shards that were never initialised are refused with a hint") {
     check_run(cluster.looseleaf({"put"}, entity(0)), 2, "", err);
     check_run(cluster.looseleaf({"query", "by_id"}), 2, "", err);
     check_run(cluster.looseleaf({"verify"}), 2, "", err);
+    const cli::ProcessResult status = cluster.looseleaf({"status"});
+    CHECK(status.status == 2);
+    CHECK(status.err == "looseleaf: error: this cluster is not initialised\nhint: run `looseleaf init`\n");
+    CHECK(holds_in_order(status.out, {cluster.socket(0), " uninitialised", cluster.socket(1), " uninitialised"}));
   }
 }
 
 TEST_CASE("init prints the cluster's id, again and again the same") {
   const TestCluster cluster = TestCluster::shared(3);
-  const cli::ProcessResult first = cluster.looseleaf({"init"});
-  check_status(first, 0, {"created the tables of 3 shards\n"});
-  REQUIRE(first.out.size() == 33);
-  check_run(cluster.looseleaf({"init"}), 0, first.out, {"the tables already exist on 3 shards\n"});
-  check_run(cluster.looseleaf({"init", "--quiet"}), 0, first.out);
+  const std::string first = check_status(cluster.looseleaf({"init"}), 0, {"created the tables of 3 shards\n"});
+  REQUIRE(first.size() == 33);
+  check_run(cluster.looseleaf({"init"}), 0, first, {"the tables already exist on 3 shards\n"});
+  check_run(cluster.looseleaf({"init", "--quiet"}), 0, first);
   check_run(cluster.looseleaf({"init", "--output", "json", "--quiet"}), 0,
-            "{\"schema_version\":1,\"cluster_id\":\"" + first.out.substr(0, 32) + "\",\"created\":false}\n");
-}
-
-TEST_CASE("init finishes what it could not finish before") {
-  const TestCluster cluster = initialised();
-  const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
-  cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
-  check_run(cluster.looseleaf({"init"}), 0, id, {"created the tables"});
-  put_all(cluster, entity(0) + entity(1));
+            "{\"schema_version\":1,\"cluster_id\":\"" + first.substr(0, 32) + "\",\"created\":false}\n");
 }
 
 TEST_CASE("init refuses an empty shard beside shards that hold entities unless it is told to accept it") {
@@ -233,12 +205,13 @@ TEST_CASE("init refuses an empty shard beside shards that hold entities unless i
 
 TEST_CASE("an empty shard that joins leaves no index ready, even if no entity is left that the index could miss") {
   const TestCluster cluster = initialised();
+  const std::string id = cluster.looseleaf({"init", "--quiet"}).out;
   create_index(cluster, by_n_sharded);
   cluster.server_sql(cluster.server_of(1), "DROP DATABASE " + cluster.database(1));
   const std::vector<std::string> told = {"warning: index is building, because a shard lacks it\n", "  index: by_n\n",
                                          "hint: run `looseleaf create-index`"};
-  check_status(cluster.looseleaf({"init"}), 0, {"created the tables of 1 shard\n", told.at(0), told.at(1), told.at(2)});
-  put_all(cluster, entity(1, R"("n":2)"));
+  check_run(cluster.looseleaf({"init"}), 0, id, joined({"created the tables of 1 shard\n"}, told));
+  put_all(cluster, entity(0) + entity(1, R"("n":2)"));
   CHECK(cluster.looseleaf({"query", "by_n", "n=2", "--ids"}).status != 0);
   check_status(cluster.looseleaf({"init", "--accept-empty-shard", "1"}), 0, told);  // the first one may have died
   const std::string file = cluster.directory().write("again.json", by_n_sharded);
