@@ -369,20 +369,6 @@ TEST_CASE("while writers run and a copy follows, there is no false alarm, and a 
   writer.join();
 }
 
-TEST_CASE("indexes of the other store that are not as they are here are reported, and are no difference") {
-  TwoStores stores;
-  stores.here.create_index(by_n);
-  stores.here.create_index(R"({"table": "by_s", "properties": [{"name": "s", "type": "string"}]})");
-  stores.there.create_index(by_n_sharded);
-  const CompareReport report = stores.compare();
-  CHECK(report.same());
-  REQUIRE(report.indexes.size() == 2);
-  CHECK(report.indexes[0].table == "by_n");
-  CHECK(report.indexes[0].kind == DeclaredIndex::Kind::different);
-  CHECK(report.indexes[1].table == "by_s");
-  CHECK(report.indexes[1].kind == DeclaredIndex::Kind::missing);
-}
-
 TEST_CASE("a comparison reports the progress of both stores, and ends when it is asked to stop") {
   TwoStores stores;
   stores.fill(10);
