@@ -23,9 +23,16 @@ namespace {
 constexpr const char* by_owner =
     R"({"table": "by_owner", "properties": [{"name": "owner", "type": "int"}], "shard_on": "owner", "immutable": true})";
 
-// A store of two shards, and a cluster of three to copy it to.
+// A store of two shards with 58 entities and two deleted ones, and a cluster of three to copy it to.
 struct Pair {
   TestCluster original = initialised(2), other = initialised(3);
+
+  Pair() {
+    create_index(original, by_n_sharded);
+    create_index(original, by_owner);
+    put_all(original, entity_lines(60, R"("n":{0},"owner":{0})"));
+    check_status(original.looseleaf({"delete", id_of(7), id_of(8)}), 0);
+  }
 
   [[nodiscard]] std::vector<std::string> copy_command(const std::vector<std::string>& options = {}) const {
     return joined({"copy", "--to", other.file()}, options);
@@ -39,9 +46,7 @@ struct Pair {
 std::vector<std::string> entities_of(const TestCluster& cluster) {
   const cli::ProcessResult exported = cluster.looseleaf({"export"});
   CHECK_MESSAGE(exported.status == 0, exported.err);
-  std::vector<std::string> lines = lines_of(exported.out);
-  std::sort(lines.begin(), lines.end());
-  return lines;
+  return sorted(lines_of(exported.out));
 }
 
 void check_same(const Pair& pair) {
@@ -54,13 +59,6 @@ void check_same(const Pair& pair) {
   CHECK_MESSAGE(verified.status == 0, verified.out, verified.err);
 }
 
-void fill(const TestCluster& store) {
-  create_index(store, by_n_sharded);
-  create_index(store, by_owner);
-  put_all(store, entity_lines(60, R"("n":{0},"owner":{0})"));
-  check_status(store.looseleaf({"delete", id_of(7), id_of(8)}), 0);
-}
-
 // Changes values, deletes, and adds entities.
 void change(const TestCluster& store) {
   put_all(store, entity_lines(6, R"("n":100,"owner":{0})"));
@@ -71,7 +69,6 @@ void change(const TestCluster& store) {
 TEST_CASE(
     "a copy has the same entities and indexes, follows what changes, and is a store of its own once it is detached") {
   const Pair pair;
-  fill(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 2 indexes, dropped 0 indexes, wrote 58 versions\n"});
   check_same(pair);
   CHECK(contains(pair.original.looseleaf({"status"}).out, "\ncopied to cluster "));
@@ -95,7 +92,6 @@ TEST_CASE(
 
 TEST_CASE("indexes that are created and dropped in the original follow with the next run") {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"created 2 indexes"});
   check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
   create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}]})");
@@ -106,7 +102,6 @@ TEST_CASE("indexes that are created and dropped in the original follow with the 
 
 TEST_CASE("an entity that was deleted and put again with another immutable value replaces the one in the copy") {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"wrote 58 versions"});
   check_status(pair.original.looseleaf({"delete", id_of(3)}), 0);
   put_all(pair.original, entity(3, R"("n":3,"owner":300)"));
@@ -117,7 +112,6 @@ TEST_CASE("an entity that was deleted and put again with another immutable value
 // The copier has deleted the old entity, and is about to put the new one, when a later version comes by the feed.
 TEST_CASE("a later version that comes while an entity is replaced is not lost" * needs_failpoints) {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"wrote 58 versions"});
   check_status(pair.original.looseleaf({"delete", id_of(3)}), 0);
   put_all(pair.original, entity(3, R"("n":3,"owner":300)"));
@@ -133,7 +127,6 @@ TEST_CASE("a later version that comes while an entity is replaced is not lost" *
 TEST_CASE("an entity that is to be replaced when the copier is stopped is replaced by the next run" *
           needs_failpoints) {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"wrote 58 versions"});
   check_status(pair.original.looseleaf({"delete", id_of(3)}), 0);
   put_all(pair.original, entity(3, R"("n":3,"owner":300)"));
@@ -146,7 +139,6 @@ TEST_CASE("an entity that is to be replaced when the copier is stopped is replac
 
 TEST_CASE("a copy that follows has every change within seconds, and what it has at its end is complete") {
   const Pair pair;
-  fill(pair.original);
   cli::Process follower = pair.original.start(pair.copy_command({"--follow"}));
   wait_until("the entities are there", [&] { return rows_of(pair.other, "entities") == 58; });
   change(pair.original);
@@ -163,7 +155,6 @@ TEST_CASE("whatever step the copier dies at, the next run completes the copy" * 
     for (const char* const phase : {"before", "after"}) {
       for (const int shard : {0, 1}) {
         const Pair pair;
-        fill(pair.original);
         const std::string place = fmt::format("{}:{}@{}", step, phase, shard);
         INFO(place);
         pair.original.die_at(place, pair.copy_command());
@@ -186,14 +177,12 @@ TEST_CASE("an index that a copier was creating or dropping when it died does not
   for (const char* const step : {"create.intent", "create.table", "create.publish", "create.ready"}) {
     for (const int shard : {0, 1}) {
       const Pair pair;
-      fill(pair.original);
       die_and_repeat(pair, fmt::format("{}:after@{}", step, shard));
     }
   }
   for (const char* const step :
        {"drop.intent", "drop.stop_queries", "drop.stop_writers", "drop.table", "drop.catalog"}) {
     const Pair pair;
-    fill(pair.original);
     check_status(pair.copy(), 0, {"created 2 indexes"});
     check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
     die_and_repeat(pair, fmt::format("{}:after@0", step));
@@ -206,7 +195,6 @@ TEST_CASE("deletes after a copier died while it read all entities are in the cop
   for (int store = 1; store <= 3; ++store) {
     INFO(store);
     const Pair pair;
-    fill(pair.original);
     pair.original.die_at(fmt::format("copy.store:before#{}", store), pair.copy_command());
     change(pair.original);
     check_status(pair.copy(), 0, {"wrote "});
@@ -218,7 +206,6 @@ TEST_CASE("deletes after a copier died while it read all entities are in the cop
 void take_over_from(const std::string& place) {
   INFO(place);
   const Pair pair;
-  fill(pair.original);
   cli::Process asleep = pair.original.stop_at(place, pair.copy_command());
   pair.original.kill_sessions();
   pair.other.kill_sessions();
@@ -245,7 +232,6 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
     INFO(place);
     CAPTURE(has_begun);
     const Pair pair;
-    fill(pair.original);
     if (has_begun) {
       check_status(pair.copy(), 0, {"wrote "});
     }
@@ -267,7 +253,6 @@ TEST_CASE("a copier that slept while another one ended the copy leaves the new s
 
 TEST_CASE("an entity that cannot be read is named and not copied, and the next run copies it once it is repaired") {
   const Pair pair;
-  fill(pair.original);
   pair.original.sql(0, "UPDATE entities SET body = 'x' WHERE id = x'" + id_of(4) + "'");
   check_status(pair.copy(), 1,
                {"looseleaf: error: an entity was not copied, because it cannot be read\n", "  id: " + id_of(4) + "\n",
@@ -282,7 +267,6 @@ TEST_CASE("an entity that cannot be read is named and not copied, and the next r
 
 TEST_CASE("deletes that a copy needs are not purged until it has them") {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"wrote "});
   check_status(pair.original.looseleaf({"delete", id_of(11)}), 0);
   // Ten days later.
@@ -336,7 +320,6 @@ TEST_CASE("servers accept definitions of reserved words, longest names and wides
 
 TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays as it was") {
   const Pair pair;
-  fill(pair.original);
   const auto refused = [&](const TestCluster& from, const TestCluster& to, const std::vector<std::string>& err) {
     check_run(from.looseleaf({"copy", "--to", to.file()}), 2, "", err);
   };
@@ -370,7 +353,6 @@ TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays a
 
 TEST_CASE("a copy that others may have written to is refused, and can still be detached") {
   const Pair pair;
-  fill(pair.original);
   check_status(pair.copy(), 0, {"wrote "});
   check_status(pair.other.looseleaf({"thaw", "--force"}), 0, {"3 shards"});
   const std::vector<std::string> opened = {"error: the copy was opened before it was complete\n", "hint: others may"};

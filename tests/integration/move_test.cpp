@@ -67,6 +67,19 @@ std::vector<std::string> trigger_into(const std::string& file) {
   return {"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file};
 }
 
+// Starts the trigger t, and returns when everything is delivered.
+cli::Process start_trigger(const MovingPair& pair, const std::string& file) {
+  cli::Process trigger = pair.original.start(trigger_into(file));
+  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
+  return trigger;
+}
+
+// The same, and then ends it.
+void run_trigger_to_the_end(const MovingPair& pair) {
+  cli::Process trigger = start_trigger(pair, pair.original.directory().path() + "/out");
+  CHECK(end_by(SIGTERM, trigger).status == 143);
+}
+
 TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move can be repeated") {
   const MovingPair pair;
   check_status(pair.finish(), 0,
@@ -348,9 +361,7 @@ TEST_CASE("stamps go on growing in the other cluster, although its clock is behi
 TEST_CASE("triggers begin in the other cluster where they have ended here") {
   const MovingPair pair;
   const std::string file = pair.original.directory().path() + "/out";
-  const std::vector<std::string> trigger = trigger_into(file);
-  cli::Process before = pair.original.start(trigger);
-  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
+  cli::Process before = start_trigger(pair, file);
   put_all(pair.original, entity_lines(5, R"("n":33)"));
   check_status(pair.finish(), 0, {"looseleaf: a trigger begins there from now on: t\n", has_moved});
   check_status(before.wait(), 2, {"error: the store has moved\n", "hint: everything was delivered; run the trigger"});
@@ -358,18 +369,10 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   CHECK(delivered >= 43);
   check_status(pair.original.looseleaf({"trigger", "reset", "t"}), 2, {"error: the store has moved\n"});
   put_all(pair.other, entity(92, R"("n":2)"));
-  cli::Process after = pair.other.start(trigger);
+  cli::Process after = pair.other.start(trigger_into(file));
   wait_until("the change is delivered", [&] { return contains(read_text(file), id_of(92)); });
   CHECK(end_by(SIGTERM, after).status == 143);
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
-}
-
-// Runs the trigger t until everything is delivered, and ends it.
-void run_trigger_to_the_end(const MovingPair& pair) {
-  const std::string file = pair.original.directory().path() + "/out";
-  cli::Process trigger = pair.original.start(trigger_into(file));
-  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
-  CHECK(end_by(SIGTERM, trigger).status == 143);
 }
 
 TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
@@ -408,9 +411,7 @@ TEST_CASE("a trigger of a store that is about to move cannot be reset, because i
 
 TEST_CASE("a move that was asleep does not begin triggers anew in a cluster that is open" * needs_failpoints) {
   const MovingPair pair;
-  const std::string file = pair.original.directory().path() + "/out";
-  cli::Process trigger = pair.original.start(trigger_into(file));
-  wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() >= 38; });
+  cli::Process trigger = start_trigger(pair, pair.original.directory().path() + "/out");
   const std::string positions =
       "SELECT generation, barrier FROM looseleaf_progress WHERE job = 'trigger' AND table_name = 't'";
   std::string before;
