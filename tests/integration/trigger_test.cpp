@@ -71,13 +71,20 @@ Json trigger_of(const TestCluster& cluster, const std::string& trigger = "t") {
   return {};
 }
 
+// A store of so many shards, and a file for what its triggers deliver.
+template <std::uint32_t shards>
+struct Triggered {
+  TestCluster cluster = initialised(shards);
+  std::string file = cluster.directory().path() + "/out";
+};
+
 bool exists(const std::string& file) {
   return ::access(file.c_str(), F_OK) == 0;
 }
 
-TEST_CASE("a trigger delivers all entities and then every change, in batches, and goes on where it was stopped") {
-  const TestCluster cluster = initialised();
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(
+    Triggered<2>,
+    "a trigger delivers all entities and then every change, in batches, and goes on where it was stopped") {
   put_all(cluster, entity_lines(10));
   cli::Process first = cluster.start(run_with("tee -a $0 | wc -l >> $0.sizes", file, {"--batch", "3"}));
   wait_until("all are delivered", [&] { return has_all(file, 0, 10); });
@@ -112,9 +119,7 @@ TEST_CASE("a server that dies while a batch is delivered delays what comes from 
   end_by(SIGKILL, trigger);
 }
 
-TEST_CASE("a trigger that is stopped among many rows with one stamp goes on among them") {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>, "a trigger that is stopped among many rows with one stamp goes on among them") {
   put_all(cluster, entity(0));
   cli::Process beginning = cluster.start(append_to(file));
   wait_until("it is delivered", [&] { return trigger_of(cluster)["delivered"] == 1; });
@@ -132,9 +137,8 @@ TEST_CASE("a trigger that is stopped among many rows with one stamp goes on amon
   CHECK(has_all(file, 0, 1700));
 }
 
-TEST_CASE("a new trigger begins now if it is told so, and a filter says which entities do not match") {
-  const TestCluster cluster = initialised();
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<2>,
+                  "a new trigger begins now if it is told so, and a filter says which entities do not match") {
   put_all(cluster, entity_lines(3, R"("kind":"cat")"));
   cli::Process process = cluster.start(run_with("cat >> $0", file, {"--after", "now", "--where", "kind=cat"}));
   wait_until("it has begun", [&] { return contains(process.err(), "reading 2 shards: 0, 1"); });
@@ -152,9 +156,7 @@ TEST_CASE("a new trigger begins now if it is told so, and a filter says which en
   CHECK_FALSE(has_all(file, 0, 1));
 }
 
-TEST_CASE("a command gets its arguments as they are, also those in brackets") {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>, "a command gets its arguments as they are, also those in brackets") {
   cli::Process process =
       cluster.start(joined(run_with(R"(printf '<%s>' "$@" > $0)", file), {"[.id, .n]", "[]", "[[a]]", "--x"}));
   put_all(cluster, entity(1));
@@ -214,10 +216,9 @@ TEST_CASE("a kill before the position is stored repeats the batch, and a positio
   CHECK(delivered_over("trigger.deliver:before=skip").size() == 1);
 }
 
-TEST_CASE("a process that was asleep while another one took its shard over cannot store its position" *
-          needs_failpoints) {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>,
+                  "a process that was asleep while another one took its shard over cannot store its position" *
+                      needs_failpoints) {
   put_all(cluster, entity_lines(5));
   cli::Process asleep = cluster.stop_at("trigger.store:before#2", append_to(file + ".asleep"));
   cli::Process awake = cluster.start(append_to(file));
@@ -348,9 +349,8 @@ TEST_CASE("a command that exits with 0 has taken the batch, whatever it reads, p
   }
 }
 
-TEST_CASE("a second signal ends a run at once, and leaves alone the command, whose batch comes again") {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>,
+                  "a second signal ends a run at once, and leaves alone the command, whose batch comes again") {
   put_all(cluster, entity_lines(3));
   cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
   wait_until("the command runs", [&] { return exists(file + ".begun"); });
@@ -362,9 +362,7 @@ TEST_CASE("a second signal ends a run at once, and leaves alone the command, who
   CHECK(trigger_of(cluster)["lag_changes"] == 3);
 }
 
-TEST_CASE("the first signal lets the command finish, and stores its position") {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>, "the first signal lets the command finish, and stores its position") {
   put_all(cluster, entity_lines(3));
   cli::Process process = cluster.start(run_with("touch $0.begun; sleep 1; cat >> $0", file));
   wait_until("the command runs", [&] { return exists(file + ".begun"); });
@@ -373,9 +371,8 @@ TEST_CASE("the first signal lets the command finish, and stores its position") {
   CHECK(trigger_of(cluster)["delivered"] == 3);
 }
 
-TEST_CASE("purging spares deletes that a trigger has not delivered, and one that is too late is told") {
-  const TestCluster cluster = initialised(1);
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(Triggered<1>,
+                  "purging spares deletes that a trigger has not delivered, and one that is too late is told") {
   put_all(cluster, entity_lines(3));
   cli::Process before = cluster.start(append_to(file));
   wait_until("all are delivered", [&] { return trigger_of(cluster)["delivered"] == 3; });
@@ -417,9 +414,9 @@ TEST_CASE("a process counts as dead if its lease is from a clock that was far ah
   check_status(cluster.looseleaf({"trigger", "drop", "t"}), 0, {"looseleaf: dropped t\n"});
 }
 
-TEST_CASE("a trigger that a process runs is reset and dropped only by force, and the process is told of the drop") {
-  const TestCluster cluster = initialised();
-  const std::string file = cluster.directory().path() + "/out";
+TEST_CASE_FIXTURE(
+    Triggered<2>,
+    "a trigger that a process runs is reset and dropped only by force, and the process is told of the drop") {
   put_all(cluster, entity_lines(3));
   cli::Process process = cluster.start(append_to(file));
   wait_until("all are delivered", [&] { return trigger_of(cluster)["delivered"] == 3; });
@@ -467,12 +464,11 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
                                     "nobody", "position (UTC)", "mirror"}));
 }
 
-TEST_CASE("a trigger names twenty entities that cannot be read, and says when it ends how many more there were") {
-  const TestCluster cluster = initialised();
+TEST_CASE_FIXTURE(Triggered<2>,
+                  "a trigger names twenty entities that cannot be read, and says at its end how many more there were") {
   put_all(cluster, entity_lines(25));
   cluster.everywhere("UPDATE entities SET body = 'x'");
-  const std::string file = cluster.directory().path() + "/out";
-  cli::Process trigger = cluster.start({"trigger", "run", "t", "--", "sh", "-c", "cat >> $0", file});
+  cli::Process trigger = cluster.start(append_to(file));
   wait_until("everything is delivered", [&] { return lines_of(read_text(file)).size() == 25; });
   const cli::ProcessResult result = end_by(SIGTERM, trigger);
   CHECK(result.status == 143);
