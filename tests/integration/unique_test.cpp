@@ -163,10 +163,8 @@ TEST_CASE_FIXTURE(Unique,
 TEST_CASE("a value that an earlier write of the stream gives up is taken although the stream did not know the index") {
   StoreFixture store(TestCluster::shared(4));
   store.fill(numbers);  // from now on it knows the catalogs
-  Datastore other = store.open();
-  other.create_indexes({IndexDefinition::parse(by_n_unique, "test")});
-  JobControl control;
-  other.backfill({}, control);
+  create_index(store.cluster, by_n_unique);
+  check_status(store.cluster.looseleaf({"backfill", "--quiet"}), 0);
   WriteStream stream(store.datastore, [](const WriteResult& result) { CHECK(outcome_of(result) == "stored"); });
   for (std::uint64_t number = numbers; number-- > 0;) {
     stream.put(entity(number, fmt::format(R"("n":{})", number + 1)));
