@@ -15,6 +15,8 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/index_rows.hpp"
 #include "shard/writable.hpp"
+#include "tests/support/errors.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "verify/digest_comparison.hpp"
@@ -38,12 +40,7 @@ struct Planted : StoreFixture {
   }
 
   [[nodiscard]] std::vector<std::string> rows(std::uint32_t shard) const {
-    std::vector<std::string> lines;
-    std::string text = cluster.sql(shard, "SELECT size, LOWER(HEX(entity_id)) FROM index_size ORDER BY size");
-    for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1) {
-      lines.push_back(text.substr(from, text.find('\t', from) - from));
-    }
-    return lines;
+    return lines_of(cluster.sql(shard, "SELECT size FROM index_size ORDER BY size"));
   }
 };
 
@@ -112,31 +109,16 @@ TEST_CASE("orphans are deleted only if their entity really does not exist") {
   CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
 }
 
-TEST_CASE("a connection to a server that was demoted answers no get and no query") {
-  Planted fixture;
-  using Read = std::function<void(const Datastore&)>;
-  const auto query = [](const std::string& index, const std::string& size) -> Read {
-    return [=](const Datastore& store) { static_cast<void>(Index(index).get_all(store, {{"size", size}})); };
-  };
-  const std::vector<std::pair<std::string, Read>> reads = {
-      {"get", [](const Datastore& store) { static_cast<void>(store.get({planted_id})); }},
-      {"query", query("index_size", "8")},
-      {"query without a match", query("index_size", "4")},
-      {"query of an index that is unknown there", query("index_new", "8")}};
-  for (const auto& [what, read] : reads) {
-    CAPTURE(what);
-    const Datastore reader = fixture.open(std::chrono::milliseconds(300));
-    query("index_size", "8")(reader);  // so that it has connections
-    fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
-    auto code = ErrorCode::usage;
-    try {
-      read(reader);
-    } catch (const Error& error) {
-      code = error.code();
-    }
-    fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
-    CHECK(code == ErrorCode::unavailable);
-  }
+// query_test.cpp has a get, and queries of an index that the server knows.
+TEST_CASE("a connection to a server that was demoted does not tell that there is no such index") {
+  const Planted fixture;
+  const Datastore reader = fixture.open(std::chrono::milliseconds(300));
+  const auto query = [&](const char* index) { return Index(index).get_all(reader, {{"size", "8"}}); };
+  CHECK(query("index_size").size() == 1);  // so that it has connections
+  fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
+  const Error error = error_of([&] { return query("index_new"); });
+  fixture.cluster.sql(0, "SET GLOBAL read_only = 0");
+  CHECK(error.code() == ErrorCode::unavailable);
 }
 
 TEST_CASE("what a demoted server still tells a job does not count") {
@@ -175,8 +157,7 @@ TEST_CASE("a tombstone is purged once it is settled, and not while an index row 
   Planted fixture;
   fixture.datastore.remove({planted_id});
   const auto entities = [&] { return fixture.cluster.sql(0, "SELECT COUNT(*) FROM entities"); };
-  JobControl control;
-  CHECK(fixture.datastore.clean({}, control).purged == 0);  // younger than a day
+  CHECK(fixture.clean().purged == 0);  // younger than a day
   CHECK(entities() == "1\n");
   // As if two days had passed.
   fixture.cluster.sql(0, "UPDATE entities SET updated = updated - INTERVAL 2 DAY");
@@ -185,7 +166,7 @@ TEST_CASE("a tombstone is purged once it is settled, and not while an index row 
   SUBCASE("with a row left behind, which goes first") {
     fixture.cluster.sql(1, "INSERT INTO index_size VALUES (9, x'" + planted + "')");
   }
-  CHECK(fixture.datastore.clean({}, control).purged == 1);
+  CHECK(fixture.clean().purged == 1);
   CHECK(entities() == "0\n");
   CHECK(fixture.findings().empty());
 }
@@ -203,21 +184,19 @@ TEST_CASE("a tombstone younger than a running backfill stays, but not because of
         "NOW(6) FROM looseleaf_index WHERE table_name = '" +
             table + "'");
   };
-  JobControl control;
   SUBCASE("running") {
     plant_cursor("index_tags");
-    CHECK(fixture.datastore.clean({}, control).purged == 0);
+    CHECK(fixture.clean().purged == 0);
   }
   SUBCASE("it died when its index was ready already") {
     plant_cursor("index_size");
-    CHECK(fixture.datastore.clean({}, control).purged == 1);
+    CHECK(fixture.clean().purged == 1);
   }
 }
 
 TEST_CASE("clean handles every record once, also those that were written while the clock was ahead") {
   Planted fixture;
-  JobControl control;
-  CHECK(fixture.datastore.clean({}, control).checked == 0);
+  CHECK(fixture.clean().checked == 0);
   fixture.cluster.sql(0, "UPDATE looseleaf_shard SET clock_floor = '2043-01-01 00:00:00'");
   REQUIRE(put_one(fixture.datastore, entity(planted, R"("size":8,"n":1)")) == WriteStatus::stored);
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (4, x'" + planted + "')");
@@ -225,10 +204,10 @@ TEST_CASE("clean handles every record once, also those that were written while t
                              "; UPDATE looseleaf_cleanup SET since = '2043-01-01 00:00:00'");
   CleanOptions options;
   options.on_pass = [](const CleanPass& pass) { CHECK(pass.lags.front() == std::chrono::seconds(0)); };
-  const CleanReport report = fixture.datastore.clean(options, control);
+  const CleanReport report = fixture.clean(options);
   CHECK(report.checked == 1);
   CHECK(report.deleted() == 1);
-  CHECK(fixture.datastore.clean({}, control).checked == 0);
+  CHECK(fixture.clean().checked == 0);
 }
 
 TEST_CASE("a record of an entity that was purged leads clean to its orphans") {
@@ -236,8 +215,7 @@ TEST_CASE("a record of an entity that was purged leads clean to its orphans") {
   const std::string absent(32, 'e');
   fixture.cluster.sql(0, "INSERT INTO index_size VALUES (6, x'" + absent + "')");
   fixture.cluster.sql(0, cleanup_record({absent}));
-  JobControl control;
-  CHECK(fixture.datastore.clean({}, control).deleted() == 1);
+  CHECK(fixture.clean().deleted() == 1);
   CHECK(fixture.rows(0) == std::vector<std::string>{"8"});
 }
 
@@ -270,16 +248,13 @@ TEST_CASE("clean gets through entities with very many index rows, a time-out's w
 TEST_CASE("one writer goes on through create, backfill, drop and re-creation with another definition") {
   StoreFixture fixture;
   Datastore writer = fixture.open();
-  const auto put = [&](int n) {
-    const std::string id = "000000000000000000000000000000" + std::to_string(10 + n);
-    CHECK(put_one(writer, entity(id, R"("size":)" + std::to_string(n) + R"(,"tags":["a","b"])")) ==
-          WriteStatus::stored);
+  const auto put = [&](std::uint64_t n) {
+    CHECK(put_one(writer, entity(n, fmt::format(R"("size":{},"tags":["a","b"])", n))) == WriteStatus::stored);
   };
   put(1);
   fixture.create_index(index_size);
   put(2);
-  JobControl control;
-  CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
+  CHECK(fixture.backfill().ready == std::vector<std::string>{"index_size"});
   put(3);
   CHECK(fixture.query("index_size", {"size>0"}).size() == 3);
   fixture.datastore.drop_index("index_size");
@@ -287,7 +262,7 @@ TEST_CASE("one writer goes on through create, backfill, drop and re-creation wit
   CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {})), Error);
   fixture.create_index(R"({"table": "index_size", "properties": [{"name": "tags", "type": "string", "each": true}]})");
   put(5);
-  CHECK(fixture.datastore.backfill({}, control).rows >= 8);
+  CHECK(fixture.backfill().rows >= 8);
   CHECK(fixture.query("index_size", {"tags=a"}).size() == 5);
   CHECK(fixture.findings().empty());
 }
@@ -295,8 +270,7 @@ TEST_CASE("one writer goes on through create, backfill, drop and re-creation wit
 TEST_CASE("while an index is dropped on some shards only no query misses what is put" * needs_failpoints) {
   StoreFixture fixture;
   fixture.create_index(by_n_sharded);
-  JobControl control;
-  fixture.datastore.backfill({}, control);
+  fixture.backfill();
   Datastore writer = fixture.open();
   const auto put = [&](std::uint64_t number) {
     const std::string id = fmt::format("{:032x}", number);
@@ -338,16 +312,14 @@ TEST_CASE("a backfill goes on from its cursor, but not from that of an earlier g
   const std::string position = fixture.cluster.sql(0, "SELECT position FROM looseleaf_progress WHERE job = 'backfill'");
   CHECK(position != "3001\n");
   SUBCASE("the same index") {
-    JobControl control;
-    const BackfillReport report = fixture.datastore.backfill({}, control);
+    const BackfillReport report = fixture.backfill();
     CHECK(report.entities > 0);
     CHECK(report.entities < 3000);
   }
   SUBCASE("an index of that name created anew") {
     fixture.datastore.drop_index("index_size");
     fixture.create_index(index_size);
-    JobControl control;
-    CHECK(fixture.datastore.backfill({}, control).entities == 3000);
+    CHECK(fixture.backfill().entities == 3000);
   }
   CHECK(fixture.query("index_size", {}).size() == 3000);
   CHECK(fixture.findings().empty());
@@ -376,8 +348,7 @@ TEST_CASE("an index that became ready on some shards only is proven complete bef
       "INSERT INTO looseleaf_progress (job, table_name, generation, position, barrier, token, holder, since, "
       "heartbeat) SELECT 'backfill', 'index_size', generation, 1, NOW(6), 1, 'h', NOW(6), NOW(6) FROM "
       "looseleaf_index");
-  JobControl control;
-  CHECK(fixture.datastore.backfill({}, control).ready == std::vector<std::string>{"index_size"});
+  CHECK(fixture.backfill().ready == std::vector<std::string>{"index_size"});
   CHECK(fixture.findings().empty());
   CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{planted});
 }
@@ -394,8 +365,7 @@ TEST_CASE("a shard that joins empty leaves no index ready until it was filled ag
   REQUIRE(put_one(store, entity(odd, R"("size":8)")) == WriteStatus::stored);
   CHECK_THROWS_AS(static_cast<void>(fixture.query("index_size", {"size=8"})), Error);
   fixture.create_index(index_size);
-  JobControl control;
-  fixture.datastore.backfill({}, control);
+  fixture.backfill();
   CHECK(fixture.query("index_size", {"size=7"}) == std::vector<std::string>{planted});
   CHECK(fixture.query("index_size", {"size=8"}) == std::vector<std::string>{odd});
   CHECK(fixture.findings().empty());
