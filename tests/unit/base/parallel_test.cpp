@@ -10,7 +10,6 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 using namespace looseleaf::base;

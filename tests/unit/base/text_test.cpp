@@ -3,11 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace looseleaf::base;
 
 TEST_CASE("FNV-1a gives the published values") {

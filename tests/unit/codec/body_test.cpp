@@ -13,18 +13,11 @@
 using namespace looseleaf;
 using codec::decode_body;
 using codec::encode_body;
+using namespace std::string_literals;
 
 namespace {
 
 constexpr std::size_t limit = 16 * 1024 * 1024;
-
-std::string unhex(std::string_view digits) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(static_cast<unsigned char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
-  }
-  return bytes;
-}
 
 std::string inflated_by_zlib(const std::string& body, std::size_t size) {
   std::string text(size, '\0');
@@ -53,10 +46,11 @@ void check_corrupt(const std::string& body, std::size_t max_size = limit) {
 
 TEST_CASE("the format is the one of MySQL's COMPRESS()") {
   const std::string body = encode_body(R"({"id":"a"})");
-  CHECK(body.substr(0, 4) == std::string("\x0a\0\0\0", 4));
+  CHECK(body.substr(0, 4) == "\x0a\0\0\0"s);
   CHECK(body[4] == '\x78');
   // SELECT HEX(COMPRESS('hello hello hello'))
-  CHECK(decode_body(unhex("11000000789ccb48cdc9c957c84090003a2e067d"), limit) == "hello hello hello");
+  CHECK(decode_body("\x11\0\0\0\x78\x9c\xcb\x48\xcd\xc9\xc9\x57\xc8\x40\x90\0\x3a\x2e\x06\x7d"s, limit) ==
+        "hello hello hello");
 }
 
 TEST_CASE("what was encoded, here or by zlib, is decoded to the same bytes, here and by zlib") {

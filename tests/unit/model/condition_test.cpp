@@ -4,6 +4,8 @@
 #include <looseleaf/error.hpp>
 #include <looseleaf/query.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/support/errors.hpp"
@@ -16,14 +18,17 @@ Error refusal_of(const char* text) {
   return test::error_of([&] { return Condition::parse(text); });
 }
 
+void check_parsed(const std::vector<std::pair<const char*, Condition>>& cases) {
+  for (const auto& [text, condition] : cases) {
+    CAPTURE(text);
+    CHECK(Condition::parse(text) == condition);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a condition is split at its first operator") {
-  struct Case {
-    const char* text;
-    Condition condition;
-  };
-  const std::vector<Case> cases = {
+  check_parsed({
       {"a=1", {"a", Operator::equal, "1"}},
       {"a=", {"a", Operator::equal, ""}},
       {"a.b=x=y", {"a.b", Operator::equal, "x=y"}},
@@ -44,29 +49,21 @@ TEST_CASE("a condition is split at its first operator") {
       {"a b exists", {"a b", Operator::exists, ""}},
       {"a exists=1", {"a exists", Operator::equal, "1"}},
       {"a=b exists", {"a", Operator::equal, "b exists"}},
-  };
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    CHECK(Condition::parse(expected.text) == expected.condition);
-  }
+  });
 }
 
 TEST_CASE("brackets behind a name mean the elements of an array, and in double quotes they belong to the name") {
-  struct Case {
-    const char* text;
-    Condition condition;
-  };
-  const std::vector<Case> cases = {
-      {"a[]=1", {"a", Operator::equal, "1", true}},         {"a.b[]!=1", {"a.b", Operator::not_equal, "1", true}},
-      {"a[]^=[]", {"a", Operator::prefix, "[]", true}},     {"a[] exists", {"a", Operator::exists, "", true}},
-      {R"("a<"[]<1)", {"a<", Operator::less, "1", true}},   {R"("a<"[] exists)", {"a<", Operator::exists, "", true}},
-      {R"("a[]"=1)", {"a[]", Operator::equal, "1", false}}, {R"("a[].b"[]=1)", {"a[].b", Operator::equal, "1", true}},
+  check_parsed({
+      {"a[]=1", {"a", Operator::equal, "1", true}},
+      {"a.b[]!=1", {"a.b", Operator::not_equal, "1", true}},
+      {"a[]^=[]", {"a", Operator::prefix, "[]", true}},
+      {"a[] exists", {"a", Operator::exists, "", true}},
+      {R"("a<"[]<1)", {"a<", Operator::less, "1", true}},
+      {R"("a<"[] exists)", {"a<", Operator::exists, "", true}},
+      {R"("a[]"=1)", {"a[]", Operator::equal, "1", false}},
+      {R"("a[].b"[]=1)", {"a[].b", Operator::equal, "1", true}},
       {"a[0]=1", {"a[0]", Operator::equal, "1", false}},
-  };
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    CHECK(Condition::parse(expected.text) == expected.condition);
-  }
+  });
   const Error error = refusal_of("a[].b>=1");
   CHECK(std::string(error.what()) == "[] inside a property's name");
   CHECK(error.hint() ==
@@ -75,11 +72,7 @@ TEST_CASE("brackets behind a name mean the elements of an array, and in double q
 }
 
 TEST_CASE("a name in double quotes is a JSON string and may hold operators and any character") {
-  struct Case {
-    const char* text;
-    Condition condition;
-  };
-  const std::vector<Case> cases = {
+  check_parsed({
       {R"("a=b"=5)", {"a=b", Operator::equal, "5"}},
       {R"("a<b>c"<="x")", {"a<b>c", Operator::less_equal, R"("x")"}},
       {R"("a^"=x)", {"a^", Operator::equal, "x"}},
@@ -90,11 +83,7 @@ TEST_CASE("a name in double quotes is a JSON string and may hold operators and a
       {R"("\"a\\\u0085=">1)", {"\"a\\\u0085=", Operator::greater, "1"}},
       {R"("a.b"=)", {"a.b", Operator::equal, ""}},
       {R"(a"b"=1)", {R"(a"b")", Operator::equal, "1"}},
-  };
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    CHECK(Condition::parse(expected.text) == expected.condition);
-  }
+  });
   for (const char* text :
        {R"("a)", R"("a=1)", R"("a\")", R"("a"b=1)", R"("a")", R"("a"!1)", R"("\x"=1)", R"("a" exists )"}) {
     CAPTURE(text);
@@ -105,12 +94,7 @@ TEST_CASE("a name in double quotes is a JSON string and may hold operators and a
 }
 
 TEST_CASE("a notation of other languages is refused, unless the name is in double quotes") {
-  struct Case {
-    const char* text;
-    const char* symbol;
-    const char* hint;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<const char*, const char*, const char*>> cases = {
       {"n<>5", "<>",
        R"(write 'n!=5'; if the value begins with >, write the property's name in double quotes: '"n"<>5')"},
       {"n==5",
@@ -120,11 +104,11 @@ TEST_CASE("a notation of other languages is refused, unless the name is in doubl
       {"n=<5", "=<",
        R"(write 'n<=5'; if the value begins with <, write the property's name in double quotes: '"n"=<5')"},
   };
-  for (const Case& test : cases) {
-    CAPTURE(test.text);
-    const Error error = refusal_of(test.text);
-    CHECK(std::string(error.what()) == std::string("conditions do not support ") + test.symbol);
-    CHECK(error.hint() == test.hint);
+  for (const auto& [text, symbol, hint] : cases) {
+    CAPTURE(text);
+    const Error error = refusal_of(text);
+    CHECK(std::string(error.what()) == std::string("conditions do not support ") + symbol);
+    CHECK(error.hint() == hint);
   }
   CHECK(Condition::parse(R"("n"==5)") == Condition{"n", Operator::equal, "=5"});
   CHECK(Condition::parse(R"("n"=>5)") == Condition{"n", Operator::equal, ">5"});
@@ -132,21 +116,18 @@ TEST_CASE("a notation of other languages is refused, unless the name is in doubl
 }
 
 TEST_CASE("what has no name or no operator is no condition") {
-  struct Case {
-    std::vector<const char*> texts;
-    const char* hint;
-  };
-  const std::vector<Case> cases = {{{"", "a", "a^b", "a!", "exists", "a  exist", "a EXISTS", "a[]"},
-                                    "write name=value, or with another operator: name!=value, "},
-                                   {{"=1", "!=1", "<1", ">=1", "^=x", " exists", "[]=1", R"(""=1)", R"(""[] exists)"},
-                                    "write the name of a property before the operator"}};
-  for (const Case& test : cases) {
-    for (const char* text : test.texts) {
+  const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
+      {{"", "a", "a^b", "a!", "exists", "a  exist", "a EXISTS", "a[]"},
+       "write name=value, or with another operator: name!=value, "},
+      {{"=1", "!=1", "<1", ">=1", "^=x", " exists", "[]=1", R"(""=1)", R"(""[] exists)"},
+       "write the name of a property before the operator"}};
+  for (const auto& [texts, hint] : cases) {
+    for (const char* text : texts) {
       CAPTURE(text);
       const Error error = refusal_of(text);
       CHECK(error.code() == ErrorCode::usage);
       CHECK(std::string(error.what()) == "invalid condition");
-      CHECK(error.hint().starts_with(test.hint));
+      CHECK(error.hint().starts_with(hint));
     }
   }
 }

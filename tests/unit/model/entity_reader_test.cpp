@@ -5,6 +5,7 @@
 #include <looseleaf/entity_reader.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/entity.hpp"
@@ -59,16 +60,12 @@ std::vector<std::string> shown(const Outcome& outcome) {
   return lines;
 }
 
-struct ReaderCase {
-  std::string input;
-  std::vector<std::string> pieces;
-};
-
-void check(const std::vector<ReaderCase>& cases) {
-  for (const ReaderCase& expected : cases) {
-    CAPTURE(expected.input);
-    CHECK(shown(read_all(expected.input)) == expected.pieces);
-    CHECK(shown(read_all(expected.input, 1)) == expected.pieces);
+// The pieces of each input, however it arrives.
+void check(const std::vector<std::pair<std::string, std::vector<std::string>>>& cases) {
+  for (const auto& [input, pieces] : cases) {
+    CAPTURE(input);
+    CHECK(shown(read_all(input)) == pieces);
+    CHECK(shown(read_all(input, 1)) == pieces);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/errors.hpp"
@@ -42,16 +43,12 @@ TEST_CASE("a text with an id is kept byte for byte, white space around it aside"
 }
 
 TEST_CASE("an id that is absent is made and becomes the first member") {
-  struct Case {
-    const char* text;
-    const char* rest;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<const char*, const char*>> cases = {
       {"{}", "}"}, {"{ }", " }"}, {R"({"a":1})", R"(,"a":1})"}, {"{\n\"a\":1}", ",\n\"a\":1}"}};
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    const model::AcceptedEntity entity = accept_entity(expected.text);
-    CHECK(entity.text == "{\"id\":\"" + to_string(entity.id) + "\"" + expected.rest);
+  for (const auto& [text, rest] : cases) {
+    CAPTURE(text);
+    const model::AcceptedEntity entity = accept_entity(text);
+    CHECK(entity.text == "{\"id\":\"" + to_string(entity.id) + "\"" + rest);
     CHECK(entity.parsed.id() == entity.id);
     CHECK((entity.id.bytes[6] & 0xF0) == 0x70);
   }
@@ -63,11 +60,7 @@ TEST_CASE("a nested id is no id") {
 }
 
 TEST_CASE("what cannot be stored is rejected where it is wrong") {
-  struct Case {
-    std::string text;
-    const char* rejection;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<std::string, const char*>> cases = {
       {"", "1:1 syntax error"},
       {"  \n ", "1:1 syntax error"},
       {" \n 7", "2:2 not a JSON object"},
@@ -90,9 +83,9 @@ TEST_CASE("what cannot be stored is rejected where it is wrong") {
       {R"({"id":["f48b0440ca0c4d34b0f50123456789ab"]})", "1:7 id is not a UUID"},
       {R"({"id":"f48b0440ca0c4d34b0f50123456789ab","id":"f48b0440ca0c4d34b0f50123456789ab"})", "1:42 duplicate key"},
   };
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    CHECK(rejection_of(expected.text) == expected.rejection);
+  for (const auto& [text, rejection] : cases) {
+    CAPTURE(text);
+    CHECK(rejection_of(text) == rejection);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 using namespace looseleaf;
@@ -26,15 +28,11 @@ std::string rows_of(const IndexDefinition& definition, const std::string& entity
   return rows;
 }
 
-struct Case {
-  const char* entity;
-  const char* rows;
-};
-
-void check_rows(const IndexDefinition& definition, const std::vector<Case>& cases) {
-  for (const Case& expected : cases) {
-    CAPTURE(expected.entity);
-    CHECK(rows_of(definition, expected.entity) == expected.rows);
+// Each entity has these rows.
+void check_rows(const IndexDefinition& definition, const std::vector<std::pair<const char*, std::string>>& cases) {
+  for (const auto& [entity, rows] : cases) {
+    CAPTURE(entity);
+    CHECK(rows_of(definition, entity) == rows);
   }
 }
 
@@ -77,11 +75,10 @@ TEST_CASE("a double is any number") {
 
 TEST_CASE("uuids, strings and bools take their own JSON type only") {
   const std::string row = std::string("[") + uuid_text + "]";
-  check_rows(definition_of(R"({"name":"p","type":"uuid"})"),
-             {{R"({"p":"F48B0440-CA0C-4D34-B0F5-0123456789AB"})", row.c_str()},
-              {R"({"p":"f48b0440ca0c4d34b0f50123456789ab"})", row.c_str()},
-              {R"({"p":"f48b"})", ""},
-              {R"({"p":7})", ""}});
+  check_rows(definition_of(R"({"name":"p","type":"uuid"})"), {{R"({"p":"F48B0440-CA0C-4D34-B0F5-0123456789AB"})", row},
+                                                              {R"({"p":"f48b0440ca0c4d34b0f50123456789ab"})", row},
+                                                              {R"({"p":"f48b"})", ""},
+                                                              {R"({"p":7})", ""}});
   check_rows(definition_of(R"({"name":"p","type":"string"})"),
              {{R"({"p":"x"})", R"(["x"])"}, {R"({"p":""})", R"([""])"}, {R"({"p":7})", ""}, {R"({"p":["x"]})", ""}});
   check_rows(definition_of(R"({"name":"p","type":"bool"})"),
@@ -164,12 +161,7 @@ TEST_CASE("strings sort by their bytes") {
 }
 
 TEST_CASE("where compares JSON values without coercion") {
-  struct WhereCase {
-    const char* where;
-    const char* entity;
-    bool matches;
-  };
-  const std::vector<WhereCase> cases = {
+  const std::vector<std::tuple<std::string, const char*, bool>> cases = {
       {R"({"k":1})", R"({"k":1})", true},        {R"({"k":1})", R"({"k":1.0})", true},
       {R"({"k":1})", R"({"k":"1"})", false},     {R"({"k":1})", R"({"k":true})", false},
       {R"({"k":-1})", R"({"k":-1})", true},      {R"({"k":-1})", R"({"k":18446744073709551615})", false},
@@ -181,14 +173,14 @@ TEST_CASE("where compares JSON values without coercion") {
       {R"({"k":null})", R"({})", false},         {R"({"k.l":1})", R"({"k":{"l":1}})", true},
       {R"({"k":1,"m":2})", R"({"k":1})", false}, {R"({})", R"({})", true},
   };
-  for (const WhereCase& expected : cases) {
-    CAPTURE(expected.where);
-    CAPTURE(expected.entity);
-    const auto definition = definition_of(R"({"name":"p","type":"int"})", std::string(R"(,"where":)") + expected.where);
-    json entity = json::parse(expected.entity);
-    CHECK(model::matches_where(definition, entity) == expected.matches);
+  for (const auto& [where, text, matches] : cases) {
+    CAPTURE(where);
+    CAPTURE(text);
+    const auto definition = definition_of(R"({"name":"p","type":"int"})", R"(,"where":)" + where);
+    json entity = json::parse(text);
+    CHECK(model::matches_where(definition, entity) == matches);
     entity["p"] = 1;
-    CHECK(expected_rows(definition, entity).size() == (expected.matches ? 1 : 0));
+    CHECK(expected_rows(definition, entity).size() == (matches ? 1 : 0));
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
+#include <tuple>
 #include <vector>
 
 using namespace looseleaf;
@@ -13,12 +13,7 @@ TEST_CASE("an immutable property may appear but not change") {
       R"({"table":"t","properties":[{"name":"a","type":"string","max_length":2},{"name":"b","type":"double"}],
           "where":{"k":1},"immutable":true})",
       "test");
-  struct ChangeCase {
-    const char* before;
-    const char* after;
-    bool allowed;
-  };
-  const std::vector<ChangeCase> cases = {
+  const std::vector<std::tuple<const char*, const char*, bool>> cases = {
       {R"({"k":1})", R"({"k":1,"a":"x","b":1})", true},
       {R"({"k":1,"a":"x"})", R"({"k":1,"a":"x","b":1})", true},
       {R"({"k":1,"a":"x","b":1})", R"({"k":1,"a":"x","b":1.0,"c":2})", true},
@@ -32,11 +27,11 @@ TEST_CASE("an immutable property may appear but not change") {
       {R"({"k":1,"a":5})", R"({"k":1,"a":"x"})", true},
       {R"({"k":2,"a":"x","b":1})", R"({"k":1,"a":"y","b":2})", true},
   };
-  for (const ChangeCase& expected : cases) {
-    CAPTURE(expected.before);
-    CAPTURE(expected.after);
-    const model::ParsedEntity before(expected.before), after(expected.after);
-    CHECK(model::change_allowed(definition, before, after) == expected.allowed);
+  for (const auto& [from, to, allowed] : cases) {
+    CAPTURE(from);
+    CAPTURE(to);
+    const model::ParsedEntity before(from), after(to);
+    CHECK(model::change_allowed(definition, before, after) == allowed);
     IndexDefinition free = definition;
     free.immutable = false;
     CHECK(model::change_allowed(free, before, after));

@@ -4,23 +4,19 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 using looseleaf::model::merge_patch;
 
 namespace {
 
-struct MergeCase {
-  std::string target;
-  std::string patch;
-  std::string merged;
-};
-
-void check(const std::vector<MergeCase>& cases) {
-  for (const MergeCase& expected : cases) {
-    CAPTURE(expected.target);
-    CAPTURE(expected.patch);
-    CHECK(merge_patch(expected.target, expected.patch) == expected.merged);
+// A target and a patch, and what they merge into.
+void check(const std::vector<std::tuple<std::string, std::string, std::string>>& cases) {
+  for (const auto& [target, patch, merged] : cases) {
+    CAPTURE(target);
+    CAPTURE(patch);
+    CHECK(merge_patch(target, patch) == merged);
   }
 }
 

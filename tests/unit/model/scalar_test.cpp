@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,12 +66,8 @@ void check_order(const std::string& stored, char order, const std::string& wante
 }  // namespace
 
 TEST_CASE("scalars are equal if they have one type and one value, whatever way they are written") {
-  struct Case {
-    std::string one, other;
-    bool equal;
-  };
   const std::string long_number(300, '7');
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<std::string, std::string, bool>> cases = {
       {"1", "1", true},
       {"1", "1.0", true},
       {"1", "10e-1", true},
@@ -120,21 +117,16 @@ TEST_CASE("scalars are equal if they have one type and one value, whatever way t
       {"null", "null", true},
       {"null", "\"null\"", false},
   };
-  for (const Case& expected : cases) {
-    check_pair(expected.one, expected.other, expected.equal);
-    if (expected.other.front() != '[') {
-      check_pair(expected.other, expected.one, expected.equal);
+  for (const auto& [one, other, equal] : cases) {
+    check_pair(one, other, equal);
+    if (other.front() != '[') {
+      check_pair(other, one, equal);
     }
   }
 }
 
 TEST_CASE("numbers are in the order of their values, strings in that of their bytes, and nothing else has an order") {
-  struct Case {
-    std::string stored;
-    char order;
-    std::string wanted;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<std::string, char, std::string>> cases = {
       {"1", '<', "2"},
       {"-2", '<', "-1"},
       {"2", '<', "10"},
@@ -173,10 +165,10 @@ TEST_CASE("numbers are in the order of their values, strings in that of their by
       {"{}", '!', "\"a\""},
       {"[]", '!', "\"a\""},
   };
-  for (const Case& test : cases) {
-    check_order(test.stored, test.order, test.wanted);
-    if (test.order != '!') {
-      check_order(test.wanted, test.order == '<' ? '>' : '=', test.stored);
+  for (const auto& [stored, order, wanted] : cases) {
+    check_order(stored, order, wanted);
+    if (order != '!') {
+      check_order(wanted, order == '<' ? '>' : '=', stored);
     }
   }
 }
@@ -194,28 +186,19 @@ TEST_CASE("a value without an order is refused where an order is asked for, and 
       CHECK(error.hint().find("\"" + value + "\"'") != std::string::npos);
     }
   }
-  struct Case {
-    std::string stored, prefix;
-    bool matches;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<std::string, std::string, bool>> cases = {
       {"\"12345\"", "12", true}, {"12345", "12", false},        {"\"true\"", "true", true},
       {"\"x\"", "", true},       {"\"12345\"", "\"12\"", true}, {"\"\\\"a\"", "\"a", true},
       {"\"a\"", "A", false},     {"[\"a\"]", "a", false},       {"\"nul\"", "null", false}};
-  for (const Case& test : cases) {
-    CAPTURE(test.stored);
-    CAPTURE(test.prefix);
-    CHECK(model::Filter({{"k", prefix, test.prefix}}).matches(model::ParsedEntity("{\"k\":" + test.stored + "}")) ==
-          test.matches);
+  for (const auto& [stored, wanted, matches] : cases) {
+    CAPTURE(stored);
+    CAPTURE(wanted);
+    CHECK(model::Filter({{"k", prefix, wanted}}).matches(model::ParsedEntity("{\"k\":" + stored + "}")) == matches);
   }
 }
 
 TEST_CASE("an element of the first array on a path is enough, and is not equal only if no element is") {
-  struct Case {
-    std::string stored, condition;
-    bool matches;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<std::string, std::string, bool>> cases = {
       {R"({"k":[1,2,"x"]})", "k[]=2", true},
       {R"({"k":[1,2,"x"]})", "k[]=3", false},
       {R"({"k":[1,2,"x"]})", "k[]!=2", false},
@@ -243,13 +226,13 @@ TEST_CASE("an element of the first array on a path is enough, and is not equal o
       {R"({"k":{"s":[2]}})", "k.s[]=2", true},
       {R"({"k":[[1]]})", "k[]=1", false},
   };
-  for (const Case& test : cases) {
-    CAPTURE(test.stored);
-    CAPTURE(test.condition);
-    const model::Filter filter({Condition::parse(test.condition)});
-    CHECK(filter.matches(model::ParsedEntity(test.stored)) == test.matches);
-    const std::string with_fill = test.stored.substr(0, test.stored.size() - 1) + ",\"fill\":\"" + filler + "\"}";
-    CHECK(filter.matches(model::ParsedEntity(with_fill)) == test.matches);
+  for (const auto& [stored, condition, holds] : cases) {
+    CAPTURE(stored);
+    CAPTURE(condition);
+    const model::Filter filter({Condition::parse(condition)});
+    CHECK(filter.matches(model::ParsedEntity(stored)) == holds);
+    const std::string with_fill = stored.substr(0, stored.size() - 1) + ",\"fill\":\"" + filler + "\"}";
+    CHECK(filter.matches(model::ParsedEntity(with_fill)) == holds);
   }
   const model::ParsedEntity entity(R"({"k":[1,2],"j":3})");
   const auto matches = [&](const std::vector<std::string>& texts) {

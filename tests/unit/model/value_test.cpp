@@ -8,6 +8,8 @@
 #include <limits>
 #include <looseleaf/error.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/support/errors.hpp"
@@ -28,12 +30,7 @@ Property property_of(PropertyType type) {
 }  // namespace
 
 TEST_CASE("the text of a condition is read as the property's type asks") {
-  struct Case {
-    PropertyType type;
-    const char* text;
-    Value value;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::tuple<PropertyType, const char*, Value>> cases = {
       {PropertyType::uuid, "F48B0440-CA0C-4D34-B0F5-0123456789AB", *Uuid::parse("f48b0440ca0c4d34b0f50123456789ab")},
       {PropertyType::string, "", std::string()},
       {PropertyType::string, " 1\u00e9", std::string(" 1\u00e9")},
@@ -47,18 +44,14 @@ TEST_CASE("the text of a condition is read as the property's type asks") {
       {PropertyType::boolean, "true", true},
       {PropertyType::boolean, "false", false},
   };
-  for (const Case& expected : cases) {
-    CAPTURE(expected.text);
-    CHECK(parse_value(property_of(expected.type), expected.text) == expected.value);
+  for (const auto& [type, text, value] : cases) {
+    CAPTURE(text);
+    CHECK(parse_value(property_of(type), text) == value);
   }
 }
 
 TEST_CASE("a text that is not of the type is a usage error with a hint") {
-  struct Case {
-    PropertyType type;
-    const char* text;
-  };
-  const std::vector<Case> cases = {
+  const std::vector<std::pair<PropertyType, const char*>> cases = {
       {PropertyType::uuid, "abc"},    {PropertyType::string, "\xff"},  {PropertyType::integer, ""},
       {PropertyType::integer, "1.0"}, {PropertyType::integer, "1e3"},  {PropertyType::integer, "9223372036854775808"},
       {PropertyType::integer, " 1"},  {PropertyType::integer, "1x"},   {PropertyType::real, "nan"},
@@ -66,9 +59,9 @@ TEST_CASE("a text that is not of the type is a usage error with a hint") {
       {PropertyType::real, " 1.5"},   {PropertyType::real, "1.5 "},    {PropertyType::real, "-1e999"},
       {PropertyType::boolean, "1"},   {PropertyType::boolean, "TRUE"},
   };
-  for (const Case& bad : cases) {
-    CAPTURE(bad.text);
-    const Error error = test::error_of([&] { return parse_value(property_of(bad.type), bad.text); });
+  for (const auto& bad : cases) {
+    CAPTURE(bad.second);
+    const Error error = test::error_of([&] { return parse_value(property_of(bad.first), bad.second); });
     CHECK(error.code() == ErrorCode::usage);
     CHECK_FALSE(error.hint().empty());
     CHECK(test::is_worded_as_hint(error.hint()));
