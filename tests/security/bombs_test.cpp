@@ -9,9 +9,9 @@
 
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -30,14 +30,6 @@ long peak_mebibytes() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   return usage.ru_maxrss / 1024;
-}
-
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  }
-  return text;
 }
 
 // A body's header: the length that it claims.
@@ -88,7 +80,7 @@ TEST_CASE("bodies that claim or inflate to gigabytes are unreadable, and their n
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     cluster.sql(0, fmt::format("INSERT INTO entities (id, updated, body) VALUES (x'{}', NOW(6), x'{}'); "
                                "INSERT INTO by_n VALUES (2, x'{}')",
-                               id_of(i + 10), hex(bodies[i]), id_of(i + 10)));
+                               id_of(i + 10), base::to_hex(bodies[i]), id_of(i + 10)));
     check_run(cluster.looseleaf({"get", id_of(i + 10)}), 3, "",
               {"looseleaf: error: a stored body cannot be decompressed\n", "id: " + id_of(i + 10), "hint: "});
   }
@@ -103,11 +95,8 @@ TEST_CASE("bodies that claim or inflate to gigabytes are unreadable, and their n
 
 TEST_CASE("a fault behind a long key takes little more memory than its text") {
   const TestCluster cluster = initialised(1);
-  std::string zeros = "0";
-  for (int i = 0; i < 30'000; ++i) {
-    zeros += ",0";
-  }
-  const std::string member = fmt::format(R"("{}":[{}])", std::string(60'000, 'k'), zeros);
+  const std::string member =
+      fmt::format(R"("{}":[{}])", std::string(60'000, 'k'), fmt::join(std::vector(30'000, 0), ","));
   check_run(cluster.looseleaf({"put"}, R"({"id":5,)" + member + "}"), 1, "",
             {"error: id is not a UUID\n", "  column: 7\n", "rejected 1\n"});
   const std::string file = cluster.directory().write("long.json", "{" + member + R"(,"table":5})");
@@ -186,13 +175,7 @@ struct File {
 TEST_CASE("definitions, cluster files and option files that are huge, deep or endless are refused") {
   const TemporaryDirectory directory;
   const std::string deep = std::string(1'000'000, '[');
-  const std::string wide = "{\"shards\": [" + [] {
-    std::string elements;
-    for (int i = 0; i < 500'000; ++i) {
-      elements += "{},";
-    }
-    return elements;
-  }();
+  const std::string wide = fmt::format("{{\"shards\": [{},", fmt::join(std::vector<std::string>(500'000, "{}"), ","));
   const std::string good = directory.write("good.json", R"({"shards": [{"socket": "/nonexistent"}], "user": "a"})");
   const std::vector<File> json = {{"/dev/zero", "", "the file is too large"},
                                   {"deep", deep, "nested too deeply"},
@@ -215,11 +198,8 @@ TEST_CASE("option files and password files that do not end are refused") {
   const std::string cluster = directory.write("good.json", R"({"shards": [{"socket": "/nonexistent"}], "user": "a"})");
   // Ten files, each of which includes the next one a hundred times.
   for (int i = 0; i < 10; ++i) {
-    std::string text;
-    for (int line = 0; line < 100; ++line) {
-      text += fmt::format("!include {}.cnf\n", i + 1);
-    }
-    directory.write(fmt::format("{}.cnf", i), i < 9 ? text : "[client]\n");
+    const std::vector includes(100, fmt::format("!include {}.cnf\n", i + 1));
+    directory.write(fmt::format("{}.cnf", i), i < 9 ? fmt::format("{}", fmt::join(includes, "")) : "[client]\n");
   }
   const std::vector<File> files = {
       {"/dev/zero", "", "an option file is too large"},

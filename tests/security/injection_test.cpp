@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
@@ -47,27 +47,14 @@ const std::vector<std::string> hostile = {"'",
                                           "@@version",
                                           "true"};
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump();
 }
 
 // An initialised cluster with a table that nobody has any business with.
 TestCluster with_canary() {
   TestCluster cluster = initialised(2);
-  cluster.sql(0, "CREATE TABLE canary (a INT); INSERT INTO canary VALUES (1)");
-  cluster.sql(1, "CREATE TABLE canary (a INT); INSERT INTO canary VALUES (1)");
+  cluster.everywhere("CREATE TABLE canary (a INT); INSERT INTO canary VALUES (1)");
   return cluster;
 }
 
@@ -106,11 +93,7 @@ TEST_CASE("a value is found by itself and by nothing else, whatever it looks lik
               id_of(i) + "\n");
   }
   check_untouched(cluster);
-  std::string ids;
-  for (std::size_t i = 0; i < hostile.size(); ++i) {
-    ids += id_of(i) + "\n";
-  }
-  CHECK(cluster.looseleaf({"delete", "-"}, ids).status == 0);
+  CHECK(cluster.looseleaf({"delete", "-"}, id_lines(hostile.size())).status == 0);
   CHECK(cluster.looseleaf({"clean", "--full"}).status == 0);
   CHECK(rows_of(cluster, "by_s") == 0);
   check_untouched(cluster);
@@ -188,10 +171,8 @@ TEST_CASE("the name of a database or a user is only a name") {
       CHECK(run({"looseleaf", "--cluster", file, "put", "--quiet"}, entity(1)).status == 0);
       check_run(run({"looseleaf", "--cluster", file, "get", id_of(1)}), 0, entity(1) + "\n");
     }
-    const std::string stranger = cluster.directory().write(
-        "stranger.json", fmt::format(R"({{"shards": [{{"socket": "{}", "database": "{}"}}], "user": {},
-                                         "defaults_file": "{}"}})",
-                                     cluster.socket(0), cluster.database(0), json_string("nobody " + text),
+    const std::string stranger = cluster.write_file(
+        "stranger.json", fmt::format(R"("user": {}, "defaults_file": "{}")", json_string("nobody " + text),
                                      cluster.directory().write("empty.cnf", "")));
     const cli::ProcessResult denied = run({"looseleaf", "--cluster", stranger, "get", id_of(1), "--timeout", "1"});
     CHECK(denied.status == 3);

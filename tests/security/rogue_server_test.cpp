@@ -4,15 +4,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "tests/support/sockets.hpp"
 #include "tests/support/test_servers.hpp"

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/option_files.hpp"
@@ -228,11 +228,8 @@ TEST_CASE("an operator may drop an index and keep its table") {
 
 TEST_CASE("what a role is not for the server refuses, whatever program asks") {
   const WithRoles setup;
-  struct Case {
-    std::string statement;
-    std::size_t least;  // the first of `roles` that may; as many as there are for none
-  };
-  const std::vector<Case> cases = {
+  // With each statement the first of `roles` that may; as many as there are for none.
+  const std::vector<std::pair<std::string, std::size_t>> cases = {
       {"SELECT COUNT(*) FROM entities", 0},
       {"DO GET_LOCK('looseleaf.update.x', 0), RELEASE_LOCK('looseleaf.update.x')", 0},  // as update does, and jobs
       {"SET SESSION wait_timeout = 600", 0},
@@ -253,13 +250,13 @@ TEST_CASE("what a role is not for the server refuses, whatever program asks") {
       {"SELECT 'x' INTO OUTFILE 'looseleaf-roles-test'", 5},
       {"CREATE DATABASE another", 5},
   };
-  for (const Case& test : cases) {
-    CAPTURE(test.statement);
+  for (const auto& [statement, least] : cases) {
+    CAPTURE(statement);
     for (std::size_t role = 0; role < roles.size(); ++role) {
       CAPTURE(roles[role]);
-      const int number = setup.sql_as(roles[role], test.statement);
+      const int number = setup.sql_as(roles[role], statement);
       CAPTURE(number);
-      CHECK((number == 0) == (role >= test.least));
+      CHECK((number == 0) == (role >= least));
       const bool refused = number == 1044 || number == 1045 || number == 1142 || number == 1143 || number == 1227 ||
                            number == 1370 || number == 1290;  // the last: no files at all, for nobody
       CHECK((number == 0 || refused));

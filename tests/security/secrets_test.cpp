@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
@@ -47,11 +47,6 @@ class WithCanary {
   }
 
   TestCluster cluster;
-};
-
-struct Route {
-  std::string options;        // the text of the option file
-  std::string password_file;  // what LOOSELEAF_PASSWORD_FILE names; may be empty
 };
 
 // With LOOSELEAF_PASSWORD_FILE, if that is not empty.
@@ -109,9 +104,10 @@ TEST_CASE("a password is in nothing that the program prints, whether it is right
   const WithCanary setup;
   const std::string password_file = setup.secret("password", std::string(canary) + "\n");
   const std::string option = fmt::format("[client]\npassword={}\n", canary);
-  const std::vector<Route> routes = {{option, ""}, {"[client]\nuser=nobody\n", password_file}};
-  for (const Route& route : routes) {
-    const std::string options = setup.secret("options.cnf", route.options);
+  const std::vector<std::pair<std::string, std::string>> routes = {{option, ""},
+                                                                   {"[client]\nuser=nobody\n", password_file}};
+  for (const auto& [option_text, named] : routes) {
+    const std::string options = setup.secret("options.cnf", option_text);
     for (const std::string user : {"canary", "somebody_else"}) {
       const std::string file = setup.cluster_file(user, options);
       for (auto command : commands) {
@@ -119,7 +115,7 @@ TEST_CASE("a password is in nothing that the program prints, whether it is right
         for (const std::string output : {"text", "json"}) {
           CAPTURE(command[0]);
           command.insert(command.end(), {"--output", output});
-          const cli::ProcessResult result = run_with(route.password_file, command, entity(2, "\"n\":2"));
+          const cli::ProcessResult result = run_with(named, command, entity(2, "\"n\":2"));
           CHECK((result.status == 3) == (user != "canary"));
           CHECK_FALSE(contains(result.out + result.err, canary));
         }
@@ -134,9 +130,7 @@ TEST_CASE("a password that stands where it should not is refused and not repeate
   const std::string file = setup.cluster.file();
   const auto refused = [&](const std::vector<std::string>& arguments, const std::string& what) {
     const cli::ProcessResult result = run_with("", arguments, "");
-    CAPTURE(result.err);
-    CHECK(result.status == 2);
-    CHECK(holds_in_order(result.err, {"looseleaf: error: " + what + "\n", "hint: "}));
+    check_status(result, 2, {"looseleaf: error: " + what + "\n", "hint: "});
     CHECK_FALSE(contains(result.out + result.err, canary));
   };
   for (const auto& option : std::vector<std::vector<std::string>>{
