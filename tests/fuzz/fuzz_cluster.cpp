@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     cluster = Cluster::parse(text, file);
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_cluster, "a cluster file is refused as a bad cluster file");
-    require(fuzz::fact(error, "file") == file, "a complaint names the file");
+    require(test::context_of(error, "file") == file, "a complaint names the file");
     fuzz::require_place(error, text);
   }
   if (cluster) {

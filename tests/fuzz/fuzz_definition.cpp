@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     definition = IndexDefinition::parse(text, "fuzzed.json");
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_definition, "a definition is refused as a bad definition");
-    require(fuzz::fact(error, "file") == "fuzzed.json", "a complaint names the file");
+    require(test::context_of(error, "file") == "fuzzed.json", "a complaint names the file");
     fuzz::require_place(error, text);
   }
   if (definition) {

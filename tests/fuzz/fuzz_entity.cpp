@@ -27,52 +27,23 @@ using namespace looseleaf;
 using fuzz::require;
 using nlohmann::json;
 
-// What the strict parser has to look for although nlohmann does not mind it.
-class Facts : public json::json_sax_t {
- public:
-  bool null() override { return true; }
-  bool boolean(bool /*value*/) override { return true; }
-  bool number_integer(json::number_integer_t /*value*/) override { return true; }
-  bool number_unsigned(json::number_unsigned_t /*value*/) override { return true; }
-  bool number_float(json::number_float_t /*value*/, const std::string& /*literal*/) override { return true; }
-  bool string(std::string& /*value*/) override { return true; }
-  bool binary(json::binary_t& /*value*/) override { return true; }
-  bool start_object(std::size_t /*size*/) override { return open(); }
-  bool start_array(std::size_t /*size*/) override { return open(); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    repeats_key = !keys_.back().insert(name).second || repeats_key;
-    return true;
-  }
-  bool parse_error(std::size_t /*at*/, const std::string& /*token*/, const json::exception& /*error*/) override {
-    return false;
-  }
-
-  std::size_t depth = 0;
-  bool repeats_key = false;
-
- private:
-  bool open() {
-    keys_.emplace_back();
-    depth = std::max(depth, keys_.size());
-    return true;
-  }
-  bool close() {
-    keys_.pop_back();
-    return true;
-  }
-
-  std::vector<std::set<std::string>> keys_;
-};
-
+// The strict parser minds what nlohmann does not: keys that are there twice, and nesting that is too deep.
 bool should_be_accepted(std::string_view text) {
-  if (!json::accept(text) || text.starts_with("\xEF\xBB\xBF") || text.find('\0') != std::string_view::npos) {
-    return false;
-  }
-  Facts facts;
-  json::sax_parse(text, &facts);
-  return !facts.repeats_key && facts.depth <= model::max_depth;
+  bool good = !text.starts_with("\xEF\xBB\xBF") && text.find('\0') == std::string_view::npos;
+  std::vector<std::set<std::string>> keys;  // of what is open
+  const auto look = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
+    using Event = json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      keys.emplace_back();
+      good = good && keys.size() <= model::max_depth;
+    } else if (event == Event::object_end || event == Event::array_end) {
+      keys.pop_back();
+    } else if (event == Event::key) {
+      good = keys.back().insert(parsed.get<std::string>()).second && good;
+    }
+    return true;
+  };
+  return !json::parse(text, look, false).is_discarded() && good;
 }
 
 void check_place(std::string_view text, const std::string& pointer, const json& root) {

@@ -1,11 +1,14 @@
 // What a fuzz target demands of the code under it.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <looseleaf/error.hpp>
 #include <string>
 #include <string_view>
+
+#include "tests/support/errors.hpp"
 
 namespace looseleaf::fuzz {
 
@@ -17,21 +20,11 @@ inline void require(bool holds, const char* what) {
   }
 }
 
-// The value of a key of an error's context; empty if it is not there.
-inline std::string fact(const Error& error, std::string_view key) {
-  for (const auto& [known, value] : error.context()) {
-    if (known == key) {
-      return value;
-    }
-  }
-  return {};
-}
-
 // The line and the column of a complaint about `text`, which starts at line 1, lie in the text or right behind it.
 inline void require_place(const Error& error, std::string_view text) {
-  const std::string line = fact(error, "line");
-  const std::string column = fact(error, "column");
-  require(!line.empty() && !column.empty(), "a complaint has a line and a column");
+  const std::string line = test::context_of(error, "line");
+  const std::string column = test::context_of(error, "column");
+  require(line != "-" && column != "-", "a complaint has a line and a column");
   std::size_t begin = 0;
   for (unsigned long number = std::stoul(line); number > 1; --number) {
     begin = text.find('\n', begin);
