@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tests/support/entities.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -53,8 +54,8 @@ std::string row(int value, int number) {
 }
 
 void create_indexes(Bench& bench) {
-  bench.datastore().create_indexes({IndexDefinition::parse(by_n_unique, "test"), IndexDefinition::parse(by_c, "test"),
-                                    IndexDefinition::parse(by_tag, "test"), IndexDefinition::parse(by_owner, "test")});
+  bench.datastore.create_indexes({IndexDefinition::parse(by_n_unique, "test"), IndexDefinition::parse(by_c, "test"),
+                                  IndexDefinition::parse(by_tag, "test"), IndexDefinition::parse(by_owner, "test")});
 }
 
 // Six entities, one of them without an owner, and four indexes that are ready.
@@ -99,7 +100,7 @@ void leave_work_for_clean(Bench& bench) {
 void begin_backfill(Bench& bench) {
   fill(bench);
   bench.looseleaf({"create-index", bench.definition("m", by_m), bench.definition("u", by_u)});
-  bench.cluster().die_at("backfill.prove:before", {"backfill"});
+  bench.cluster.die_at("backfill.prove:before", {"backfill"});
   for (std::uint32_t shard = 0; shard < 2; ++shard) {
     bench.sql(shard, "UPDATE looseleaf_progress SET position = 1000 WHERE job = 'backfill'");
     bench.sql(shard, "DELETE FROM by_m");
@@ -315,13 +316,13 @@ std::vector<Scenario> job_scenarios() {
   changes.name = "changes";
   changes.prepare = [](Bench& bench) {
     fill(bench);
-    const cli::ProcessResult now = bench.cluster().looseleaf({"changes", "--after", "now"});
+    const cli::ProcessResult now = bench.cluster.looseleaf({"changes", "--after", "now"});
     const std::size_t begin = now.out.rfind(':') + 2;
-    bench.cluster().directory().write("position", now.out.substr(begin, now.out.rfind('"') - begin));
+    bench.cluster.directory().write("position", now.out.substr(begin, now.out.rfind('"') - begin));
     bench.put({before(0), before(1)});
   };
   changes.command = [](Bench& bench) {
-    return std::vector<std::string>{"changes", "--after", "@" + bench.cluster().directory().path() + "/position"};
+    return std::vector<std::string>{"changes", "--after", "@" + bench.cluster.directory().path() + "/position"};
   };
   Scenario all = query;
   all.name = "export";
@@ -359,17 +360,8 @@ std::vector<Scenario> freeze_scenarios() {
 
 }  // namespace
 
-Bench::Bench(std::uint32_t shards)
-    : cluster_(TestCluster::shared(shards)),
-      observer_(cluster_),
-      datastore_(Datastore::open(Cluster::load(cluster_.file()))) {
-  datastore_.init();
-}
-
 std::vector<std::string> Bench::command(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> command = {looseleaf_program(), "--cluster", cluster_.file()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
+  return joined({looseleaf_program(), "--cluster", cluster.file()}, arguments);
 }
 
 void Bench::looseleaf(const std::vector<std::string>& arguments, const std::vector<int>& statuses) {
@@ -381,7 +373,7 @@ void Bench::looseleaf(const std::vector<std::string>& arguments, const std::vect
 }
 
 void Bench::put(const std::vector<std::string>& bodies) {
-  for (const WriteResult& result : datastore_.put(bodies)) {
+  for (const WriteResult& result : datastore.put(bodies)) {
     if (result.status != WriteStatus::stored) {
       throw std::runtime_error("a put was not stored: " + std::string(result.error ? result.error->what() : ""));
     }
@@ -389,7 +381,7 @@ void Bench::put(const std::vector<std::string>& bodies) {
 }
 
 std::string Bench::definition(const std::string& name, const std::string& text) const {
-  return cluster_.directory().write(name + ".json", text);
+  return cluster.directory().write(name + ".json", text);
 }
 
 std::vector<Scenario> kill_scenarios() {

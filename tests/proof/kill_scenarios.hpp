@@ -2,36 +2,28 @@
 #pragma once
 
 #include <functional>
-#include <looseleaf/datastore.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/proof/snapshot.hpp"
 #include "tests/support/observed_store.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 
-// A cluster with databases of its own on the two servers that all share.
-class Bench {
- public:
-  explicit Bench(std::uint32_t shards);
+struct Bench : StoreFixture {
+  using StoreFixture::StoreFixture;
 
-  [[nodiscard]] Observer& observer() { return observer_; }
-  [[nodiscard]] const TestCluster& cluster() const { return cluster_; }
-  [[nodiscard]] Datastore& datastore() { return datastore_; }
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments) const;
   // Runs the program to an end that must be one of these.
   void looseleaf(const std::vector<std::string>& arguments, const std::vector<int>& statuses = {0});
   void put(const std::vector<std::string>& bodies);
-  void sql(std::uint32_t shard, const std::string& statement) { observer_.connection(shard).execute(statement); }
+  void sql(std::uint32_t shard, const std::string& statement) { observer.connection(shard).execute(statement); }
   // Writes a definition to a file and returns its path.
   [[nodiscard]] std::string definition(const std::string& name, const std::string& text) const;
 
- private:
-  TestCluster cluster_;
-  Observer observer_;
-  Datastore datastore_;
+  Observer observer{cluster};
 };
 
 struct KillWrite {

@@ -112,9 +112,9 @@ class Kills {
   Kills(const Scenario& scenario, Findings& findings, std::uint64_t seed)
       : scenario_(scenario), findings_(findings), seed_(seed), bench_(scenario.shards) {
     scenario_.prepare(bench_);
-    snapshot_.emplace(bench_.cluster(), bench_.observer());
+    snapshot_.emplace(bench_.cluster, bench_.observer);
     command_ = bench_.command(scenario_.command(bench_));
-    start_ = bench_.observer().observe();
+    start_ = bench_.observer.observe();
   }
 
   void run() {
@@ -152,12 +152,12 @@ class Kills {
 
   // The places that the scenario passes, each with its first and its last passage, or one of them for each step.
   std::vector<Point> undisturbed() {
-    const std::string trace = bench_.cluster().directory().path() + "/trace";
+    const std::string trace = bench_.cluster.directory().path() + "/trace";
     const cli::ProcessResult result = run_victim("LOOSELEAF_FAILPOINT_TRACE=" + trace, scenario_.cut_at);
     if (result.status != scenario_.statuses.front()) {
       throw std::runtime_error(scenario_.name + " fails undisturbed: " + result.err);
     }
-    const ObservedStore done = bench_.observer().observe();
+    const ObservedStore done = bench_.observer.observe();
     check({"nowhere"}, done);
     check_writes({"nowhere"}, done, result.out);
     for (const ObservedShard& shard : done) {
@@ -170,7 +170,7 @@ class Kills {
     }
     others_write({"nowhere"});
     clean_all();
-    end_ = describe(bench_.observer().observe());
+    end_ = describe(bench_.observer.observe());
     std::map<std::string, int> passages;
     std::vector<Point> points;
     for (const std::string& place : lines_of(read_text(trace))) {
@@ -201,15 +201,15 @@ class Kills {
       ++findings_.not_passed;
       return;
     }
-    const ObservedStore left = bench_.observer().observe();
+    const ObservedStore left = bench_.observer.observe();
     check(point, left);
     check_writes(point, left, result->out);
     check_plain_clean(point, left);
     others_write(point);
-    check(point, bench_.observer().observe());
+    check(point, bench_.observer.observe());
     go_on();
     clean_all();
-    const ObservedStore ended = bench_.observer().observe();
+    const ObservedStore ended = bench_.observer.observe();
     const std::string state = describe(ended);
     if (state != end_) {
       problem(point, fmt::format("ends otherwise than undisturbed: {}", difference(state)));
@@ -240,20 +240,20 @@ class Kills {
       command.push_back("LOOSELEAF_FAILPOINT=" + cut_at + "=stop");
     }
     command.insert(command.end(), command_.begin(), command_.end());
-    const auto youngest = bench_.observer().youngest_sessions();
+    const auto youngest = bench_.observer.youngest_sessions();
     cli::Process process = start(command, scenario_.input);
     if (!cut_at.empty()) {
       cut_session(process, youngest.at(scenario_.cut_shard));
     }
     cli::ProcessResult result = process.wait();
-    bench_.observer().wait_until_quiet(youngest);
+    bench_.observer.wait_until_quiet(youngest);
     return result;
   }
 
   // Kills what the stopped process has open on a shard and lets it go on.
   void cut_session(const cli::Process& process, std::uint64_t youngest) {
     if (wait_until_stopped(process)) {
-      bench_.observer().cut_sessions(scenario_.cut_shard, youngest);
+      bench_.observer.cut_sessions(scenario_.cut_shard, youngest);
     }
     process.signal(SIGCONT);
   }
@@ -323,7 +323,7 @@ class Kills {
     }
     const auto there = bodies(store);
     JobControl control;
-    bench_.datastore().clean({}, control);
+    bench_.datastore.clean({}, control);
     for (const Finding& finding : verify()) {
       const auto wanted = written.find(to_string(finding.entity_id));
       if (wanted == written.end()) {
@@ -358,11 +358,11 @@ class Kills {
 
   // A row that is nobody's keeps nobody from a value, and who is refused is told who has it.
   void take(const Point& point, int n) {
-    const WriteResult result = bench_.datastore().put(std::vector{other(202, n)}).front();
+    const WriteResult result = bench_.datastore.put(std::vector{other(202, n)}).front();
     if (result.status == WriteStatus::stored) {
       return;
     }
-    const auto holder = result.holder ? bench_.datastore().get({*result.holder}).front() : std::nullopt;
+    const auto holder = result.holder ? bench_.datastore.get({*result.holder}).front() : std::nullopt;
     if (result.status != WriteStatus::rejected || !holder ||
         holder->json.find(fmt::format("\"n\":{},", n)) == std::string::npos) {
       problem(point, fmt::format("n = {} cannot be taken: {}, it is said to be of {}", n,
@@ -385,9 +385,9 @@ class Kills {
   // the index.
   void clean_all() {
     JobControl control;
-    bench_.datastore().backfill({}, control);
+    bench_.datastore.backfill({}, control);
     const auto started = Clock::now();
-    bench_.datastore().clean({.full = true}, control);
+    bench_.datastore.clean({.full = true}, control);
     if (Clock::now() - started > std::chrono::seconds(5)) {
       const std::lock_guard lock(findings_.mutex);
       ++findings_.waited_for_orphans;
@@ -402,7 +402,7 @@ class Kills {
     VerifyOptions options;
     options.grace_seconds = 0;
     JobControl control;
-    return bench_.datastore().verify(options, control).findings;
+    return bench_.datastore.verify(options, control).findings;
   }
 
   [[nodiscard]] std::string difference(const std::string& state) const {
