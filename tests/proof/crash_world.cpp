@@ -9,11 +9,12 @@
 #include <thread>
 
 #include "tests/support/entities.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
 
 constexpr std::uint32_t crash_shards = 4;
 constexpr auto shortest_round = std::chrono::milliseconds(100);
@@ -145,14 +146,10 @@ bool CrashWorld::has_open_write(std::uint32_t server) {
 }
 
 void CrashWorld::wait_until_alone() {
-  const auto limit = Clock::now() + std::chrono::seconds(30);
   for (std::uint32_t shard = 0; shard < crash_shards; ++shard) {
-    while (observer_.sessions_since(shard, 0) != std::vector<std::uint64_t>{observer_.connection(shard).id()}) {
-      if (Clock::now() > limit) {
-        throw std::runtime_error("sessions of processes that ended stay");
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    const std::vector<std::uint64_t> own = {observer_.connection(shard).id()};
+    wait_until(
+        "sessions of processes end", [&] { return observer_.sessions_since(shard, 0) == own; }, 30s);
   }
 }
 

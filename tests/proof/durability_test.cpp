@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <thread>
 
 #include "tests/support/expectations.hpp"
@@ -34,16 +33,6 @@ TestCluster start_servers() {
   const Preloaded preloaded;
   // Statistics that are kept in tables are written when a table is opened.
   return TestCluster({.shards = 2, .servers = 0, .extra_args = {"--innodb-stats-persistent=0"}});
-}
-
-bool happens(const std::function<bool()>& condition) {
-  for (int i = 0; i < 500; ++i) {
-    if (condition()) {
-      return true;
-    }
-    std::this_thread::sleep_for(20ms);
-  }
-  return false;
 }
 
 struct SlowDisks {
@@ -95,7 +84,7 @@ TEST_CASE("a commit in doubt that others can see already is not acknowledged bef
   put_all(servers.cluster, entity(0, "\"n\":1"));
   servers.stall(0);
   cli::Process put = servers.cluster.start({"put", "--timeout", "2"}, entity(0, "\"n\":3"));
-  CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
+  wait_until("the commit is seen", [&] { return servers.body() == entity(0, "\"n\":3") + "\n"; });
   check_run(put.wait(), 3, "", {"looseleaf: error: outcome of the commit is unknown\n"});
   servers.crash(0);
   CHECK(servers.body() == entity(0, "\"n\":1") + "\n");
@@ -128,7 +117,7 @@ bool repair_beside_hanging_commit(const std::string& failpoint) {
   put_all(servers.cluster, entity(0, "\"n\":1"));
   servers.stall(0);
   cli::Process put = servers.cluster.start({"put"}, entity(0, "\"n\":3"));
-  CHECK(happens([&] { return servers.body() == entity(0, "\"n\":3") + "\n"; }));
+  wait_until("the commit is seen", [&] { return servers.body() == entity(0, "\"n\":3") + "\n"; });
   const cli::ProcessResult repair =
       servers.cluster.start({"verify", "--repair", "--grace", "0", "--timeout", time_for(failpoint)}, {}, failpoint)
           .wait();
@@ -154,7 +143,7 @@ bool put_behind_hanging_insert(const std::string& failpoint) {
   const SlowDisks servers;
   servers.stall(1);
   cli::Process first = servers.cluster.start({"put"}, entity(0, "\"n\":1"));
-  CHECK(happens([&] { return servers.has_row(1); }));
+  wait_until("the row is seen", [&] { return servers.has_row(1); });
   first.signal(SIGKILL);
   CHECK(first.wait().status == 128 + SIGKILL);
   const cli::ProcessResult second =
@@ -181,14 +170,14 @@ bool backfill_beside_hanging_commit(const std::string& failpoint) {
   create_index(servers.cluster, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})");
   cli::Process backfill = servers.cluster.start({"backfill", "by_m", "--timeout", failpoint.empty() ? "4" : "60"}, {},
                                                 "backfill.prove:before=stop" + failpoint);
-  REQUIRE(happens(row_is_there));
+  wait_until("the row is there", row_is_there);
   REQUIRE(wait_until_stopped(backfill));
   servers.cluster.sql(0, "DELETE FROM by_m");  // as if the scan had read a body that was forgotten since
   servers.stall(1);
   cli::Process put = servers.cluster.start({"put"}, entity(1, "\"other\":1"));
-  REQUIRE(happens([&] {
+  wait_until("the commit is seen", [&] {
     return servers.cluster.sql(1, "SELECT UNCOMPRESS(body) FROM entities") == entity(1, "\"other\":1") + "\n";
-  }));
+  });
   put.signal(SIGKILL);
   static_cast<void>(put.wait());
   backfill.signal(SIGCONT);
@@ -227,17 +216,17 @@ TEST_CASE("an index is not ready because of a scan that saw what is forgotten" *
   REQUIRE(wait_until_stopped(backfill));
   servers.stall(1);
   cli::Process put = servers.cluster.start({"put"}, entity(1, "\"m\":4"));
-  REQUIRE(happens([&] {
+  wait_until("the commit is seen", [&] {
     return servers.cluster.sql(1, "SELECT UNCOMPRESS(body) FROM entities WHERE id = x'" + id_of(1) + "'") ==
            entity(1, "\"m\":4") + "\n";
-  }));
+  });
   put.signal(SIGKILL);
   static_cast<void>(put.wait());
   backfill.signal(SIGCONT);
-  // The put's COMMIT hangs, and that of the cursor, when the scan has seen everything.
-  REQUIRE(happens([&] {
+  // The put's, and that of the cursor when the scan has seen everything.
+  wait_until("two COMMITs hang", [&] {
     return servers.cluster.sql(1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT'") == "2\n";
-  }));
+  });
   servers.crash(1);
   check_status(backfill.wait(), 0, {"by_m: ready"});
   check_run(servers.cluster.looseleaf({"query", "by_m", "m=2", "--ids"}), 0, id_of(1) + "\n");

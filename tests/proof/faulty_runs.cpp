@@ -12,6 +12,7 @@
 #include <random>
 #include <sstream>
 
+#include "tests/support/expectations.hpp"
 #include "tests/support/proof.hpp"
 
 namespace looseleaf::test {
@@ -44,12 +45,10 @@ std::string asking_library(const std::string& trace) {
 cli::ProcessResult run_with_faults(const TestCluster& cluster, const std::vector<std::string>& settings,
                                    const std::vector<std::string>& arguments, std::string_view input,
                                    const std::string& program) {
-  std::vector<std::string> command = {"timeout", "--kill-after=5", "60", "env",
-                                      fmt::format("LD_PRELOAD={}", faulty_system)};
-  command.insert(command.end(), settings.begin(), settings.end());
-  command.insert(command.end(), {program, "--cluster", cluster.file()});
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  cli::ProcessResult result = run(std::move(command), input);
+  const std::vector<std::string> env = {"timeout", "--kill-after=5", "60", "env",
+                                        fmt::format("LD_PRELOAD={}", faulty_system)};
+  const std::vector<std::string> command = joined({program, "--cluster", cluster.file()}, arguments);
+  cli::ProcessResult result = run(joined(joined(env, settings), command), input);
   constexpr int timed_out = 124, killed = 128 + SIGKILL;  // by timeout
   CHECK(result.status != timed_out);
   CHECK(result.status != killed);

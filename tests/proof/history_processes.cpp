@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "tests/proof/history_record.hpp"
@@ -112,13 +113,7 @@ bool Worker::has_ended() const {
 }
 
 void Worker::wait_until_stopped() const {
-  wait_for(options_.name + " to be stopped", [&] {
-    if (has_ended()) {
-      throw std::runtime_error(options_.name + " ended instead of being stopped");
-    }
-    const std::string stat = read_text(fmt::format("/proc/{}/stat", process_.pid()));
-    return stat.at(stat.rfind(") ") + 2) == 'T';
-  });
+  REQUIRE_MESSAGE(looseleaf::test::wait_until_stopped(process_), options_.name, " ended instead of being stopped");
 }
 
 std::vector<Operation> Worker::kill(Sessions& sessions) {

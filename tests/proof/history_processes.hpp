@@ -3,27 +3,20 @@
 
 #include <chrono>
 #include <cstdint>
-#include <stdexcept>
+#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/proof/history_checker.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
 
-// Throws if that takes more than a minute.
-template <typename Condition>
-void wait_for(const std::string& what, Condition&& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) {
-      throw std::runtime_error("waited in vain for " + what);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+// For a minute at most.
+inline void wait_for(const std::string& what, const std::function<bool()>& condition) {
+  wait_until(what, condition, std::chrono::minutes(1));
 }
 
 struct Session {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <functional>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -67,25 +67,13 @@ struct LateFixture : NetworkFixture {
     check_everything();
   }
 
-  // Waits for a row to appear on its shard.
-  [[nodiscard]] bool arrives(const std::string& table, const std::string& property, std::int64_t value) {
-    return happens([&] { return truth.has_row(table, property, value, id); });
+  void await_row(const std::string& table, const std::string& property, std::int64_t value) {
+    wait_until("the row arrives", [&] { return truth.has_row(table, property, value, id); });
   }
 
   // How often a statement of this kind was executed on a shard's server.
   [[nodiscard]] std::uint64_t executed(std::uint32_t shard, const std::string& kind) {
     return truth.query(shard, "SHOW GLOBAL STATUS LIKE 'Com_" + kind + "'").unsigned_integer(0, 1);
-  }
-
-  static bool happens(const std::function<bool()>& condition, Clock::duration within = 20s) {
-    const auto give_up = Clock::now() + within;
-    while (!condition()) {
-      if (Clock::now() > give_up) {
-        return false;
-      }
-      std::this_thread::sleep_for(20ms);
-    }
-    return true;
   }
 
   const std::string id = id_of(0);
@@ -143,13 +131,11 @@ TEST_CASE("what another process was told is stored is not undone by a commit in 
 TEST_CASE("a commit that comes after its client has given up was called unknown, and lacks no index row") {
   LateFixture fixture;
   fixture.put_directly(1, 1);
-  const cli::ProcessResult result = fixture.run_into(0, "COMMIT", {"put"}, entity(fixture.id, 2, 1));
-  CHECK(result.status == 3);
-  CHECK(result.out.empty());
-  CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
-  CHECK(contains(result.err, "hint: read the entity, or put it again; a put can be repeated safely\n"));
+  check_run(fixture.run_into(0, "COMMIT", {"put"}, entity(fixture.id, 2, 1)), 3, "",
+            {"looseleaf: error: outcome of the commit is unknown\n",
+             "hint: read the entity, or put it again; a put can be repeated safely\n"});
   fixture.route.heal();
-  CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); }));
+  wait_until("the commit arrives", [&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); });
   fixture.check_nothing_missing();
 }
 
@@ -162,18 +148,17 @@ TEST_CASE("an update or a merge whose commit has an unknown outcome is not repea
     const cli::ProcessResult result = fixture.run_into(
         0, "COMMIT",
         {"update", fixture.id, "--", "sh", "-c", fmt::format("echo run >> {}; echo '{}'", runs, new_text)});
-    CHECK(result.status == 3);
-    CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
-    CHECK(contains(result.err, "hint: read the entity before you repeat the write"));
+    check_status(
+        result, 3,
+        {"looseleaf: error: outcome of the commit is unknown\n", "hint: read the entity before you repeat the write"});
     CHECK(read_text(runs) == "run\n");
   }
   SUBCASE("a merge") {
-    const cli::ProcessResult result = fixture.run_into(0, "COMMIT", {"put", "--merge"}, new_text);
-    CHECK(result.status == 3);
-    CHECK_MESSAGE(contains(result.err, "looseleaf: error: outcome of the commit is unknown\n"), result.err);
+    check_status(fixture.run_into(0, "COMMIT", {"put", "--merge"}, new_text), 3,
+                 {"looseleaf: error: outcome of the commit is unknown\n"});
   }
   fixture.route.heal();
-  CHECK(LateFixture::happens([&] { return fixture.truth.body(fixture.id) == new_text; }));
+  wait_until("the commit arrives", [&] { return fixture.truth.body(fixture.id) == new_text; });
   fixture.check_nothing_missing();
 }
 
@@ -185,7 +170,7 @@ TEST_CASE("an index row that arrives when its entity has changed again misleads 
   fixture.put_directly(2, 2);
   REQUIRE_FALSE(fixture.truth.has_row("by_n", "n", 1, fixture.id));
   fixture.route.heal();
-  CHECK(fixture.arrives("by_n", "n", 1));
+  fixture.await_row("by_n", "n", 1);
   CHECK(fixture.query("by_n", {"n=1"}).empty());
   CHECK(fixture.findings().size() == 1);
   fixture.check_nothing_missing();
@@ -200,14 +185,14 @@ TEST_CASE("a row of a UNIQUE index that arrives late neither blocks nor replaces
   }
   SUBCASE("before the right one") {
     fixture.route.heal();
-    REQUIRE(fixture.arrives("by_owner", "owner", 1));
+    fixture.await_row("by_owner", "owner", 1);
     fixture.put_directly(2, 3);
   }
   SUBCASE("after the right one") {
     fixture.put_directly(2, 3);
     const std::uint64_t before = fixture.executed(1, "insert");
     fixture.route.heal();
-    REQUIRE(LateFixture::happens([&] { return fixture.executed(1, "insert") > before; }));
+    wait_until("the late one arrives", [&] { return fixture.executed(1, "insert") > before; });
   }
   CHECK(fixture.truth.has_row("by_owner", "owner", 3, fixture.id));
   CHECK_FALSE(fixture.truth.has_row("by_owner", "owner", 1, fixture.id));
@@ -223,7 +208,7 @@ TEST_CASE("a delete of reconcile that arrives late does not remove a row that be
   fixture.put_directly(1, 1);
   const std::uint64_t before = fixture.executed(1, "delete_multi");
   fixture.route.heal();
-  REQUIRE(LateFixture::happens([&] { return fixture.executed(1, "delete_multi") > before; }));
+  wait_until("the late one arrives", [&] { return fixture.executed(1, "delete_multi") > before; });
   fixture.check_nothing_missing();
 }
 
@@ -256,7 +241,8 @@ TEST_CASE("a DROP TABLE that arrives late does not take the table of an index th
   arrival.join();
   const std::string table =
       "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'by_n'";
-  CHECK_FALSE(LateFixture::happens([&] { return fixture.truth.query(1, table).empty(); }, 1s));
+  std::this_thread::sleep_for(1s);
+  CHECK_FALSE(fixture.truth.query(1, table).empty());
   CHECK(fixture.query("by_n", {"n=1"}) == std::vector<std::string>{fixture.id});
   fixture.check_nothing_missing();
 }
@@ -266,7 +252,7 @@ TEST_CASE("a sweep of orphans that waits for a silent shard does not hold up the
   fixture.cluster.sql(1, fmt::format("INSERT INTO by_n VALUES (1, x'{}')", fixture.id));
   fixture.route.proxy(1).judge_by(at_statement(Direction::to_server, "DELETE r FROM", {Kind::silent}));
   cli::Process sweep = fixture.start({"clean", "--full", "--timeout", "25"});
-  REQUIRE(fixture.happens([&] { return !fixture.route.proxy(1).struck().empty(); }));
+  wait_until("the sweep hangs", [&] { return !fixture.route.proxy(1).struck().empty(); });
   const auto is_held = [&] {
     try {
       fixture.truth.query(0, "SELECT 1 FROM looseleaf_shard FOR UPDATE NOWAIT");
@@ -275,7 +261,7 @@ TEST_CASE("a sweep of orphans that waits for a silent shard does not hold up the
       return true;
     }
   };
-  REQUIRE(fixture.happens([&] { return !is_held(); }));  // its statement has timed out
+  wait_until("its statement has timed out", [&] { return !is_held(); });
   int held = 0;
   for (const auto until = Clock::now() + 6s; Clock::now() < until; std::this_thread::sleep_for(50ms)) {
     held += is_held() ? 1 : 0;

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -36,7 +36,8 @@ constexpr int still = 3000;  // entities that no worker touches
 struct MoveTotals {
   int rounds = 0, repeated = 0, undone_by_writers = 0, moved_by_victim = 0;
   std::array<int, 4> counted = {};
-  std::size_t operations = 0, acknowledged = 0, queries = 0, refused = 0, unknown = 0;
+  std::size_t operations = 0, acknowledged = 0, queries = 0;
+  std::map<Outcome, std::size_t> outcomes;
 
   [[nodiscard]] int all_counted() const { return counted[0] + counted[1] + counted[2] + counted[3]; }
   [[nodiscard]] bool all_kinds() const { return *std::min_element(counted.begin(), counted.end()) > 0; }
@@ -47,8 +48,7 @@ struct MoveTotals {
       const bool writes = operation.action == Action::put || operation.action == Action::remove;
       acknowledged += writes && operation.outcome == Outcome::done ? 1U : 0U;
       queries += operation.action == Action::query && operation.outcome == Outcome::done ? 1U : 0U;
-      refused += operation.outcome == Outcome::failed ? 1U : 0U;
-      unknown += operation.outcome == Outcome::unknown ? 1U : 0U;
+      ++outcomes[operation.outcome];
     }
   }
 };
@@ -92,12 +92,9 @@ class MoveWorld {
 
   [[nodiscard]] cli::Process start_copier(const std::vector<std::string>& options) const {
     std::remove(trace().c_str());
-    std::vector<std::string> command = {"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace(), looseleaf_program(), "--cluster",
-                                        original_->cluster.file()};
-    for (std::string& argument : copy_to(*other_, options)) {
-      command.push_back(std::move(argument));
-    }
-    return start(command);
+    return start(joined(
+        {"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace(), looseleaf_program(), "--cluster", original_->cluster.file()},
+        copy_to(*other_, options)));
   }
 
   // At a random moment of a copy, or of its end. Returns false if the copy was not in progress.
@@ -205,16 +202,17 @@ TEST_CASE("whatever is killed while a store is copied and moves, the history ove
   for (std::size_t i = 0; i < names.size(); ++i) {
     by_victim += fmt::format("{}{} {}", i == 0 ? "" : ", ", names.at(i), totals.counted.at(i));
   }
-  log_proof("move-rounds",
-            {{"rounds whose kill hit a copy in progress",
-              fmt::format("{} of {}: {}", totals.all_counted(), totals.rounds, by_victim)},
-             {"moves that writers undid before the next finish", std::to_string(totals.undone_by_writers)},
-             {"moves that were decided before the next finish", std::to_string(totals.moved_by_victim)},
-             {"times that a finish had to be repeated", std::to_string(totals.repeated)},
-             {"operations", fmt::format("{}, of which {} acknowledged writes and {} queries", totals.operations,
-                                        totals.acknowledged, totals.queries)},
-             {"operations that failed, most because the store had moved", std::to_string(totals.refused)},
-             {"operations of unknown outcome", std::to_string(totals.unknown)}});
+  log_proof(
+      "move-rounds",
+      {{"rounds whose kill hit a copy in progress",
+        fmt::format("{} of {}: {}", totals.all_counted(), totals.rounds, by_victim)},
+       {"moves that writers undid before the next finish", std::to_string(totals.undone_by_writers)},
+       {"moves that were decided before the next finish", std::to_string(totals.moved_by_victim)},
+       {"times that a finish had to be repeated", std::to_string(totals.repeated)},
+       {"operations", fmt::format("{}, of which {} acknowledged writes and {} queries", totals.operations,
+                                  totals.acknowledged, totals.queries)},
+       {"operations that failed, most because the store had moved", std::to_string(totals.outcomes[Outcome::failed])},
+       {"operations of unknown outcome", std::to_string(totals.outcomes[Outcome::unknown])}});
 }
 
 }  // namespace

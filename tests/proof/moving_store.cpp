@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tests/proof/history_record.hpp"
+#include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -19,9 +20,7 @@ std::string other_server() {
 }
 
 std::vector<std::string> copy_to(const HistoryFixture& other, const std::vector<std::string>& options) {
-  std::vector<std::string> arguments = {"copy", "--to", other.cluster.file()};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  return arguments;
+  return joined({"copy", "--to", other.cluster.file()}, options);
 }
 
 MovingWorkers::MovingWorkers(HistoryFixture& original, HistoryFixture& other, std::uint64_t seed,

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/entities.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
-#include "tests/support/test_servers.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -18,8 +17,7 @@ constexpr const char* wide =
     R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}], "shard_on": "n"})";
 
 struct Lifecycle {
-  Lifecycle() : cluster(TestCluster::shared(2)) {
-    REQUIRE(cluster.looseleaf({"init"}).status == 0);
+  Lifecycle() : cluster(initialised()) {
     narrow_file = cluster.directory().write("narrow.json", narrow);
     wide_file = cluster.directory().write("wide.json", wide);
   }
@@ -45,10 +43,7 @@ struct Lifecycle {
 
 void check_gave_up(cli::Process& sleeper) {
   sleeper.signal(SIGCONT);
-  const cli::ProcessResult result = sleeper.wait();
-  CHECK_MESSAGE(result.status == 3, result.err);
-  CHECK_MESSAGE(result.err.find("another process has begun to create or drop this index") != std::string::npos,
-                result.err);
+  check_status(sleeper.wait(), 3, {"another process has begun to create or drop this index"});
 }
 
 TEST_CASE("a create-index that slept while its index was dropped and made anew gives up" * needs_failpoints) {
@@ -75,9 +70,7 @@ TEST_CASE("a create-index of another definition drops nothing that was put in fo
   REQUIRE(first.wait().status == 0);
   test.must({"put", "--quiet"}, R"({"n": 1, "s": "a"})");
   second.signal(SIGCONT);
-  const cli::ProcessResult refused = second.wait();
-  CHECK(refused.status == 2);
-  CHECK_MESSAGE(refused.err.find("index exists with another definition") != std::string::npos, refused.err);
+  check_status(second.wait(), 2, {"index exists with another definition"});
   test.must({"create-index", test.narrow_file});  // ends what the refused one left of its intent
   test.must({"verify"});
   CHECK(test.cluster.looseleaf({"query", "by_n", "n=1", "--count"}).out == "1\n");
@@ -91,9 +84,7 @@ TEST_CASE("a create-index that claims an index which was half dropped since it h
   test.cluster.kill_sessions();
   test.cluster.die_at("drop.table:before@0", {"drop-index", "by_n", "--yes"});
   sleeper.signal(SIGCONT);
-  const cli::ProcessResult refused = sleeper.wait();
-  CHECK(refused.status == 2);
-  CHECK_MESSAGE(refused.err.find("an index with this name is being dropped") != std::string::npos, refused.err);
+  check_status(sleeper.wait(), 2, {"an index with this name is being dropped"});
   CHECK(test.cluster.looseleaf({"create-index", test.narrow_file}).status == 2);  // although the drop's intent is gone
   test.must({"drop-index", "by_n", "--yes"});
   test.must({"create-index", test.wide_file});
@@ -121,15 +112,12 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
   const Lifecycle test;
   test.must({"create-index", test.narrow_file});
   cli::Process sleeper = test.cluster.stop_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
-  const cli::ProcessResult refused = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"});
-  CHECK(refused.status == 3);
-  CHECK_MESSAGE(refused.err.find("another process is running this job") != std::string::npos, refused.err);
-  CHECK_MESSAGE(refused.err.find(fmt::format("pid {}", sleeper.pid())) != std::string::npos, refused.err);
+  check_status(test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"}), 3,
+               {"another process is running this job", fmt::format("pid {}", sleeper.pid())});
   // Its lock on shard 0 is lost, but shard 1 knows better.
   test.cluster.kill_sessions(0);
-  const cli::ProcessResult waited = test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "4"});
-  CHECK(waited.status == 3);
-  CHECK_MESSAGE(waited.err.find("another process keeps changing this index's table") != std::string::npos, waited.err);
+  check_status(test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "4"}), 3,
+               {"another process keeps changing this index's table"});
   sleeper.signal(SIGCONT);
   CHECK(sleeper.wait().status == 3);
   test.must({"drop-index", "by_n", "--yes"});
