@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -56,6 +55,15 @@ struct HistoryScenario : HistoryFixture {
   // How an INSERT into a table of a shard begins.
   [[nodiscard]] std::string insert_into(std::uint32_t shard, const std::string& table) const {
     return fmt::format("INSERT INTO {} ", sql::qualified(cluster.database(shard), table));
+  }
+
+  void wait_for_insert(const std::string& user, std::uint32_t shard, const std::string& table) {
+    const std::string insert = insert_into(shard, table);
+    wait_for(user + " to wait for an INSERT", [&] {
+      const auto waiting = sessions.of(user, shard);
+      return std::any_of(waiting.begin(), waiting.end(),
+                         [&](const Session& session) { return session.statement.starts_with(insert); });
+    });
   }
 };
 
@@ -112,12 +120,7 @@ struct RaceScenario : HistoryScenario {
     Worker second = worker(other, before(race.other_looks, entity + 4) +
                                       put(entity, fmt::format(R"("color":"blue","owner":"{}")", owner)));
     if (race.other_waits) {
-      const std::string insert = insert_into(0, "entities");
-      wait_for("the other one to wait for the INSERT", [&] {
-        const auto waiting = sessions.of(other, 0);
-        return std::any_of(waiting.begin(), waiting.end(),
-                           [&](const Session& session) { return session.statement.starts_with(insert); });
-      });
+      wait_for_insert(other, 0, "entities");
     } else {
       finish(second);
     }
@@ -232,39 +235,25 @@ TEST_CASE("a put whose COMMIT took effect without its hearing of it undoes nobod
 }
 
 TEST_CASE("a put that was overtaken by one that could not have followed it is not acknowledged" * needs_failpoints) {
-  HistoryScenario scenario;
-  scenario.run("first", put(0, R"("color":"white")"));
-  Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
-  scenario.run("other", put(0, R"("owner":"bob")"));
-  writer.signal(SIGCONT);
-  scenario.finish(writer);
-  CHECK(scenario.operation("other/1").outcome == Outcome::done);
-  CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
-  scenario.check_all();
-}
-
-TEST_CASE("a put that was overtaken by one that could not have followed it, and a delete, is not acknowledged" *
-          needs_failpoints) {
-  HistoryScenario scenario;
-  scenario.run("first", put(0, R"("color":"white")"));
-  Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("owner":"ann")"));
-  scenario.run("other", put(0, R"("owner":"bob")") + remove(0) + get(0));
-  writer.signal(SIGCONT);
-  scenario.finish(writer);
-  CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
-  scenario.check_all();
-}
-
-TEST_CASE("a put that was overtaken, and whose key another entity has taken since, is not acknowledged" *
-          needs_failpoints) {
-  HistoryScenario scenario;
-  Worker writer = start_put_that_dies(scenario, "writer", put(0, R"("key":"ann")"));
-  scenario.run("other", put(2, R"("key":"ann")") + put(0, R"("color":"white")"));
-  writer.signal(SIGCONT);
-  scenario.finish(writer);
-  CHECK(scenario.operation("other/1").outcome == Outcome::done);
-  CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
-  scenario.check_all();
+  struct Overtaken {
+    std::string before, overtaken, meanwhile;
+  };
+  const std::string white = put(0, R"("color":"white")"), ann = put(0, R"("owner":"ann")"),
+                    bob = put(0, R"("owner":"bob")");
+  for (const auto& [before, overtaken, meanwhile] :
+       {Overtaken{white, ann, bob}, Overtaken{white, ann, bob + remove(0) + get(0)},
+        Overtaken{"", put(0, R"("key":"ann")"), put(2, R"("key":"ann")") + white}}) {
+    CAPTURE(meanwhile);
+    HistoryScenario scenario;
+    scenario.run("first", before);
+    Worker writer = start_put_that_dies(scenario, "writer", overtaken);
+    scenario.run("other", meanwhile);
+    writer.signal(SIGCONT);
+    scenario.finish(writer);
+    CHECK(scenario.operation("other/1").outcome == Outcome::done);
+    CHECK(scenario.operation("writer/1").outcome == Outcome::unknown);
+    scenario.check_all();
+  }
 }
 
 // A reconcile, begun by one process after it wrote an entity, that goes on although its locks are gone: what it is
@@ -308,12 +297,7 @@ struct ReconcileScenario : HistoryScenario {
 
   Worker start_blocked_put(const Reconciling& reconciling) {
     Worker putter = worker("putter" + suffix, reconciling.second);
-    const std::string insert = insert_into(1, reconciling.table);
-    wait_for("the put to wait for the reconcile", [&] {
-      const auto waiting = sessions.of("putter" + suffix, 1);
-      return std::any_of(waiting.begin(), waiting.end(),
-                         [&](const Session& session) { return session.statement.starts_with(insert); });
-    });
+    wait_for_insert("putter" + suffix, 1, reconciling.table);
     return putter;
   }
 
