@@ -81,8 +81,7 @@ CrashTotals control_rounds(const CrashOptions& options, bool (*noticed)(const Cr
 TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing, no answer wrong, no value shared" *
           needs_failpoints) {
   const int wanted = static_cast<int>(wanted_rounds(12, 1000)), clean_every = full_run() ? 25 : 6;
-  CrashOptions options;
-  options.seed = print_run_seed();
+  const CrashOptions options = {.seed = print_run_seed()};
   CrashWorld world(options);
   CrashTotals totals;
   const auto all_kinds = [&] {
@@ -135,20 +134,18 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
 
 TEST_CASE("control: servers that do not flush their log lose acknowledged writes, and that is noticed" *
           needs_failpoints) {
-  CrashOptions options;
-  options.seed = run_seed();
-  options.victims = {Victim::server};
-  // MySQL's threads that write the log would leave hardly anything to lose.
-  options.server_args = {"--innodb-flush-log-at-trx-commit=0", "--loose-innodb-log-writer-threads=OFF"};
+  const CrashOptions options = {
+      .seed = run_seed(),
+      .victims = {Victim::server},
+      // MySQL's threads that write the log would leave hardly anything to lose.
+      .server_args = {"--innodb-flush-log-at-trx-commit=0", "--loose-innodb-log-writer-threads=OFF"}};
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.lost > 0; }).lost > 0);
 }
 
 TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong answers and shared values" *
           needs_failpoints) {
-  CrashOptions options;
-  options.seed = run_seed();
-  options.victims = {Victim::recorder};
-  options.failpoint = "put.insert_index_rows=skip";
+  const CrashOptions options = {
+      .seed = run_seed(), .victims = {Victim::recorder}, .failpoint = "put.insert_index_rows=skip"};
   const CrashTotals totals = control_rounds(options, [](const CrashTotals& sofar) {
     return sofar.missing > 0 && sofar.wrong_answers > 0 && sofar.shared > 0;
   });
@@ -160,19 +157,14 @@ TEST_CASE("control: index rows that puts leave out are noticed, and so are wrong
 
 TEST_CASE("control: a consumer that stores its position before the batch lacks versions, and that is noticed" *
           needs_failpoints) {
-  CrashOptions options;
-  options.seed = run_seed();
-  options.victims = {Victim::putter};
-  options.position_first = true;
+  const CrashOptions options = {.seed = run_seed(), .victims = {Victim::putter}, .position_first = true};
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 
 TEST_CASE("control: a trigger that stores the position of a batch that it left out lacks versions, and is noticed" *
           needs_failpoints) {
-  CrashOptions options;
-  options.seed = run_seed();
-  options.victims = {Victim::putter};
-  options.trigger_failpoint = "trigger.deliver:before#2=skip";
+  const CrashOptions options = {
+      .seed = run_seed(), .victims = {Victim::putter}, .trigger_failpoint = "trigger.deliver:before#2=skip"};
   CHECK(control_rounds(options, [](const CrashTotals& totals) { return totals.not_delivered > 0; }).not_delivered > 0);
 }
 

@@ -20,10 +20,10 @@ struct CrashOptions {
   // In turns.
   std::vector<Victim> victims = {Victim::recorder, Victim::server,  Victim::putter, Victim::job,
                                  Victim::server,   Victim::cleaner, Victim::trigger};
-  std::vector<std::string> server_args;
-  std::string failpoint;          // of those who write
-  std::string trigger_failpoint;  // of the processes of the trigger
-  bool position_first = false;    // of the consumer of the feed
+  std::vector<std::string> server_args = {};
+  std::string failpoint = {};          // of those who write
+  std::string trigger_failpoint = {};  // of the processes of the trigger
+  bool position_first = false;         // of the consumer of the feed
 };
 
 // What one round showed.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,12 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = Verdict::Kind;
+using Bodies = std::map<std::string, std::optional<std::string>>;  // by id; absent: there is no such entity
 
 // Judges writes: what was acknowledged is there as it should be; what is called failed is as it was; what is called
 // unknown is one of the two.
 std::string judge_writes(const cli::ProcessResult& result, Truth& truth, const std::vector<std::string>& ids,
-                         const std::map<std::string, std::optional<std::string>>& before,
-                         const std::map<std::string, std::optional<std::string>>& after) {
+                         const Bodies& before, const Bodies& after) {
   std::string wrong;
   const std::vector<std::string> printed = lines_of(result.out);
   if (result.status == 0 && printed != ids) {
@@ -45,8 +46,7 @@ std::string judge_writes(const cli::ProcessResult& result, Truth& truth, const s
 }
 
 // A put of entities of the first server that were, or were not, there before.
-Trial trial_of_put(NetworkFixture& fixture, const std::map<std::string, std::optional<std::string>>& before,
-                   const std::map<std::string, std::optional<std::string>>& after) {
+Trial trial_of_put(NetworkFixture& fixture, const Bodies& before, const Bodies& after) {
   Trial trial;
   trial.arguments = {"put"};
   std::vector<std::string> there;
@@ -94,9 +94,9 @@ Trial long_put_trial(NetworkFixture& fixture) {
   return trial_of_put(fixture, {{id, with_tags(0)}}, {{id, with_tags(5000)}});
 }
 
-Trial trial_of_delete(NetworkFixture& fixture, const std::map<std::string, std::optional<std::string>>& before) {
+Trial trial_of_delete(NetworkFixture& fixture, const Bodies& before) {
   std::vector<std::string> ids;
-  std::map<std::string, std::optional<std::string>> after;
+  Bodies after;
   Trial trial;
   trial.arguments = {"delete"};
   for (const auto& [id, body] : before) {
@@ -205,11 +205,7 @@ class IndexTrials {
   }
 
   [[nodiscard]] std::string everywhere(const std::string& state) const {
-    std::string states;
-    for (std::uint32_t shard = 0; shard < fixture_.cluster.shards(); ++shard) {
-      states += state + " ";
-    }
-    return states;
+    return fmt::format("{}", fmt::join(std::vector(fixture_.cluster.shards(), state + " "), ""));
   }
 
   static std::string states_of(Truth& truth, const std::string& table) {
@@ -402,30 +398,20 @@ TEST_CASE("drop-index survives one cut of the network at any packet") {
 
 TEST_CASE("a put through a network that goes down at any packet ends in time and says truly what became of it") {
   NetworkFixture fixture;
-  sweep(fixture,
-        {.name = "put-down",
-         .kinds = {Kind::down},
-         .recovers = false,
-         .timeout = "1",
-         .longest = 4s,
-         .most = 12,
-         .workers = 4},
-        put_trial);
+  Sweep gone = down("put-down");
+  gone.most = 12;
+  gone.workers = 4;
+  sweep(fixture, gone, put_trial);
   fixture.check_everything();
 }
 
 TEST_CASE("a put through a network that falls silent at any packet ends in time and says truly what became of it") {
   NetworkFixture fixture;
-  sweep(fixture,
-        {.name = "put-silent",
-         .kinds = {Kind::silent},
-         .recovers = false,
-         .timeout = "6",
-         .longest = 10s,
-         .most = 8,
-         .most_full = 200,
-         .workers = 8},
-        single_put_trial);
+  Sweep hanging = silent("put-silent");
+  hanging.most = 8;
+  hanging.most_full = 200;
+  hanging.workers = 8;
+  sweep(fixture, hanging, single_put_trial);
   fixture.check_everything();
 }
 

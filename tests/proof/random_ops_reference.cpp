@@ -6,37 +6,20 @@
 #include <charconv>
 #include <compare>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/hex.hpp"
+#include "tests/support/split.hpp"
 
 namespace looseleaf::test {
 namespace {
 
 std::string write_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", c);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+  return nlohmann::json(text).dump();
 }
 
 std::vector<std::string> keys_of(const std::string& path) {
-  std::vector<std::string> keys(1);
-  for (const char c : path) {
-    if (c == '.') {
-      keys.emplace_back();
-    } else {
-      keys.back() += c;
-    }
-  }
-  return keys;
+  return split(path, '.');
 }
 
 // The value that keys from `first` on lead to, through objects only; null if they lead nowhere.

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <limits>
 #include <mutex>
-#include <stdexcept>
 #include <utility>
 
 #include "sql/literals.hpp"

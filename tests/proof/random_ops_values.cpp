@@ -1,6 +1,7 @@
 #include "tests/proof/random_ops_values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,12 +24,8 @@ constexpr std::array<std::string_view, 5> type_names = {"uuid", "string", "int",
 // One is no identifier, and would end several kinds of quotes.
 const std::vector<std::string> paths = {"a", "b`'\\\"; -- %s/*", "c.d", "e", "f.g"};
 
-std::string repeated(const std::string& text, int times) {
-  std::string out;
-  for (int i = 0; i < times; ++i) {
-    out += text;
-  }
-  return out;
+std::string repeated(const std::string& text, std::size_t times) {
+  return fmt::format("{}", fmt::join(std::vector(times, text), ""));
 }
 
 const std::vector<std::string>& strings() {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/proof/faulty_runs.hpp"
@@ -72,19 +73,17 @@ TEST_CASE("ids that cannot be read to their end are reported" * needs_faults) {
 
 TEST_CASE("a directory, or nothing, as standard input is reported") {
   const TestCluster cluster = initialised();
-  struct Case {
-    std::string redirection, reason;
-  };
-  for (const Case& input : {Case{"< /", "reason: Is a directory\n"}, Case{"<&-", "reason: Bad file descriptor\n"}}) {
+  const std::vector<std::pair<std::string, std::string>> inputs = {{"< /", "reason: Is a directory\n"},
+                                                                   {"<&-", "reason: Bad file descriptor\n"}};
+  for (const auto& [redirection, reason] : inputs) {
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"put"}, {"put", "--rejects", "rejects"}, {"get", "-"}, {"delete", "-"}}) {
-      CAPTURE(input.redirection);
+      CAPTURE(redirection);
       CAPTURE(arguments[0]);
-      check_run(
-          shell(cluster,
-                fmt::format(R"sh(cd "$(dirname "$0")"; "$LOOSELEAF_BIN" --cluster "$0" "$@" {})sh", input.redirection),
-                arguments),
-          3, "", {"error: the file cannot be read\n", "file: standard input\n", input.reason});
+      check_run(shell(cluster,
+                      fmt::format(R"sh(cd "$(dirname "$0")"; "$LOOSELEAF_BIN" --cluster "$0" "$@" {})sh", redirection),
+                      arguments),
+                3, "", {"error: the file cannot be read\n", "file: standard input\n", reason});
     }
   }
 }

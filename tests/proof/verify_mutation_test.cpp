@@ -23,30 +23,20 @@ using Strings = std::vector<std::string>;
 
 constexpr std::uint32_t shards = 4;
 
-struct Column {
-  std::string name;
-  enum class Type { uuid, text, number, flag } type;
+const std::vector<IndexDefinition> indexes = {
+    IndexDefinition::parse(R"({"table": "by_owner", "properties": [{"name": "owner", "type": "uuid"}],
+                               "shard_on": "owner", "immutable": true})",
+                           "test"),
+    IndexDefinition::parse(R"({"table": "by_feed", "properties": [{"name": "feed", "type": "string", "max_length": 12},
+                               {"name": "at", "type": "int"}, {"name": "seen", "type": "bool"}], "shard_on": "feed"})",
+                           "test"),
+    IndexDefinition::parse(R"({"table": "by_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})",
+                           "test"),
 };
 
-struct Index {
-  std::string definition, table;
-  std::vector<Column> columns;
-  bool immutable = false;
-};
-
-const std::vector<Index> indexes = {
-    {R"({"table": "by_owner", "properties": [{"name": "owner", "type": "uuid"}], "shard_on": "owner", "immutable": true})",
-     "by_owner",
-     {{"owner", Column::Type::uuid}},
-     true},
-    {R"({"table": "by_feed", "properties": [{"name": "feed", "type": "string", "max_length": 12},
-         {"name": "at", "type": "int"}, {"name": "seen", "type": "bool"}], "shard_on": "feed"})",
-     "by_feed",
-     {{"feed", Column::Type::text}, {"at", Column::Type::number}, {"seen", Column::Type::flag}}},
-    {R"({"table": "by_tags", "properties": [{"name": "tags", "type": "string", "each": true}]})",
-     "by_tags",
-     {{"tags", Column::Type::text}}},
-};
+bool is_hexadecimal(const Property& property) {
+  return property.type == PropertyType::uuid || property.type == PropertyType::string;
+}
 
 // A row of an index table; values are hexadecimal for uuid and text.
 struct Row {
@@ -66,24 +56,17 @@ std::string from_hex(const std::string& digits) {
   return bytes;
 }
 
-std::string json_value(const Column& column, const std::string& value) {
-  switch (column.type) {
-    case Column::Type::uuid:
-      return '"' + value + '"';
-    case Column::Type::text:
-      return '"' + from_hex(value) + '"';
-    case Column::Type::number:
-      return value;
-    case Column::Type::flag:
-      return value == "1" ? "true" : "false";
-  }
-  return {};
+std::string json_value(const Property& property, const std::string& value) {
+  return property.type == PropertyType::uuid      ? '"' + value + '"'
+         : property.type == PropertyType::string  ? '"' + from_hex(value) + '"'
+         : property.type == PropertyType::boolean ? (value == "1" ? "true" : "false")
+                                                  : value;
 }
 
 std::string finding_text(const std::string& kind, const Row& row) {
   Strings values;
   for (std::size_t i = 0; i < row.values.size(); ++i) {
-    values.push_back(json_value(indexes[row.index].columns[i], row.values[i]));
+    values.push_back(json_value(indexes[row.index].properties[i], row.values[i]));
   }
   return fmt::format("{} {} {} {} [{}]", kind, indexes[row.index].table, row.shard, row.id, fmt::join(values, ","));
 }
@@ -97,9 +80,7 @@ std::string finding_text(const Finding& finding) {
 class Mutation {
  public:
   Mutation(std::uint64_t seed, std::size_t entities) : random_(seed), fixture_(shards), shards_(fixture_.shards()) {
-    for (const Index& index : indexes) {
-      fixture_.create_index(index.definition);
-    }
+    fixture_.datastore.create_indexes(indexes);
     WriteStream stream(fixture_.datastore,
                        [](const WriteResult& result) { CHECK(result.status == WriteStatus::stored); });
     for (std::size_t i = 0; i < entities; ++i) {
@@ -123,9 +104,7 @@ class Mutation {
     for (planted_ = 0; planted_ < faults; ++planted_) {
       (this->*kinds[planted_ % kinds.size()])();
     }
-    for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      run(shard, sql_[shard]);
-    }
+    run(sql_);
   }
 
   VerifyReport verify(bool repair) {
@@ -139,31 +118,26 @@ class Mutation {
   }
 
   void check_found() const {
-    Strings passed_over, not_planted;
-    std::set_difference(expected_.begin(), expected_.end(), found_.begin(), found_.end(),
-                        std::back_inserter(passed_over));
-    std::set_difference(found_.begin(), found_.end(), expected_.begin(), expected_.end(),
-                        std::back_inserter(not_planted));
-    passed_over.resize(std::min<std::size_t>(passed_over.size(), 10));
-    not_planted.resize(std::min<std::size_t>(not_planted.size(), 10));
-    CHECK_MESSAGE(passed_over.empty(), fmt::format("passed over: {}", fmt::join(passed_over, "\n")));
-    CHECK_MESSAGE(not_planted.empty(), fmt::format("not planted: {}", fmt::join(not_planted, "\n")));
+    const auto only_in = [](const auto& one, const auto& other) {
+      Strings texts;
+      std::set_difference(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(texts));
+      texts.resize(std::min<std::size_t>(texts.size(), 10));
+      return fmt::format("{}", fmt::join(texts, "\n"));
+    };
+    CHECK(only_in(expected_, found_) == "");  // passed over
+    CHECK(only_in(found_, expected_) == "");  // not planted
   }
 
   // No repair mends bodies.
-  void restore_entities() {
-    for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      run(shard, undo_[shard]);
-    }
-  }
+  void restore_entities() { run(undo_); }
 
   [[nodiscard]] std::vector<Row> read_rows() {
     std::vector<Row> rows;
     for (std::size_t index = 0; index < indexes.size(); ++index) {
       std::string columns;
-      for (const Column& column : indexes[index].columns) {
-        const bool as_hex = column.type == Column::Type::uuid || column.type == Column::Type::text;
-        columns += as_hex ? fmt::format("LOWER(HEX({})), ", column.name) : column.name + ", ";
+      const std::vector<Property>& properties = indexes[index].properties;
+      for (const Property& property : properties) {
+        columns += is_hexadecimal(property) ? fmt::format("LOWER(HEX({})), ", property.name) : property.name + ", ";
       }
       for (std::uint32_t shard = 0; shard < shards; ++shard) {
         const auto lease = shards_.connect(shard, shards_.deadline());
@@ -171,8 +145,8 @@ class Mutation {
         const auto result =
             lease->query(fmt::format("SELECT {}LOWER(HEX(entity_id)) FROM {}", columns, indexes[index].table));
         for (std::size_t i = 0; i < result.size(); ++i) {
-          Row row{index, shard, {}, result.text(i, indexes[index].columns.size())};
-          for (std::size_t column = 0; column < indexes[index].columns.size(); ++column) {
+          Row row{index, shard, {}, result.text(i, properties.size())};
+          for (std::size_t column = 0; column < properties.size(); ++column) {
             row.values.push_back(result.text(i, column));
           }
           rows.push_back(std::move(row));
@@ -184,10 +158,10 @@ class Mutation {
   }
 
   void build_afresh() {
-    for (const Index& index : indexes) {
+    for (const IndexDefinition& index : indexes) {
       fixture_.datastore.drop_index(index.table);
-      fixture_.create_index(index.definition);
     }
+    fixture_.datastore.create_indexes(indexes);
     JobControl control;
     CHECK(fixture_.datastore.backfill({}, control).ready.size() == indexes.size());
   }
@@ -246,8 +220,7 @@ class Mutation {
   static std::string text_of(const Row& row) {
     std::string text;
     for (std::size_t i = 0; i < row.values.size(); ++i) {
-      const auto type = indexes[row.index].columns[i].type;
-      const bool bytes = type == Column::Type::uuid || type == Column::Type::text;
+      const bool bytes = is_hexadecimal(indexes[row.index].properties[i]);
       text += bytes ? fmt::format("x'{}', ", row.values[i]) : row.values[i] + ", ";
     }
     return fmt::format("({}x'{}')", text, row.id);
@@ -259,8 +232,8 @@ class Mutation {
 
   void erase(const Row& row) {
     std::string columns;
-    for (const Column& column : indexes[row.index].columns) {
-      columns += column.name + ", ";
+    for (const Property& property : indexes[row.index].properties) {
+      columns += property.name + ", ";
     }
     sql_[row.shard].push_back(
         fmt::format("DELETE FROM {} WHERE ({}entity_id) = {}", indexes[row.index].table, columns, text_of(row)));
@@ -269,7 +242,7 @@ class Mutation {
   // Another value of the first property, as long as it was.
   void change_value(Row& row) {
     std::string& value = row.values.front();
-    value = indexes[row.index].columns.front().type == Column::Type::uuid
+    value = indexes[row.index].properties.front().type == PropertyType::uuid
                 ? hex(32)
                 : base::to_hex(fmt::format("z{:0{}}", planted_, value.size() / 2 - 1).substr(0, 12));
   }
@@ -384,14 +357,16 @@ class Mutation {
     expect_broken("wrong_shard", shard, id);
   }
 
-  void run(std::uint32_t shard, const Strings& statements) {
-    const auto lease = shards_.connect(shard, shards_.deadline());
-    (*lease).select();
-    lease->execute("BEGIN");
-    for (const std::string& statement : statements) {
-      lease->execute(statement);
+  void run(const std::map<std::uint32_t, Strings>& statements) {
+    for (const auto& [shard, of_shard] : statements) {
+      const auto lease = shards_.connect(shard, shards_.deadline());
+      (*lease).select();
+      lease->execute("BEGIN");
+      for (const std::string& statement : of_shard) {
+        lease->execute(statement);
+      }
+      lease->commit();
     }
-    lease->commit();
   }
 
   std::mt19937_64 random_;
