@@ -250,13 +250,11 @@ TEST_CASE("init leaves a foreign table called entities alone") {
 
 TEST_CASE("a cluster file that is wrong is refused with its place") {
   const TemporaryDirectory directory;
-  for (const BadClusterFile& test : bad_cluster_files()) {
-    CAPTURE(test.name);
-    const std::string file = directory.write("cluster.json", test.text);
+  for (const BadFile& bad : bad_cluster_files()) {
+    CAPTURE(bad.text);
+    const std::string file = directory.write("cluster.json", bad.text);
     const cli::ProcessResult result = looseleaf_with(file, {"status"});
-    check_run(
-        result, 2, "",
-        {fmt::format("looseleaf: error: {}", test.what), "  file: " + file + "\n", test.place, "hint: ", test.hint});
+    check_run(result, 2, "", printed_of(bad, file));
     CHECK(result.err.find("hunter2") == std::string::npos);
   }
 }

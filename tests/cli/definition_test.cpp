@@ -13,13 +13,11 @@ namespace {
 
 TEST_CASE("a definition that is wrong is refused with its place and a hint") {
   const TestCluster cluster = initialised(1);
-  for (const BadDefinition& test : bad_definitions()) {
-    CAPTURE(test.name);
-    const std::string file = cluster.directory().write("definition.json", test.text);
+  for (const BadFile& bad : bad_definitions()) {
+    CAPTURE(bad.text);
+    const std::string file = cluster.directory().write("definition.json", bad.text);
     for (const std::string option : {"--dry-run", "--quiet"}) {
-      check_run(
-          cluster.looseleaf({"create-index", option, file}), 2, "",
-          {fmt::format("looseleaf: error: {}", test.what), "  file: " + file + "\n", test.place, "hint: ", test.hint});
+      check_run(cluster.looseleaf({"create-index", option, file}), 2, "", printed_of(bad, file));
     }
   }
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_index") == "0\n");

@@ -62,23 +62,14 @@ def judged(files):
     return [(kind, text, json.loads(line)) for (kind, text), line in zip(files, said)]
 
 
-def from_lines(lines):
-    files = []
-    for line in lines:
-        kind, _, digits = line.partition(" ")
-        files.append((kind, bytes.fromhex(digits)))
-    return files
-
-
 def test_suite_files():
-    """What the unit tests parse, what tests/cli has refused, the definitions in the project, and the fuzz seeds."""
+    """What the unit tests parse, the definitions in the project, and the fuzz seeds."""
     with tempfile.NamedTemporaryFile("r") as parsed_files:
         subprocess.run([UNIT_TESTS], env={**os.environ, "LOOSELEAF_PARSED_FILES": parsed_files.name}, check=True,
                        stdout=subprocess.DEVNULL)
-        files = from_lines(parsed_files.read().splitlines())
+        lines = parsed_files.read().splitlines()
+    files = [(kind, bytes.fromhex(digits)) for kind, digits in (line.split(" ") for line in lines)]
     assert len(files) > 2000, "the unit tests remember nothing any more"
-    bad = subprocess.run([VERDICTS, "--bad-files"], capture_output=True, text=True, check=True).stdout
-    files += from_lines(bad.splitlines())
     for folder in ("schemas", "examples"):
         found = [path for path in sorted((ROOT / folder).rglob("*.json")) if not path.name.endswith(".schema.json")]
         files += [("index", path.read_bytes()) for path in found if b'"properties"' in path.read_bytes()]

@@ -1,5 +1,5 @@
 // What the program says of cluster files and index definitions, for schemas_test.py. Reads lines "KIND HEX" and prints
-// a JSON object for each; with --bad-files it prints such lines for what tests/cli has refused.
+// a JSON object for each.
 #include <iostream>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/error.hpp>
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/hex.hpp"
-#include "tests/support/bad_files.hpp"
 
 namespace {
 
@@ -38,16 +37,7 @@ nlohmann::json verdict_on(std::string_view kind, const std::string& text) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--bad-files") {
-    for (const auto& file : looseleaf::test::bad_cluster_files()) {
-      std::cout << "cluster " << looseleaf::base::to_hex(file.text) << '\n';
-    }
-    for (const auto& file : looseleaf::test::bad_definitions()) {
-      std::cout << "index " << looseleaf::base::to_hex(file.text) << '\n';
-    }
-    return 0;
-  }
+int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const std::size_t space = line.find(' ');
     std::cout << verdict_on(std::string_view(line).substr(0, space), from_hex(std::string_view(line).substr(space + 1)))
