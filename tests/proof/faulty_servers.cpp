@@ -24,6 +24,32 @@ void check_went_well(const cli::ProcessResult& result, std::string_view out) {
   CHECK_MESSAGE(result.err.find("looseleaf: error:") == std::string::npos, result.err);
 }
 
+cli::Process AppProgram::start(const std::vector<std::string>& arguments, std::string_view input,
+                               const std::string& failpoints) const {
+  const std::vector<std::string> program = {"env", "LOOSELEAF_FAILPOINT=" + failpoints, looseleaf_program(),
+                                            "--cluster", file_};
+  return looseleaf::test::start(joined(program, arguments), input);
+}
+
+std::string AppProgram::write(const std::string& name, std::string_view text) const {
+  const std::string path = std::filesystem::path(file_).replace_filename(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+void AppProgram::make_account_and_file(const TestCluster& servers, const FaultProxy& proxy, std::uint32_t other) {
+  for (const std::uint32_t server : {0U, other}) {
+    servers.server_sql(server,
+                       "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
+                       "looseleaf.* TO app@localhost");
+  }
+  file_ = servers.directory().write(
+      "app.json",
+      fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
+                        "defaults_file": "{}"}})",
+                  proxy.port(), servers.socket(other), servers.directory().write("empty.cnf", "")));
+}
+
 Store::Store(TestCluster on) : cluster(std::move(on)) {
   REQUIRE(cluster.looseleaf({"init", "--quiet"}).status == 0);
   create_index(cluster, by_n_sharded);
@@ -37,15 +63,6 @@ Store::Store(TestCluster on) : cluster(std::move(on)) {
                                    cluster.database(shard)));
   }
   file_ = cluster.write_file("app.json", fmt::format(R"("defaults_file": "{}")", secret));
-}
-
-cli::ProcessResult Store::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
-  return start(std::move(arguments), input).wait();
-}
-
-cli::Process Store::start(std::vector<std::string> arguments, std::string_view input) const {
-  arguments.insert(arguments.begin(), {"looseleaf", "--cluster", file_});
-  return looseleaf::test::start(std::move(arguments), input);
 }
 
 std::unique_ptr<sql::Connection> Store::admin(std::uint32_t shard) const {
@@ -114,28 +131,10 @@ Replicated::Replicated()
       to_second_(servers_.socket(1)),
       to_shard_(servers_.socket(0)) {
   start_replica(servers_, 1, to_first_.port());
+  make_account_and_file(servers_, to_shard_, 2);
   for (const std::uint32_t server : {0U, 2U}) {
-    servers_.server_sql(server,
-                        "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
-                        "looseleaf.* TO app@localhost");
     servers_.server_sql(server, "GRANT SELECT ON performance_schema.* TO app@localhost");
   }
-  file_ = servers_.directory().write(
-      "app.json",
-      fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
-                        "defaults_file": "{}"}})",
-                  to_shard_.port(), servers_.socket(2), servers_.directory().write("empty.cnf", "")));
-}
-
-cli::Process Replicated::start(std::vector<std::string> arguments, std::string_view input,
-                               const std::string& failpoints) const {
-  arguments.insert(arguments.begin(),
-                   {"env", "LOOSELEAF_FAILPOINT=" + failpoints, looseleaf_program(), "--cluster", file_});
-  return looseleaf::test::start(std::move(arguments), input);
-}
-
-cli::ProcessResult Replicated::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
-  return start(std::move(arguments), input).wait();
 }
 
 void Replicated::demote() const {

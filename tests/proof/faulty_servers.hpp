@@ -22,15 +22,32 @@ namespace looseleaf::test {
 // It succeeded and printed this. What took more than two seconds may have been warned of.
 void check_went_well(const cli::ProcessResult& result, std::string_view out);
 
-// An initialised cluster with an index, and an account, `app`, that has no rights but those that operations.md asks
-// for.
-class Store {
+// Runs the program with a cluster file of its own, as the account `app`, which has no rights to do what a fault
+// forbids.
+class AppProgram {
+ public:
+  [[nodiscard]] cli::Process start(const std::vector<std::string>& arguments, std::string_view input = {},
+                                   const std::string& failpoints = {}) const;
+  [[nodiscard]] cli::ProcessResult looseleaf(const std::vector<std::string>& arguments,
+                                             std::string_view input = {}) const {
+    return start(arguments, input).wait();
+  }
+  // The program's cluster file.
+  [[nodiscard]] const std::string& file() const { return file_; }
+  // Writes a file beside it.
+  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const;
+
+ protected:
+  // Of shard 0 behind a proxy, and of shard 1 on another server; both servers get the account.
+  void make_account_and_file(const TestCluster& servers, const FaultProxy& proxy, std::uint32_t other);
+
+  std::string file_;
+};
+
+// An initialised cluster with an index, and an account that has no rights but those that operations.md asks for.
+class Store : public AppProgram {
  public:
   explicit Store(TestCluster on = TestCluster::shared());
-
-  // Without rights to do what a fault forbids.
-  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {}) const;
 
   // Sessions of our own on a shard's server: as root, and as the account.
   [[nodiscard]] std::unique_ptr<sql::Connection> admin(std::uint32_t shard) const;
@@ -43,8 +60,6 @@ class Store {
 
  private:
   [[nodiscard]] std::unique_ptr<sql::Connection> connect(std::uint32_t shard, const std::string& option_file) const;
-
-  std::string file_;
 };
 
 // Undoes on destruction, whatever happens.
@@ -99,19 +114,9 @@ class SmallDisk {
 
 // Shard 0 is on a server that has a replica, shard 1 on another. Both the program and the replica reach the first
 // server through proxies: sandbox servers have no ports of their own, and where a proxy leads can be changed.
-class Replicated {
+class Replicated : public AppProgram {
  public:
   Replicated();
-
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
-                                   const std::string& failpoints = {}) const;
-  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
-  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
-    return servers_.directory().write(name, text);
-  }
-
-  // The program's cluster file.
-  [[nodiscard]] const std::string& file() const { return file_; }
 
   void demote() const;
   // The replica takes over, once it has everything.
@@ -128,7 +133,6 @@ class Replicated {
   std::uint32_t primary_ = 0;  // of servers 0 and 1
   LogPosition promoted_at_;    // in the primary's log
   FaultProxy to_first_, to_second_, to_shard_;
-  std::string file_;
 };
 
 }  // namespace looseleaf::test

@@ -1,12 +1,9 @@
 // A shard on MySQL's group replication: three servers, of which one is the primary. MariaDB has no group replication.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <chrono>
 #include <csignal>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "tests/proof/faulty_servers.hpp"
 #include "tests/proof/server_group.hpp"

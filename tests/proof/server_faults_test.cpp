@@ -18,14 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string entities(std::uint64_t count, std::uint64_t added) {
-  std::string text;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    text += entity(i, fmt::format("\"n\":{}", i + added)) + "\n";
-  }
-  return text;
-}
-
 // A put that fails with one message which says so, and is not tried until the time, which is 30 s, is up.
 void check_refused_at_once(const Store& store, std::string_view input, std::string_view out,
                            const std::vector<std::string>& err) {
@@ -39,16 +31,14 @@ void check_refused_at_once(const Store& store, std::string_view input, std::stri
 
 // Waits until the account's put waits for an entity's lock; returns its session.
 std::string wait_for_put(sql::Connection& admin) {
-  const auto give_up = std::chrono::steady_clock::now() + 20s;
-  while (true) {
+  std::string session;
+  wait_until("the put waits", [&] {
     const sql::Result waiting = admin.query(
         "SELECT id FROM information_schema.processlist WHERE user = 'app' AND info LIKE '%entities WHERE%FOR UPDATE%'");
-    if (!waiting.empty()) {
-      return waiting.text(0, 0);
-    }
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-    std::this_thread::sleep_for(10ms);
-  }
+    session = waiting.empty() ? "" : waiting.text(0, 0);
+    return !session.empty();
+  });
+  return session;
 }
 
 // MariaDB refuses who is one too many when it knows the user, and has counted the connection by then.
@@ -82,8 +72,8 @@ class StatusCounter {
 // the way once, when it returns something else than 0. All of them must be acknowledged and right.
 void check_unimpressed_by(const Store& store, const std::function<int(const cli::Process& put)>& disturb,
                           std::uint64_t count = 6000) {
-  for (const std::uint64_t added : {0U, 1U}) {
-    cli::Process put = store.start({"put"}, entities(count, added));
+  for (const char* const members : {R"("n":{})", R"("n":1{})"}) {
+    cli::Process put = store.start({"put"}, entity_lines(count, members));
     int done = 0;
     for (int i = 0; i < 20 || (done == 0 && i < 300); ++i) {
       done += disturb(put);
@@ -177,7 +167,7 @@ TEST_CASE("a server that is read-only for a moment costs a put nothing but time"
 TEST_CASE("a server that is shut down in order and started again costs a put nothing but time") {
   const Store store(TestCluster({.shards = 2, .servers = 0, .extra_args = {}}));
   constexpr std::uint64_t count = 20'000;
-  cli::Process put = store.start({"put"}, entities(count, 0));
+  cli::Process put = store.start({"put"}, entity_lines(count, R"("n":{})"));
   for (int i = 0; i < 300 && put.out().size() < 33 * 300; ++i) {
     std::this_thread::sleep_for(20ms);
   }
@@ -312,9 +302,7 @@ TEST_CASE("statements that run into the server's time limit are tried again unti
 TEST_CASE("an index table that somebody dropped fails what needs it, and nothing else") {
   const Store store;
   const std::string by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}], "shard_on": "m"})";
-  check_status(
-      store.looseleaf({"create-index", store.cluster.directory().write("by_m.json", by_m), "--backfill", "--quiet"}),
-      0);
+  check_status(store.looseleaf({"create-index", store.write("by_m.json", by_m), "--backfill", "--quiet"}), 0);
   put_all(store.cluster, entity(0, "\"n\":1"));
   store.cluster.sql(1, "DROP TABLE by_n");
   check_refused_at_once(store, entity(0, "\"n\":3") + entity(2, "\"n\":2,\"m\":3"), id_of(2) + "\n",
@@ -324,8 +312,7 @@ TEST_CASE("an index table that somebody dropped fails what needs it, and nothing
   CHECK(store.looseleaf({"verify", "--grace", "0"})
             .out.starts_with("table_differs by_n shard 1 the table does not exist\n"));
   CHECK(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}).status == 0);
-  const std::string definition = store.cluster.directory().write("by_n.json", by_n);
-  check_status(store.looseleaf({"create-index", definition, "--backfill", "--quiet"}), 0);
+  check_status(store.looseleaf({"create-index", store.write("by_n.json", by_n), "--backfill", "--quiet"}), 0);
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
   store.check_all_is_well(id_of(0) + "\n" + id_of(2));
 }
@@ -340,8 +327,7 @@ TEST_CASE("an index table that the server cannot open fails what needs it, and n
   check_run(store.looseleaf({"query", "by_n", "n=1", "--timeout", "2"}), 3, "", err);
   check_run(store.looseleaf({"verify", "--grace", "0", "--timeout", "2"}), 3, "", err);
   check_status(store.looseleaf({"drop-index", "by_n", "--yes", "--quiet"}), 0);
-  const std::string definition = store.cluster.directory().write("by_n.json", by_n);
-  check_status(store.looseleaf({"create-index", definition, "--backfill", "--quiet"}), 0);
+  check_status(store.looseleaf({"create-index", store.write("by_n.json", by_n), "--backfill", "--quiet"}), 0);
   check_run(store.looseleaf({"put"}, entity(0, "\"n\":3")), 0, id_of(0) + "\n");
   store.check_all_is_well(id_of(0) + "\n" + id_of(2));
 }
@@ -417,15 +403,7 @@ TEST_CASE("a server that was taken offline is asked again until the time is up")
 
 // Entities whose bodies take 100 KiB each.
 std::string large_entities(std::uint64_t count) {
-  std::string text;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::string fill;
-    for (std::uint64_t k = 0; k < 40'000; ++k) {
-      fill += fmt::format("{:x}", (i * 7919 + k * k * 31 + k) % 1'000'003);
-    }
-    text += entity(i, fmt::format(R"("n":{},"fill":"{}")", i, fill)) + "\n";
-  }
-  return text;
+  return entity_lines(count, fmt::format(R"("n":{{}},"fill":"{}")", noise(137'000)));
 }
 
 TEST_CASE("a tablespace that is full fails at once what needs room, and what was acknowledged is there") {

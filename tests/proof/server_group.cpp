@@ -47,27 +47,7 @@ ServerGroup::ServerGroup()
   for (std::uint32_t member = 0; member < members; ++member) {
     wait_until("all are online", [&] { return online(member) == members; });
   }
-  for (const std::uint32_t server : {0U, alone}) {
-    servers_.server_sql(server,
-                        "CREATE USER app@localhost; GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP ON "
-                        "looseleaf.* TO app@localhost");
-  }
-  file_ = servers_.directory().write(
-      "group.json",
-      fmt::format(R"({{"shards": ["127.0.0.1:{}", {{"socket": "{}"}}], "ssl_mode": "disabled", "user": "app",
-                        "defaults_file": "{}"}})",
-                  to_primary_.port(), servers_.socket(alone), servers_.directory().write("empty.cnf", "")));
-}
-
-cli::Process ServerGroup::start(std::vector<std::string> arguments, std::string_view input,
-                                const std::string& failpoints) const {
-  arguments.insert(arguments.begin(),
-                   {"env", "LOOSELEAF_FAILPOINT=" + failpoints, looseleaf_program(), "--cluster", file_});
-  return looseleaf::test::start(std::move(arguments), input);
-}
-
-cli::ProcessResult ServerGroup::looseleaf(std::vector<std::string> arguments, std::string_view input) const {
-  return start(std::move(arguments), input).wait();
+  make_account_and_file(servers_, to_primary_, alone);
 }
 
 void ServerGroup::signal(std::uint32_t member, int number) const {

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "tests/proof/faulty_servers.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/test_servers.hpp"
 
@@ -13,18 +12,9 @@ namespace looseleaf::test {
 
 // Shard 0 is on a group of three servers, of which one is the primary; shard 1 is on a server of its own. The program
 // reaches the primary through a proxy, as through a router.
-class ServerGroup {
+class ServerGroup : public AppProgram {
  public:
   ServerGroup();
-
-  [[nodiscard]] cli::Process start(std::vector<std::string> arguments, std::string_view input = {},
-                                   const std::string& failpoints = {}) const;
-  [[nodiscard]] cli::ProcessResult looseleaf(std::vector<std::string> arguments, std::string_view input = {}) const;
-  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
-    return servers_.directory().write(name, text);
-  }
-  // The program's cluster file.
-  [[nodiscard]] const std::string& file() const { return file_; }
 
   void signal(std::uint32_t member, int number) const;
   // The proxy leads to the one of these members that becomes the primary.
@@ -47,7 +37,6 @@ class ServerGroup {
   FaultProxy to_primary_;
   std::vector<std::uint16_t> ports_;  // of the members, for each other
   std::uint32_t primary_ = 0, dead_ = 0;
-  std::string file_;
 };
 
 }  // namespace looseleaf::test
