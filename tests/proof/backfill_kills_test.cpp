@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <csignal>
 #include <numeric>
 #include <set>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "job/jobs.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -56,17 +56,11 @@ struct KilledBackfill : StoreFixture {
     REQUIRE_MESSAGE(result.status == 0, result.err);
   }
   [[nodiscard]] static std::vector<std::string> backfill(const std::vector<std::string>& options) {
-    std::vector<std::string> arguments = {"backfill", "killed", "--quiet"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return arguments;
+    return joined({"backfill", "killed", "--quiet"}, options);
   }
 
-  std::vector<std::string> rows(const std::string& table) const {
-    std::vector<std::string> rows;
-    for (std::uint32_t shard = 0; shard < cluster.shards(); ++shard) {
-      rows.push_back(cluster.sql(shard, "SELECT n, HEX(entity_id) FROM " + table));
-    }
-    return rows;
+  std::string rows(const std::string& table) const {
+    return cluster.everywhere("SELECT DATABASE(), n, HEX(entity_id) FROM " + table);
   }
 
   shard::Shards view;
@@ -136,7 +130,7 @@ void check(std::uint32_t shards, std::uint64_t entities, int kills) {
   BackfillOptions options;
   options.tables = {"undisturbed"};
   CHECK(test.datastore.backfill(options, control).entities == entities + Writer::entities);
-  CHECK(test.rows("killed") == test.rows("undisturbed"));
+  CHECK((test.rows("killed") == test.rows("undisturbed")));
   CHECK(test.findings().empty());
 }
 
@@ -192,7 +186,7 @@ TEST_CASE("a backfill with a limit that dies between its inserts for one index a
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) > 0 FROM killed") == "1\n");
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM undisturbed") == "0\n");
   test.finish(both);
-  CHECK(test.rows("killed") == test.rows("undisturbed"));
+  CHECK((test.rows("killed") == test.rows("undisturbed")));
   CHECK(test.cluster.sql(0, "SELECT COUNT(*) FROM killed") == "1000\n");
   CHECK(test.findings().empty());
 }

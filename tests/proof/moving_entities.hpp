@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <looseleaf/datastore.hpp>
 #include <map>
 #include <memory>

@@ -317,20 +317,15 @@ class Pair {
     const bool again = there != reference_.indexes().end() && random.one_in(2);
     const IndexDefinition definition = again ? there->second.definition : random_definition(random, taste_, table);
     done_.push_back("create " + definition.canonical_json());
-    if (there == reference_.indexes().end()) {
-      const CreateReport report = store_->create_indexes({definition}).front();
-      require_equal("created", true, report.created);
-      require_equal("state", to_string(reference_.is_empty() ? IndexState::ready : IndexState::building),
-                    to_string(report.state));
-      reference_.indexes()[table] = {definition, report.state == IndexState::ready};
-    } else if (definition == there->second.definition) {
-      const CreateReport report = store_->create_indexes({definition}).front();
-      require_equal("created", false, report.created);
-      require_equal("state", to_string(there->second.ready ? IndexState::ready : IndexState::building),
-                    to_string(report.state));
-    } else {
-      require_error(ErrorCode::bad_definition, [&] { store_->create_indexes({definition}); });
+    const bool is_new = there == reference_.indexes().end();
+    if (!is_new && definition != there->second.definition) {
+      return require_error(ErrorCode::bad_definition, [&] { store_->create_indexes({definition}); });
     }
+    const bool ready = is_new ? reference_.is_empty() : there->second.ready;
+    const CreateReport report = store_->create_indexes({definition}).front();
+    require_equal("created", is_new, report.created);
+    require_equal("state", to_string(ready ? IndexState::ready : IndexState::building), to_string(report.state));
+    reference_.indexes()[table] = {definition, ready};
   }
 
   void backfill(Random& random) {

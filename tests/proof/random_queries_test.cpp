@@ -11,7 +11,6 @@
 #include <functional>
 #include <random>
 #include <set>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <utility>
 
 #include "tests/support/proof.hpp"
 #include "tests/support/store_fixture.hpp"
@@ -95,31 +94,23 @@ constexpr std::size_t kinds_of_faults = 6;
 // `number` is even, so that the entity is on shard 0, as its rows are.
 Fault fault(std::size_t kind, std::uint64_t number) {
   const std::string id = id_of(number), nobody = id_of(0xffff0000 + number);
-  const auto row = [](const char* table, const std::string& values) {
-    return std::pair(fmt::format("INSERT INTO {} VALUES ({})", table, values),
-                     fmt::format("DELETE FROM {0} WHERE ({0}.{1}, entity_id) = ({2})", table, table + 3, values));
+  const auto more = [](std::uint32_t shard, const char* table, const std::string& values, const std::string& found) {
+    return Fault{shard, fmt::format("INSERT INTO {} VALUES ({})", table, values), found,
+                 fmt::format("DELETE FROM {0} WHERE ({0}.{1}, entity_id) = ({2})", table, table + 3, values)};
   };
   switch (kind) {
     case 0: {
-      const auto [insert, erase] = row("by_n", fmt::format("1000000, x'{}'", id));
-      return {0, erase, "missing by_n " + id, insert};
+      const Fault right = more(0, "by_n", fmt::format("1000000, x'{}'", id), "missing by_n " + id);
+      return {right.shard, right.undo, right.found, right.sql};
     }
-    case 1: {
-      const auto [insert, erase] = row("by_n", fmt::format("3, x'{}'", id));
-      return {0, insert, "stale by_n " + id, erase};
-    }
-    case 2: {
-      const auto [insert, erase] = row("by_tags", fmt::format("'t3', x'{}'", nobody));
-      return {0, insert, "orphan by_tags " + nobody, erase};
-    }
-    case 3: {
-      const auto [insert, erase] = row("by_n", fmt::format("1000000, x'{}'", id));
-      return {1, insert, "misplaced by_n " + id, erase};
-    }
-    case 4: {
-      const auto [insert, erase] = row("by_owner", fmt::format("'somebody', x'{}'", id));
-      return {1, insert, "duplicate by_owner " + id, erase};
-    }
+    case 1:
+      return more(0, "by_n", fmt::format("3, x'{}'", id), "stale by_n " + id);
+    case 2:
+      return more(0, "by_tags", fmt::format("'t3', x'{}'", nobody), "orphan by_tags " + nobody);
+    case 3:
+      return more(1, "by_n", fmt::format("1000000, x'{}'", id), "misplaced by_n " + id);
+    case 4:
+      return more(1, "by_owner", fmt::format("'somebody', x'{}'", id), "duplicate by_owner " + id);
     default:
       return {0, fmt::format("UPDATE entities SET body = CONCAT('x', body) WHERE id = x'{}'", id), "unreadable  " + id,
               fmt::format("UPDATE entities SET body = SUBSTRING(body, 2) WHERE id = x'{}'", id)};

@@ -34,11 +34,7 @@ const std::vector<IndexDefinition> indexes = {
                            "test"),
 };
 
-bool is_hexadecimal(const Property& property) {
-  return property.type == PropertyType::uuid || property.type == PropertyType::string;
-}
-
-// A row of an index table; values are hexadecimal for uuid and text.
+// A row of an index table; values are as text, hexadecimal for uuids.
 struct Row {
   std::size_t index = 0;
   std::uint32_t shard = 0;
@@ -48,19 +44,10 @@ struct Row {
   auto operator<=>(const Row&) const = default;
 };
 
-std::string from_hex(const std::string& digits) {
-  std::string bytes;
-  for (std::size_t i = 0; i < digits.size(); i += 2) {
-    bytes += static_cast<char>(base::hex_digit(digits[i]) * 16 + base::hex_digit(digits[i + 1]));
-  }
-  return bytes;
-}
-
 std::string json_value(const Property& property, const std::string& value) {
-  return property.type == PropertyType::uuid      ? '"' + value + '"'
-         : property.type == PropertyType::string  ? '"' + from_hex(value) + '"'
-         : property.type == PropertyType::boolean ? (value == "1" ? "true" : "false")
-                                                  : value;
+  return property.type == PropertyType::boolean   ? (value == "1" ? "true" : "false")
+         : property.type == PropertyType::integer ? value
+                                                  : '"' + value + '"';
 }
 
 std::string finding_text(const std::string& kind, const Row& row) {
@@ -137,7 +124,8 @@ class Mutation {
       std::string columns;
       const std::vector<Property>& properties = indexes[index].properties;
       for (const Property& property : properties) {
-        columns += is_hexadecimal(property) ? fmt::format("LOWER(HEX({})), ", property.name) : property.name + ", ";
+        const bool as_hex = property.type == PropertyType::uuid;
+        columns += as_hex ? fmt::format("LOWER(HEX({})), ", property.name) : property.name + ", ";
       }
       for (std::uint32_t shard = 0; shard < shards; ++shard) {
         const auto lease = shards_.connect(shard, shards_.deadline());
@@ -220,8 +208,11 @@ class Mutation {
   static std::string text_of(const Row& row) {
     std::string text;
     for (std::size_t i = 0; i < row.values.size(); ++i) {
-      const bool bytes = is_hexadecimal(indexes[row.index].properties[i]);
-      text += bytes ? fmt::format("x'{}', ", row.values[i]) : row.values[i] + ", ";
+      const PropertyType type = indexes[row.index].properties[i].type;
+      const std::string& value = row.values[i];
+      text += type == PropertyType::uuid     ? fmt::format("x'{}', ", value)
+              : type == PropertyType::string ? fmt::format("x'{}', ", base::to_hex(value))
+                                             : value + ", ";
     }
     return fmt::format("({}x'{}')", text, row.id);
   }
@@ -244,7 +235,7 @@ class Mutation {
     std::string& value = row.values.front();
     value = indexes[row.index].properties.front().type == PropertyType::uuid
                 ? hex(32)
-                : base::to_hex(fmt::format("z{:0{}}", planted_, value.size() / 2 - 1).substr(0, 12));
+                : fmt::format("z{:0{}}", planted_, value.size() - 1).substr(0, 12);
   }
 
   static std::uint32_t other_shard(std::uint32_t shard, std::uint64_t by) {
