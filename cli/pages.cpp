@@ -50,7 +50,7 @@ std::string scdoc_synopsis(const Command& command) {
   for (const auto& parameter : command.parameters) {
     if (!parameter.is_option()) {
       const std::string term = scdoc_term(parameter);
-      synopsis += parameter.required ? ' ' + term : " [" + term + ']';
+      synopsis += parameter.is_mandatory() ? ' ' + term : " [" + term + ']';
     }
   }
   return synopsis;

@@ -170,19 +170,16 @@ Command apply_command() {
   command.summary = "make the active indexes those that a folder of definitions declares";
   command.parameters = {
       {.name = "DIR",
-       .value = "",
        .help = "the folder of definitions: its files `*.json`, but not `*.schema.json`",
        .target = &options->folder,
        .required = true},
       {.name = "--prune",
-       .value = "",
        .help = "at the end, drop the indexes that no definition in the folder declares",
        .target = &options->prune,
        .details = "On a terminal the command asks for confirmation, before it changes anything; elsewhere it needs "
                   "`--yes`."},
       {"--yes", "", "do not ask for confirmation", &options->yes},
       {.name = "--dry-run",
-       .value = "",
        .help = "print what would be done, and change nothing",
        .target = &options->dry_run,
        .details = "The SQL, and what would have rows, are those of `create-index --dry-run`."},

@@ -99,7 +99,6 @@ Command changes_command() {
   command.parameters.insert(
       command.parameters.begin(),
       {.name = "--follow",
-       .value = "",
        .help = "continue until stopped, and print changes within about a second",
        .target = &options->follow,
        .details = "A shard that fails is reported once, and tried again every second; the others go on."});

@@ -12,6 +12,7 @@
 #include "cli/commands/throttle_options.hpp"
 #include "cli/files/replace_file.hpp"
 #include "cli/report/clean_metrics.hpp"
+#include "cli/report/repeated_failure.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -55,6 +56,7 @@ class Passes {
       metrics_.count(pass, std::time(nullptr));
       try {
         write_metrics();
+        file_failure_.tell(nullptr);
       } catch (const Error& error) {
         file_failure_.tell(&error);
       }
@@ -82,38 +84,6 @@ class Passes {
   }
 
  private:
-  // Reports a failure that repeats at every pass only once.
-  class Trouble {
-   public:
-    // `work` names the activity that fails.
-    explicit Trouble(const char* work) : work_(work) {}
-
-    void tell(const Error* error) {
-      const std::string text = error ? kind_of(*error) : "";
-      if (error && text != told_) {
-        print_error(repeated(*error));
-      } else if (!error && !told_.empty()) {
-        print_always(fmt::format("{} works again", work_));
-      }
-      told_ = text;
-    }
-
-   private:
-    // What fails, and on which server. The rest of the context depends on the step that met it.
-    static std::string kind_of(const Error& error) {
-      std::string kind = error.what();
-      for (const auto& [key, value] : error.context()) {
-        if (key == "server") {
-          kind += "\n" + value;
-        }
-      }
-      return kind;
-    }
-
-    const char* work_;
-    std::string told_;
-  };
-
   void write_metrics() const {
     if (!options_.metrics_file.empty()) {
       replace_file(options_.metrics_file, metrics_.text(), public_file);
@@ -140,7 +110,7 @@ class Passes {
   const CleanArguments& options_;
   const Globals& globals_;
   CleanMetrics metrics_;
-  Trouble pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
+  RepeatedFailure pass_failure_{"clean"}, sweep_failure_{"the full sweep"}, file_failure_{"the metrics file"};
   std::optional<CleanReport> last_;
   std::uint64_t changes_ = 0;  // after the last pass
 };
@@ -184,13 +154,11 @@ Command clean_command() {
   command.summary = "delete the superfluous index rows that puts left";
   command.parameters = {
       {.name = "--full",
-       .value = "",
        .help = "sweep everything, not only what puts noted",
        .target = &options->clean.full,
        .details = "A sweep also deletes what no cleanup record names: rows that a put left when it died before its "
                   "commit. With `--follow` there is a sweep at once and then every day, beside the passes."},
       {.name = "--follow",
-       .value = "",
        .help = "continue until stopped, and repair within seconds what puts left",
        .target = &options->clean.follow,
        .details =

@@ -88,12 +88,6 @@ Cluster load_cluster(const Globals& globals) {
   return Cluster::load(file);
 }
 
-Error repeated(Error error) {
-  const std::string separator = error.hint().empty() ? "" : "; ";
-  error.with_hint(error.hint() + separator + "it is tried again until it works");
-  return error;
-}
-
 Datastore open_store(const Globals& globals, Waits waits) {
   looseleaf::Options options = with_messages(store_options(globals));
   options.warn_of_waits = waits == Waits::warned_of;

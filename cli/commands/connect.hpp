@@ -21,7 +21,4 @@ enum class Waits { warned_of, told_by_failure };
 // Opens the store without warnings, and without asking for a password.
 [[nodiscard]] Datastore open_store_silently(const Globals& globals);
 
-// Adds to the hint of a failure that the command repeats what failed until it works.
-[[nodiscard]] Error repeated(Error error);
-
 }  // namespace looseleaf::cli

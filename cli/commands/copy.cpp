@@ -16,6 +16,7 @@
 #include "cli/commands/job.hpp"
 #include "cli/commands/throttle_options.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/repeated_failure.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/text.hpp"
@@ -194,18 +195,15 @@ Command copy_command() {
        .target = &options->to,
        .details = "Its user and its option file are those that this file names."},
       {.name = "--follow",
-       .value = "",
        .help = "go on with everything that changes, until stopped",
        .target = &options->copy.follow,
        .details = "A note says when the copy has caught up. Failures are reported once, and tried again every second."},
       {.name = "--detach",
-       .value = "",
        .help = "catch up, end the copy, and open the other cluster as a store of its own",
        .target = &options->detach,
        .details =
            "What is put in this store after that is not there. To move without a loss, `freeze` this store first."},
       {.name = "--finish",
-       .value = "",
        .help = "move this store to the other cluster: catch up, compare, and open that one instead",
        .target = &options->finish,
        .details = "Writers wait for a moment, and are then told that the store has moved. No write is lost. It can be "
@@ -217,7 +215,6 @@ Command copy_command() {
        .details = "If the command dies, writers open the store again after this time. It should be shorter than their "
                   "--timeout."},
       {.name = "--force",
-       .value = "",
        .help = "with `--detach`: detach the other cluster as it is",
        .target = &options->force,
        .details = "It may hold only a part of this store, or the writes of others."},

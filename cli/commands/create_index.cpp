@@ -65,13 +65,11 @@ Command create_index_command() {
   command.summary = "create the index tables that definition files declare, on every shard";
   command.parameters = {
       {.name = "FILE",
-       .value = "",
        .help = "index definitions, or folders of them",
        .target = &options->files,
        .required = true,
        .details = "A folder stands for its files `*.json`, but not `*.schema.json` and not those in its folders."},
       {.name = "--dry-run",
-       .value = "",
        .help = "print the SQL and change nothing",
        .target = &options->dry_run,
        .details =

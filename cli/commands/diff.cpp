@@ -89,7 +89,6 @@ Command diff_command() {
   command.name = "diff";
   command.summary = "compare the definitions in a folder with the active indexes";
   command.parameters = {{.name = "DIR",
-                         .value = "",
                          .help = "the folder of definitions: its files `*.json`, but not `*.schema.json`",
                          .target = &options->folder,
                          .required = true}};

@@ -54,10 +54,9 @@ Command drop_index_command() {
   command.name = "drop-index";
   command.summary = "drop indexes and their tables on every shard";
   command.parameters = {
-      {.name = "TABLE", .value = "", .help = "the indexes to drop", .target = &options->tables, .required = true},
+      {.name = "TABLE", .help = "the indexes to drop", .target = &options->tables, .required = true},
       {"--yes", "", "do not ask for confirmation", &options->yes},
       {.name = "--keep-table",
-       .value = "",
        .help = "stop maintaining the tables but keep them under another name",
        .target = &options->keep_table,
        .details = "The new name is `TABLE_dropped_GENERATION`; the command prints it."},

@@ -87,12 +87,7 @@ void write_ids_read(WriteReport& report, const std::function<void(const Uuid&, P
 }
 
 Parameter ids_parameter(EntityNames& names, std::string help) {
-  return {.name = "ID",
-          .value = "",
-          .help = std::move(help),
-          .target = &names.ids,
-          .required = true,
-          .instead = &names.keys};
+  return {.name = "ID", .help = std::move(help), .target = &names.ids, .required = true, .instead = &names.keys};
 }
 
 Parameter keys_parameter(EntityNames& names) {

@@ -166,7 +166,6 @@ Command explain_command() {
   command.name = "explain";
   command.summary = "show the index rows that entities call for, or why there are none";
   command.parameters = {{.name = "ENTITY",
-                         .value = "",
                          .help = "ids of stored entities; `-` reads entities from standard input, as put does",
                          .target = &options->ids,
                          .required = true}};

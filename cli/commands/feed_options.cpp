@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "cli/commands/connect.hpp"
 #include "cli/commands/where_option.hpp"
 #include "cli/files/files.hpp"
+#include "cli/report/repeated_failure.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
@@ -79,7 +79,11 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .target = &arguments.shard,
        .range = {.most = max_shards - 1},
        .details = "The position says of the other shards that nothing was read from them."},
-      {.name = "--limit", .value = "N", .help = "end after N lines", .target = &arguments.limit, .range = {.least = 1}},
+      {.name = "--limit",
+       .value = "N",
+       .help = "end after N entities or changes",
+       .target = &arguments.limit,
+       .range = {.least = 1}},
   };
   command.parameters.insert(command.parameters.end(), parameters.begin(), parameters.end());
 }

@@ -185,7 +185,6 @@ Command get_command() {
       ids_parameter(options->names, "ids, with or without dashes; `-` reads them from standard input, one per line"),
       keys_parameter(options->names),
       {.name = "--stamps",
-       .value = "",
        .help = "print objects with `id`, `stamp` and `entity`",
        .target = &options->stamps,
        .details = "The stamp names this version of the entity: every write gives it a greater one, and "

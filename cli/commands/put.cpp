@@ -391,7 +391,6 @@ ExitStatus run(PutArguments options, const Globals& globals) {
 void add_parameters(Command& command, PutArguments& options) {
   command.parameters = {
       {.name = "FILE",
-       .value = "",
        .help = "files of JSON objects, or with `--csv` of CSV; `-`, or no file, is standard input",
        .target = &options.files,
        .details = "If one of several files does not exist or may not be read, nothing is stored."},
@@ -404,7 +403,6 @@ void add_parameters(Command& command, PutArguments& options) {
            "is unknown is written with the id that it was given, so that putting it again cannot store it twice. With "
            "`--csv` the file begins with the header, and has a column `id`."},
       {.name = "--csv",
-       .value = "",
        .help = "read CSV instead of JSON",
        .target = &options.csv,
        .details = "The first line names the columns; `a.b` is the member `b` of the object `a`. Every other line is an "
@@ -426,7 +424,6 @@ void add_parameters(Command& command, PutArguments& options) {
            "values are strings, or whole numbers of 64 bits. An entity without them, or with an id of another key, is "
            "rejected. `get`, `update` and `delete` find the entity by its key. A put without `--key` checks nothing."},
       {.name = "--if-absent",
-       .value = "",
        .help = "store only entities whose ids do not exist yet",
        .target = &options.if_absent,
        .details =
@@ -434,7 +431,6 @@ void add_parameters(Command& command, PutArguments& options) {
            "exit status is 1. It is not written to the file of `--rejects`. Of several processes that put the "
            "same id at once, one stores it."},
       {.name = "--buffer",
-       .value = "",
        .help = "like --if-absent; if a server is down, keep entities on other servers until they can be stored",
        .target = &options.buffer,
        .details =
@@ -444,7 +440,6 @@ void add_parameters(Command& command, PutArguments& options) {
            "another text, or a unique index forbids it, it is refused: `looseleaf refused list` shows it. A write "
            "waits at most 3 seconds for the servers that it needs, and only 0.2 seconds if one is known to be down."},
       {.name = "--merge",
-       .value = "",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
        .target = &options.merge,
        .details =

@@ -250,9 +250,8 @@ Command query_command() {
   command.name = "query";
   command.summary = "print the entities that match, in the order of an index";
   command.parameters = {
-      {.name = "INDEX", .value = "", .help = "the index's table", .target = &options->index, .required = true},
+      {.name = "INDEX", .help = "the index's table", .target = &options->index, .required = true},
       {.name = "COND",
-       .value = "",
        .help = "conditions: `name=value` for the first properties of the index, then a range on the next property",
        .target = &options->conditions,
        .details =
@@ -289,7 +288,6 @@ Command query_command() {
       {"--ids", "", "print ids only", &options->ids},
       {"--count", "", "print only the number of entities", &options->count},
       {.name = "--partial",
-       .value = "",
        .help = "print the results of the other shards if a shard is down",
        .target = &options->partial,
        .details =
@@ -297,7 +295,6 @@ Command query_command() {
            "waits at most 6 s, or `--timeout` if that is less, for a shard that is dead or hangs, and at most 10 s for "
            "one that begins to hang during the query."},
       {.name = "--skip-unreadable",
-       .value = "",
        .help = "leave out entities whose stored bodies cannot be read",
        .target = &options->skip_unreadable,
        .details =
@@ -305,7 +302,6 @@ Command query_command() {
            "would match or not, at most 20 of a kind unless `--verbose` is given. A last warning counts them, and "
            "the exit status is 1."},
       {.name = "--explain",
-       .value = "",
        .help = "print how the query is answered, and no entities",
        .target = &options->explain,
        .details =

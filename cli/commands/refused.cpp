@@ -115,18 +115,13 @@ Command refused_command() {
   command.summary = "list, retry or drop buffered writes that could not be stored";
   command.parameters = {
       {.name = "ACTION",
-       .value = "",
        .help = "what to do",
        .target = &options->action,
        .choices = {"list", "retry", "drop"},
        .required = true},
-      {.name = "ID",
-       .value = "",
-       .help = "with `retry` and `drop`: the entities that are meant",
-       .target = &options->ids},
-      {.name = "--all", .value = "", .help = "with `retry` and `drop`: all refused writes", .target = &options->all},
+      {.name = "ID", .help = "with `retry` and `drop`: the entities that are meant", .target = &options->ids},
+      {.name = "--all", .help = "with `retry` and `drop`: all refused writes", .target = &options->all},
       {.name = "--texts",
-       .value = "",
        .help = "with `list`: print the entities that were refused, as `put` takes them",
        .target = &options->texts},
   };

@@ -154,7 +154,6 @@ Command sandbox_command() {
   command.summary = "run private servers on sockets, for trials and tests";
   command.parameters = {
       {.name = "ACTION",
-       .value = "",
        .help = "what to do",
        .target = &options->action,
        .choices = {"start", "stop", "status", "delete"},

@@ -107,8 +107,7 @@ Command show_index_command() {
   Command command;
   command.name = "show-index";
   command.summary = "show indexes with their definitions";
-  command.parameters = {
-      {.name = "TABLE", .value = "", .help = "the indexes to show", .target = &options->tables, .required = true}};
+  command.parameters = {{.name = "TABLE", .help = "the indexes to show", .target = &options->tables, .required = true}};
   command.details = {
       "This prints an index's state, its generation (the random number that it got when it was created), the time of "
       "its last change of state, how its rows are placed, its table, the shards that have it, and its definition. If "

@@ -34,7 +34,6 @@ Command thaw_command() {
   command.name = "thaw";
   command.summary = "let a frozen store take writes again";
   command.parameters = {{.name = "--force",
-                         .value = "",
                          .help = "open the store even if another store is being copied to it",
                          .target = &options->force,
                          .details =

@@ -206,7 +206,6 @@ ExitStatus run(const TriggerArguments& options, const Globals& globals) {
 void add_parameters(Command& command, TriggerArguments& options) {
   command.parameters = {
       {.name = "ACTION",
-       .value = "",
        .help = "what to do",
        .target = &options.action,
        .choices = {"run", "list", "reset", "drop"},
@@ -216,12 +215,10 @@ void add_parameters(Command& command, TriggerArguments& options) {
            "reads which shards, how late each is, and why its command fails. `reset` lets a trigger begin again. "
            "`drop` deletes it."},
       {.name = "NAME",
-       .value = "",
        .help = "the trigger: 1 to 64 letters, digits, `_`, `.` and `-`",
        .target = &options.name,
        .details = "`run` creates it if it does not exist."},
       {.name = "COMMAND",
-       .value = "",
        .help = "the program to run for each batch, and its arguments",
        .target = &options.command,
        .details = "Write `--` before it."},
@@ -250,10 +247,7 @@ void add_parameters(Command& command, TriggerArguments& options) {
        .help = "keep counts and lag in a file for Prometheus' node exporter",
        .target = &options.metrics_file,
        .details = "The file is replaced as a whole every 15 s."},
-      {.name = "--force",
-       .value = "",
-       .help = "reset or drop the trigger although a process runs it",
-       .target = &options.force},
+      {.name = "--force", .help = "reset or drop the trigger although a process runs it", .target = &options.force},
   };
 }
 

@@ -91,7 +91,6 @@ Command update_command() {
       ids_parameter(options->names, "ids, with or without dashes; `-` reads them from standard input, one per line"),
       keys_parameter(options->names),
       {.name = "COMMAND",
-       .value = "",
        .help = "the program to run for each entity, and its arguments",
        .target = &options->command,
        .details = "Write `--` before it."},

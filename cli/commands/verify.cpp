@@ -131,7 +131,6 @@ Command verify_command() {
   command.parameters = {
       {"TABLE", "", "the indexes to verify; without one, all", &options->tables},
       {.name = "--repair",
-       .value = "",
        .help = "repair what is found, and verify again",
        .target = &options->repair,
        .details =
@@ -159,7 +158,6 @@ Command verify_command() {
        .details = "Definitions are files `*.json`, but not `*.schema.json`. If indexes are named, only those are "
                   "checked."},
       {.name = "--definitions-only",
-       .value = "",
        .help = "check only that, and that the tables are as they should be; read no entities",
        .target = &options->definitions_only,
        .details = "This takes moments. An index that is still building causes a warning only."},

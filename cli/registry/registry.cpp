@@ -41,12 +41,11 @@ std::vector<Parameter> all_common_parameters(Globals& globals) {
                   "error, warning and note as a JSON object on a line of its own. `csv` is for query, get and export "
                   "with `--fields`."},
       {.name = "--quiet",
-       .value = "",
        .help = "print no notes, no progress, and no ids of entities that are stored or deleted",
        .target = &globals.quiet,
        .details = "Always printed are errors and their end, warnings, and what a command was asked for: entities, "
                   "findings, tables, and where to continue (`next: TOKEN`, `position: POSITION`)."},
-      {.name = "--verbose", .value = "", .help = "print more notes", .target = &globals.verbose, .for_store = true},
+      {.name = "--verbose", .help = "print more notes", .target = &globals.verbose, .for_store = true},
       {.name = "--color",
        .value = "WHEN",
        .help = "colours in messages",
@@ -109,15 +108,14 @@ std::vector<Parameter> help_parameters(const Command* command) {
   bool* const nowhere = nullptr;
   std::vector<Parameter> parameters = {
       {.name = "--help",
-       .value = "",
        .help = "print the full help",
        .target = nowhere,
        .details = "`--help` and `-h` may be anywhere on the line. The help is as wide as a terminal of 60 to 120 "
                   "columns."},
-      {.name = "-h", .value = "", .help = "print examples and a list of the options", .target = nowhere},
+      {.name = "-h", .help = "print examples and a list of the options", .target = nowhere},
   };
   if (command == nullptr) {
-    parameters.push_back({.name = "--version", .value = "", .help = "print the version", .target = nowhere});
+    parameters.push_back({.name = "--version", .help = "print the version", .target = nowhere});
   }
   return parameters;
 }
@@ -127,7 +125,7 @@ std::string term_of(const Parameter& parameter) {
     return parameter.value.empty() ? parameter.name : parameter.name + ' ' + parameter.value;
   }
   std::string term = parameter.name + (parameter.is_list() ? "..." : "");
-  return parameter.required && parameter.instead == nullptr ? term : '[' + term + ']';
+  return parameter.is_mandatory() ? term : '[' + term + ']';
 }
 
 std::string usage_of(const Command& command) {

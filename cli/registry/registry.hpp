@@ -40,7 +40,7 @@ struct Parameter {
   std::string name;
   // What stands for an option's value in the help; empty for flags and arguments. This, or an argument's name, also
   // says what completes it: FILE, DIR, INDEX, TABLE, COND (conditions on the index named first), ID.
-  std::string value;
+  std::string value = {};
   std::string help;  // one sentence, without a capital letter and a full stop; `backticks` enclose literal text
   Target target;
   std::vector<std::string> choices = {};              // what the value may be; empty: anything
@@ -50,6 +50,7 @@ struct Parameter {
   bool for_store = false;    // of common options: has no effect on a command that opens no store
   std::string details = {};  // further sentences
 
+  [[nodiscard]] bool is_mandatory() const { return required && instead == nullptr; }
   [[nodiscard]] bool is_option() const { return name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool*>(target); }
   [[nodiscard]] bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target); }

@@ -274,7 +274,7 @@ EntityPrinter::EntityPrinter(const std::optional<std::string>& fields, const Glo
     fields_.emplace(parse_names("--fields", *fields));
   } else if (csv_) {
     throw Error(ErrorCode::usage, "--output csv needs --fields", {},
-                "name the columns, such as --fields id,author.name");
+                "name the columns, such as --fields id,author.name, or leave --output csv out");
   }
 }
 

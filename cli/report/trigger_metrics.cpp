@@ -10,7 +10,7 @@
 
 #include "cli/files/replace_file.hpp"
 #include "cli/report/prometheus.hpp"
-#include "cli/terminal/messages.hpp"
+#include "cli/report/repeated_failure.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -31,17 +31,17 @@ void TriggerMetrics::update(const TriggerReport& report) {
 }
 
 void TriggerMetrics::keep(const std::stop_token& stop) {
-  for (bool told = false; !stop.stop_requested();) {
+  RepeatedFailure failure("the metrics file");
+  while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, stop, between_writes, [] { return false; });
     }
     try {
       write();
+      failure.tell(nullptr);
     } catch (const Error& error) {
-      if (!std::exchange(told, true)) {
-        print_error(error);
-      }
+      failure.tell(&error);
     }
   }
 }

@@ -172,6 +172,8 @@ WriteReport::WriteReport(WriteKind kind, const Globals& globals, const std::stri
     : kind_(kind),
       globals_(globals),
       rejects_(rejects.empty() ? nullptr : std::make_unique<RejectsFile>(rejects)),
+      unknown_("entities", rejects_ || globals.json() ? std::optional<std::uint64_t>(1) : std::nullopt,
+               FailureDigest::Severity::error, ""),
       rejections_("entities", printed_of_a_kind(globals)),
       absent_("ids", printed_of_a_kind(globals), FailureDigest::Severity::warning),
       existing_("entities", printed_of_a_kind(globals), FailureDigest::Severity::warning) {}
@@ -251,7 +253,10 @@ void WriteReport::take_refused(const WriteResult& result) {
 }
 
 void WriteReport::count_refused(const WriteResult& result, const Error& error) {
-  if (result.status == WriteStatus::rejected) {
+  if (result.status == WriteStatus::unknown) {
+    status_ = stronger(status_, ExitStatus::failed);
+    unknown_.add(error);
+  } else if (result.status == WriteStatus::rejected) {
     status_ = stronger(status_, ExitStatus::negative);
     rejections_.add(error);
   } else if (result.status == WriteStatus::not_found) {
@@ -388,6 +393,7 @@ void WriteReport::check_output() {
 ExitStatus WriteReport::finish() {
   const Lock lock(mutex_);
   failures_.finish();
+  unknown_.finish();
   rejections_.finish();
   absent_.finish();
   existing_.finish();

@@ -122,7 +122,9 @@ class WriteReport {
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;            // by first sequence; "" for standard input
   std::vector<std::pair<std::string, std::optional<Position>>> unread_;  // inputs, and from where on they were not read
   std::unique_ptr<RejectsFile> rejects_;
-  FailureDigest failures_{"entities", 1, FailureDigest::Severity::error, ""}, rejections_, absent_, existing_;
+  FailureDigest failures_{"entities", 1, FailureDigest::Severity::error, ""};
+  FailureDigest unknown_;  // prints each, so that all can be looked at, unless all are printed elsewhere
+  FailureDigest rejections_, absent_, existing_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
   bool hopeless_ = false, moved_ = false;

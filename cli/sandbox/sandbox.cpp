@@ -286,8 +286,8 @@ void Sandbox::check(const SandboxOptions& options) const {
   if (options.servers != 0 && options.servers != servers_) {
     throw disagreement(dir_, "servers", std::to_string(servers_), std::to_string(options.servers));
   }
-  if (!options.server.empty()) {
-    if (const std::string wanted = find_server(options.server).path; wanted != program_.path) {
+  if (const std::string server = requested_server(options.server); !server.empty()) {
+    if (const std::string wanted = find_server(server).path; wanted != program_.path) {
       throw disagreement(dir_, "server", program_.path, wanted);
     }
   }

@@ -206,8 +206,12 @@ fs::path template_directory(const ServerProgram& server, const std::string& fall
 
 }  // namespace
 
+std::string requested_server(const std::string& wanted) {
+  return wanted.empty() ? environment("LOOSELEAF_TEST_SERVER") : wanted;
+}
+
 ServerProgram find_server(const std::string& wanted) {
-  const fs::path path = locate(wanted.empty() ? environment("LOOSELEAF_TEST_SERVER") : wanted);
+  const fs::path path = locate(requested_server(wanted));
   const std::string version = version_of(path);
   const bool mariadb = version.find("MariaDB") != std::string::npos;
   return {mariadb ? Flavour::mariadb : Flavour::mysql, path.string(), version};

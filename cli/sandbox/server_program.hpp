@@ -13,6 +13,9 @@ struct ServerProgram {
   std::string version;  // "10.11.14-MariaDB"
 };
 
+// Returns `wanted`, or else what the environment's LOOSELEAF_TEST_SERVER names; empty if it names nothing.
+[[nodiscard]] std::string requested_server(const std::string& wanted);
+
 // The server that `wanted` names: a program, or a directory that holds one in bin/ or sbin/. If `wanted` is empty,
 // what the environment's LOOSELEAF_TEST_SERVER names, else the first server installed. Throws Error(io) with a hint.
 [[nodiscard]] ServerProgram find_server(const std::string& wanted);

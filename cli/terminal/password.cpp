@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <looseleaf/error.hpp>
 
 #include "cli/terminal/signals.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -38,10 +39,11 @@ void write_text(int fd, const std::string& text) {
   }
 }
 
-std::string read_line(int fd) {
+// Returns nothing if a signal comes first that the command answers later.
+std::optional<std::string> read_line(int fd) {
   std::string line;
   char c = 0;
-  while (true) {
+  while (wait_readable(fd)) {
     const ssize_t got = ::read(fd, &c, 1);
     if (got < 0 && errno == EINTR) {
       continue;
@@ -51,11 +53,19 @@ std::string read_line(int fd) {
     }
     line += c;
   }
+  return std::nullopt;
+}
+
+Error stopped() {
+  return {ErrorCode::interrupted, "stopped at the question for the password"};
 }
 
 }  // namespace
 
 std::optional<std::string> ask_password(const std::string& prompt) {
+  if (stop_requested()) {
+    throw stopped();
+  }
   const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) {
     return std::nullopt;
@@ -70,6 +80,9 @@ std::optional<std::string> ask_password(const std::string& prompt) {
     write_text(fd, "\n");
   }
   ::close(fd);
+  if (stop_requested()) {
+    throw stopped();
+  }
   return password && password->empty() ? std::nullopt : password;
 }
 

@@ -67,7 +67,8 @@ void handle_stop(int signal) {
   }
   if (std::atomic<bool>* stop = job_stop) {
     *stop = true;
-  } else if (tells_of_waits) {
+  }
+  if (tells_of_waits) {
     ::alarm(silent_seconds);
   }
   const char byte = 0;

@@ -37,7 +37,7 @@ Run run(std::vector<const char*> arguments) {
   command.name = "show";
   command.summary = "show things";
   command.parameters = {
-      {.name = "ITEM", .value = "", .help = "", .target = &result.items, .required = true},
+      {.name = "ITEM", .help = "", .target = &result.items, .required = true},
       {"--limit", "N", "", &result.limit},
       {"--flag", "", "", &result.flag},
       {"--mode", "M", "", &result.mode, {"fast", "slow"}},

@@ -305,6 +305,22 @@ def check_patience(box):
         window.wait_for("it ends", lambda lines: "status 130" in lines)
 
 
+def check_password(box):
+    """Ctrl-C at the question for a password ends a command that would otherwise finish what it has begun."""
+    for shard in (0, 1):
+        box.sql(shard, "CREATE USER asked IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO asked")
+    with open(os.environ["LOOSELEAF_CLUSTER"]) as file:
+        cluster = {**json.load(file), "user": "asked"}
+    del cluster["defaults_file"]
+    path = box.write("asked.json", json.dumps(cluster))
+    for command in ("put /dev/null", "verify"):
+        with Window(box) as window:
+            window.start(f"""trap : INT; "{PROGRAM}" {command} --cluster "{path}"; echo status $?; cat""", 120)
+            window.wait_for("it asks", lambda lines: "Password for shard" in "\n".join(lines))
+            window.tmux("send-keys", "C-c")
+            window.wait_for("it ends", lambda lines: "status 130" in lines)
+
+
 def is_drawn(lines, columns):
     """A line for each shard and one for all, of which the last is too long for any window, and nothing that was left."""
     last = lines[-3:]
@@ -326,7 +342,7 @@ def main():
         for command in (["init", "--quiet"], ["create-index", by_n, "--quiet"]):
             subprocess.run([PROGRAM, *command], stdout=subprocess.DEVNULL, check=True)
         for check in (check_messages, check_flood, check_question, check_tables, check_watch, check_escapes, check_reader_leaves,
-                      check_resizing, check_interrupt, check_findings, check_patience):
+                      check_resizing, check_interrupt, check_findings, check_patience, check_password):
             check(box)
     print("terminal_test: all is well on a terminal")
 

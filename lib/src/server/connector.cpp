@@ -139,8 +139,9 @@ std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
     return std::nullopt;
   }
   const std::lock_guard lock(password_mutex_);
-  if (!std::exchange(asked_, true)) {
+  if (!asked_) {
     password_ = options_.ask_password(fmt::format("Password for shard {}: ", shard));
+    asked_ = true;
   }
   return password_;
 }
