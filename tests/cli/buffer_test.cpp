@@ -270,13 +270,24 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
   check_nothing_left(cluster);
 }
 
-TEST_CASE("a write whose commit is in doubt is not buffered" * needs_failpoints) {
+TEST_CASE("writes whose commit is in doubt are not buffered, and each is named" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
-  cli::Process put = cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1));
+  cli::Process put =
+      cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1) + entity(4) + entity(7));
   cluster.sandbox().kill_server(1);
-  check_run(resume(put), 3, "", {"error: outcome of the commit is unknown\n", "stored 0 entities, unknown 1\n"});
+  check_run(resume(put), 3, "",
+            {"error: outcome of the commit is unknown\n", "  id: " + id_of(1) + "\n", "  id: " + id_of(4) + "\n",
+             "  id: " + id_of(7) + "\n", "stored 0 entities, unknown 3\n"});
   cluster.sandbox().start_server(1);
   CHECK(rows_of(cluster, "looseleaf_buffer") == 0);
+}
+
+TEST_CASE("a server that answers but does not take a copy is not asked again while another may take it") {
+  const TestCluster cluster = three_servers();
+  cluster.sql(2, "RENAME TABLE looseleaf_buffer TO gone");
+  cluster.sandbox().kill_server(1);
+  check_run(cluster.looseleaf({"put", "--buffer"}, entity(1)), 0, id_of(1) + "\n",
+            {is_down, "  copies: one of each", "buffered 1\n"});
 }
 
 TEST_CASE("a frozen store buffers nothing, and what was buffered before waits") {

@@ -133,7 +133,7 @@ TEST_CASE("a commit that comes after its client has given up was called unknown,
   fixture.put_directly(1, 1);
   check_run(fixture.run_into(0, "COMMIT", {"put"}, entity(fixture.id, 2, 1)), 3, "",
             {"looseleaf: error: outcome of the commit is unknown\n",
-             "hint: read the entity, or put it again; a put can be repeated safely\n"});
+             "hint: read the entity, or put it again with this id; a put can be repeated safely\n"});
   fixture.route.heal();
   wait_until("the commit arrives", [&] { return fixture.truth.body(fixture.id) == entity(fixture.id, 2, 1); });
   fixture.check_nothing_missing();

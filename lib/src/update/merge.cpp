@@ -147,6 +147,7 @@ class Merge {
       changed_.push_back(place);
       return;
     }
+    results_[place].holder = result.holder;
     if (result.holder) {
       blocked_.emplace_back(place, *result.holder);
     }

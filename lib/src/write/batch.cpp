@@ -61,7 +61,6 @@ void decide(Item& item, WriteStatus status, std::optional<Error> error) {
 void fail(const Items& items, const Error& error) {
   for (Item* item : items) {
     if (!item->decided) {
-      item->reconcile = item->reconcile || !item->rows.empty();  // some of its rows may already be inserted
       decide(*item, WriteStatus::failed, error);
     }
   }

@@ -65,6 +65,9 @@ class Buffering {
       const std::vector<std::uint32_t> places = choose_places();
       if (!places.empty()) {
         copy_to(places, commits, failed);
+      } else if (!refused_by_.empty()) {  // by all that answer: they are asked again if that may help
+        refused_by_.clear();
+        again_ = std::exchange(may_pass_, false);
       }
     } catch (const Error& error) {
       note(error);
@@ -75,15 +78,16 @@ class Buffering {
   void note(const Error& error) {
     failure_ = error;
     const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
-    again_ = server != nullptr && server->retryable();
+    may_pass_ = may_pass_ || (server != nullptr && server->retryable());
+    again_ = server != nullptr && (server->retryable() || !refused_by_.empty());
     if (const auto* const move = dynamic_cast<const shard::AboutToMove*>(&error)) {
       undo_if_overdue(*move);
     }
   }
 
-  // Returns one shard on each of up to two servers that answer, beginning behind the writes' own server, so that
-  // writes of one server have their copies on the same shards as long as these answer. The own server comes last: it
-  // may be another one that is down.
+  // Returns one shard on each of up to two servers that answer and have not refused the copies, beginning behind the
+  // writes' own server, so that writes of one server have their copies on the same shards as long as these answer. The
+  // own server comes last: it may be another one that is down.
   std::vector<std::uint32_t> choose_places() {
     const server::Connector& connector = shards_.sessions().connector();
     const std::uint32_t own = connector.server_of(shard::shard_of(writes_.front()->id, shards_.count()));
@@ -97,7 +101,7 @@ class Buffering {
     }
     std::stable_partition(candidates.begin(), candidates.end(),
                           [&](std::uint32_t shard) { return connector.server_of(shard) != own; });
-    std::set<std::uint32_t> done;  // servers
+    std::set<std::uint32_t> done = refused_by_;  // servers
     std::vector<std::uint32_t> places;
     for (const std::uint32_t shard : candidates) {
       if (places.size() < most_copies && !done.contains(connector.server_of(shard)) && try_place(shard, places)) {
@@ -146,14 +150,19 @@ class Buffering {
     std::vector<std::unique_ptr<sql::Transaction>> transactions;
     for (const std::uint32_t place : places) {
       const shard::Step step(shard::steps::buffer_copy, place);
-      shard::on_shard(shards_, place, [&] {
-        const sql::Database database = leases.on(place);
-        transactions.push_back(std::make_unique<sql::Transaction>(database));
-        const shard::Fence fence = shard::lock_fence_shared(database, shard::Busy::refuse);
-        shard::require_write_access(shards_, place, database, fence);
-        accept_at(fence.now);
-        shard::insert_copies(database, buffered_);
-      });
+      try {
+        shard::on_shard(shards_, place, [&] {
+          const sql::Database database = leases.on(place);
+          transactions.push_back(std::make_unique<sql::Transaction>(database));
+          const shard::Fence fence = shard::lock_fence_shared(database, shard::Busy::refuse);
+          shard::require_write_access(shards_, place, database, fence);
+          accept_at(fence.now);
+          shard::insert_copies(database, buffered_);
+        });
+      } catch (const sql::ServerError&) {
+        refused_by_.insert(shards_.sessions().connector().server_of(place));
+        throw;
+      }
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
       const shard::Step step(shard::steps::buffer_commit, places[i]);
@@ -222,7 +231,7 @@ class Buffering {
       write->result->error =
           Error(ErrorCode::outcome_unknown, "outcome of the commit is unknown, so the entity may be buffered or not",
                 failure_ ? failure_->context() : Error::Context(),
-                "put it again with --buffer: if it was buffered, the same text again is no mistake");
+                "put it again with this id and with --buffer: if it was buffered, the same text again is no mistake");
     }
   }
 
@@ -243,8 +252,10 @@ class Buffering {
   const base::Deadline deadline_;
   const std::vector<const Write*> writes_;
   std::vector<shard::BufferedWrite> buffered_;
-  std::optional<Error> failure_;  // the last one of another server
-  bool again_ = false;            // the last attempt may be repeated
+  std::optional<Error> failure_;        // the last one of another server
+  bool again_ = false;                  // the last attempt may be repeated
+  std::set<std::uint32_t> refused_by_;  // servers that answer, but could not take the copies
+  bool may_pass_ = false;               // one of these may take them later
 };
 
 bool may_buffer(const Items& items) {

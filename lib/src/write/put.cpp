@@ -283,6 +283,10 @@ class BatchWriter {
   // Takes all sessions before any lock, in an order that all operations follow: those for index rows before the one for
   // entities, and the servers in ascending order.
   Transacted connect_and_transact(Batch& batch) {
+    const std::uint32_t first = batch.items.front()->shard;
+    if (shards_.sessions().is_failing(first)) {  // it is waited for without the sessions that others need
+      static_cast<void>(shards_.connect(first, deadline_));
+    }
     shard::ServerLeases index_leases(shards_.sessions());
     batch.items = connect_index_shards(batch.items, index_leases);
     if (batch.items.empty()) {
@@ -386,7 +390,13 @@ class BatchWriter {
         }
       }
     }
-    mark_for_reconcile(items);  // some rows may have been inserted
+    // Some rows may have been inserted, and after a lost connection more may follow.
+    const bool all_answered = std::all_of(failures.begin(), failures.end(), [](const IndexShardFailure& failure) {
+      return failure.error.error_class() == sql::ErrorClass::conflict;
+    });
+    for (Item* item : items) {
+      (all_answered ? item->tried : item->reconcile) = true;
+    }
   }
 
   shard::Shards& shards_;

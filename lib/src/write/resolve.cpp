@@ -25,14 +25,20 @@ std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::sp
   return shard::read_entities(database, ids, shard::Lock::exclusive);
 }
 
+const char* hint_if_unknown(const Write& write) {
+  return write.buffered != nullptr ? "run `looseleaf flush` again, which finds out"
+         : write.has_condition()   ? "read the entity before you repeat the write"
+         : write.body              ? "read the entity, or put it again with this id; a put can be repeated safely"
+                                   : "delete it again; a delete can be repeated safely";
+}
+
 void leave_unknown(const Items& items, const Error& error) {
   for (Item* item : items) {
     if (item->decided) {
       continue;
     }
     Error unknown(ErrorCode::outcome_unknown, "outcome of the commit is unknown", error.context(),
-                  item->write->has_condition() ? "read the entity before you repeat the write"
-                                               : "read the entity, or put it again; a put can be repeated safely");
+                  hint_if_unknown(*item->write));
     decide(*item, WriteStatus::unknown, unknown.with("id", to_string(item->write->id)));
   }
 }
