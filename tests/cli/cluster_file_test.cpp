@@ -198,7 +198,8 @@ TEST_CASE("init refuses an empty shard beside shards that hold entities unless i
   check_run(cluster.looseleaf({"init"}), 2, "",
             {"error: shard is empty, but other shards hold entities\n", "shard: 1\n", "--accept-empty-shard 1"});
   check_run(cluster.looseleaf({"init", "--accept-empty-shard", "0"}), 2, "", {"error: shard is empty", "shard: 1\n"});
-  check_run(cluster.looseleaf({"init", "--accept-empty-shard", "2"}), 2, "", {"error: no such shard\n", "shard: 2\n"});
+  check_run(cluster.looseleaf({"init", "--accept-empty-shard", "2"}), 2, "",
+            {"error: there is no such shard\n", "shard: 2\n"});
   check_run(cluster.looseleaf({"init", "--accept-empty-shard", "1"}), 0, id, {"created the tables"});
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1)}), 1, entity(0) + "\n", {"no such entity\n", id_of(1)});
 }

@@ -58,7 +58,12 @@ TEST_CASE("get and explain name an entity whose body is no JSON object or has an
     cluster.sql(static_cast<std::uint32_t>(number % 2),
                 fmt::format("UPDATE entities SET body = COMPRESS('{}') WHERE id = UNHEX('{}')", text, id_of(number)));
   };
-  store_body(0, entity(1, "\"a\":1"));
+  const std::string by_a =
+      cluster.directory().write("by_a.json", R"({"table": "by_a", "properties": [{"name": "a", "type": "int"}]})");
+  check_status(cluster.looseleaf({"create-index", by_a, "--backfill", "--quiet"}), 0);
+  store_body(0, entity(1, "\"a\":0"));
+  check_run(cluster.looseleaf({"query", "by_a", "a=0"}), 3, "",
+            {"error: a stored body has another entity's id\n", "id: " + id_of(0) + "\n"});
   store_body(2, "{\"a\":");
   store_body(3, entity(3, "\"a\":1, \"a\":2"));  // JSON, but put would reject it
   check_run(cluster.looseleaf({"get", id_of(0), id_of(1), id_of(2)}), 3, line_of(1),

@@ -286,6 +286,16 @@ TEST_CASE("drop-index --keep-table leaves the rows under another name and mainta
   create_index(cluster, by_n);
 }
 
+TEST_CASE("drop-index --keep-table of an index whose tables are gone does not say that they are kept") {
+  const TestCluster cluster = initialised();
+  create_index(cluster, by_n);
+  cluster.everywhere("DROP TABLE by_n");
+  const cli::ProcessResult drop =
+      cluster.looseleaf({"drop-index", "by_n", "--yes", "--keep-table", "--output", "json"});
+  check_status(drop, 0, {"dropped by_n"});
+  CHECK(contains(drop.out, R"("table_kept":false)"));
+}
+
 TEST_CASE("a drop that has begun without --keep-table is not repeated with it" * needs_failpoints) {
   const TestCluster cluster = with_entities(4, 1);
   create_index(cluster, by_n);

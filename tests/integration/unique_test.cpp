@@ -50,6 +50,26 @@ std::string outcome_of(const WriteResult& result) {
   }
 }
 
+TEST_CASE("a definition built in memory that no file could have is refused, and the store stays as it was") {
+  StoreFixture fixture;
+  IndexDefinition local;
+  local.table = "by_email";
+  local.properties = {{.name = "email"}};
+  IndexDefinition unplaced = local, beyond = local, foreign = local, unsorted = local;
+  unplaced.unique = true;
+  beyond.shard_on = 7;
+  foreign.table = "entities";
+  for (const IndexDefinition& definition : {unplaced, beyond, foreign}) {
+    CHECK(error_of([&] { fixture.datastore.create_indexes({definition}); }).code() == ErrorCode::bad_definition);
+    CHECK(error_of([&] { static_cast<void>(fixture.datastore.plan_indexes({definition})); }).code() ==
+          ErrorCode::bad_definition);
+  }
+  CHECK(fixture.datastore.put({entity(0, R"("email":"a")")}).front().status == WriteStatus::stored);
+  unsorted.where = {{"b", true}, {"a", true}};
+  CHECK(fixture.datastore.create_indexes({unsorted}).front().created);
+  CHECK(!fixture.datastore.create_indexes({unsorted}).front().created);
+}
+
 // Four shards on two servers. Entities of even numbers are on the first server.
 struct Unique : StoreFixture {
   explicit Unique(TestCluster&& on = TestCluster::shared(4), const char* definition = by_n_unique)

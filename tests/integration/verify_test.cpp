@@ -67,6 +67,13 @@ TEST_CASE("the tool's own tables are verified, too") {
   CHECK(found == std::set<std::string>{"entities: it lacks UNIQUE (id)",
                                        "entities: its engine is MyISAM instead of InnoDB",
                                        "looseleaf_cleanup: column 3 is ids blob instead of ids mediumblob"});
+  fixture.cluster.sql(0, "RENAME TABLE entities TO gone");
+  const cli::ProcessResult verified = fixture.cluster.looseleaf({"verify"});
+  check_status(verified, 1, {"4 findings\n"});
+  CHECK(contains(verified.out, "table_differs entities shard 0 the table does not exist\n"));
+  check_status(fixture.cluster.looseleaf({"init"}), 3,
+               {"error: a table of the store does not exist\n", "  shard: 0\n", "  table: entities\n",
+                "hint: restore it from a backup"});
 }
 
 TEST_CASE("client and server digest rows of every type alike that servers can digest") {

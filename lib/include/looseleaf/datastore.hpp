@@ -139,7 +139,8 @@ class LOOSELEAF_EXPORT Datastore {
   MoveReport move_to(Datastore& other, const MoveOptions& options, JobControl& control) const;
 
   // Creates the indexes that do not exist yet. A new index is `ready` on return if the store was empty, or else
-  // `building`.
+  // `building`. This and what else takes definitions throws Error(bad_definition), with the table as `file` and a
+  // position in canonical_json(), for a definition that IndexDefinition::parse() would refuse.
   std::vector<CreateReport> create_indexes(const std::vector<IndexDefinition>& definitions);
   // Compares definitions, each of another table, with the active indexes. Returns all of both in order of their names.
   [[nodiscard]] std::vector<DeclaredIndex> compare_definitions(const std::vector<IndexDefinition>& definitions) const;
@@ -197,7 +198,7 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Reports the state of all shards. A shard that is down is reported too; it does not cause an exception.
   [[nodiscard]] Status status() const;
-  // Reports the state of one shard.
+  // Reports the state of one shard. Throws Error(usage) if there is no such shard.
   [[nodiscard]] ShardStatus status(std::uint32_t shard) const;
 
  private:

@@ -18,6 +18,7 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
+#include "shard/table_check.hpp"
 #include "sql/literals.hpp"
 #include "sql/retry.hpp"
 
@@ -27,8 +28,10 @@ namespace {
 // The content of a shard before anything is created.
 struct Found {
   std::optional<Uuid> cluster_id;  // absent if the shard is not initialised
-  std::uint64_t shard_count = 0;   // meaningful with cluster_id
+  std::uint64_t shard_count = 0;   // meaningful with cluster_id, as is the next
+  std::uint64_t format = 0;
   bool has_entities = false;
+  std::set<std::string> tables;  // the tool's
 };
 
 // A table with other columns counts as well: it is somebody else's.
@@ -48,19 +51,21 @@ Found inspect(sql::Connection& connection, const std::string& database) {
   Found found;
   const auto tables =
       connection.query(fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
-                                   "AND table_name IN ('looseleaf_shard', 'entities')",
+                                   "AND (table_name = 'entities' OR table_name LIKE 'looseleaf_%')",
                                    sql::text_literal(database)));
   const std::string schema = sql::quote_identifier(database);
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    // MariaDB compares these names without case.
+    // MariaDB compares the names in the statement without case.
+    found.tables.insert(tables.text(i, 0));
     if (tables.text(i, 0) == "entities") {
       found.has_entities = has_entities(connection, schema);
     } else if (tables.text(i, 0) == "looseleaf_shard") {
-      const auto row =
-          connection.query("SELECT cluster_id, shard_count FROM " + schema + ".looseleaf_shard WHERE only_row = 1");
+      const auto row = connection.query("SELECT cluster_id, shard_count, format FROM " + schema +
+                                        ".looseleaf_shard WHERE only_row = 1");
       if (!row.empty()) {
         found.cluster_id = shard::require_uuid(row.text(0, 0));
         found.shard_count = row.unsigned_integer(0, 1);
+        found.format = row.unsigned_integer(0, 2);
       }
     }
   }
@@ -157,6 +162,17 @@ void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on
   }
 }
 
+// A table that is gone cannot be created again here: what it held is lost.
+void require_all_tables(shard::Shards& shards, std::uint32_t shard, const std::set<std::string>& tables) {
+  for (const std::string& create : shard::tool_tables()) {
+    if (const std::string table = shard::table_of(create); !tables.contains(table)) {
+      throw Error(ErrorCode::corrupt, "a table of the store does not exist", shards.where(shard),
+                  "restore it from a backup; `looseleaf verify` compares all tables")
+          .with("table", table);
+    }
+  }
+}
+
 // Returns the indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
 // interrupted. A drop that was interrupted is none of init's business.
 std::vector<std::string> incomplete_indexes(shard::Shards& shards, const base::Deadline& deadline) {
@@ -176,9 +192,8 @@ std::vector<std::string> incomplete_indexes(shard::Shards& shards, const base::D
 }  // namespace
 
 InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_empty) {
-  if (!accept_empty.empty() && *accept_empty.rbegin() >= shards.count()) {
-    throw Error(ErrorCode::usage, "no such shard", {{"shard", fmt::format("{}", *accept_empty.rbegin())}},
-                fmt::format("use a number from 0 to {}", shards.count() - 1));
+  for (const std::uint32_t shard : accept_empty) {
+    shards.require_shard(shard);
   }
   const base::Deadline deadline = shards.deadline();
   std::vector<Found> found;
@@ -203,6 +218,9 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
       report.cluster_id = sql::with_retries(deadline, [&] {
         return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
+    }
+    if (found[shard].format == shard::format_version) {
+      require_all_tables(shards, shard, found[shard].tables);
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }

@@ -132,7 +132,9 @@ ShardStatus status_of(shard::Shards& shards, std::uint32_t shard, const std::fun
   status.address = to_string(shards.cluster().shards.at(shard).address);
   status.database = shards.cluster().shards.at(shard).database;
   try {
-    shard::on_shard(shards, shard, [&] { on_cluster_id(ask(shards, status)); });
+    ShardStatus answer = status;  // what a shard says that fails halfway is not given
+    shard::on_shard(shards, shard, [&] { on_cluster_id(ask(shards, answer)); });
+    status = std::move(answer);
   } catch (const Error& error) {
     status.error = error;
     status.state = state_after(error);
@@ -161,6 +163,7 @@ Status status(shard::Shards& shards) {
 }
 
 ShardStatus status(shard::Shards& shards, std::uint32_t shard) {
+  shards.require_shard(shard);
   ShardStatus status = status_of(shards, shard, [](Uuid) {});
   clear_ended_jobs(shards, {&status});
   return status;

@@ -106,9 +106,8 @@ class BatchReader : public Reader {
 
  private:
   void find_position() {
-    if (options_.shard && *options_.shard >= shards_.count()) {
-      throw Error(ErrorCode::usage, "there is no such shard", {{"shard", std::to_string(*options_.shard)}},
-                  "the first shard is 0, the last one " + std::to_string(shards_.count() - 1));
+    if (options_.shard) {
+      shards_.require_shard(*options_.shard);
     }
     position_ = start_position(shards_, options_.after, options_.shard);
   }

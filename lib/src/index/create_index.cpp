@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "index/declared_indexes.hpp"
 #include "index/index_change.hpp"
 #include "index/index_tables.hpp"
 #include "model/definition_differences.hpp"
@@ -149,8 +150,9 @@ class Creation {
       }
     } catch (Error& error) {
       if (!in_any_catalog && error.code() != ErrorCode::unavailable) {
-        error.with_hint(
-            fmt::format("{}; `looseleaf drop-index {}` removes what was begun", error.hint(), definition_.table));
+        const std::string separator = error.hint().empty() ? "" : "; ";
+        error.with_hint(fmt::format("{}{}`looseleaf drop-index {}` removes what was begun", error.hint(), separator,
+                                    definition_.table));
       }
       throw;
     }
@@ -225,7 +227,8 @@ CreateReport create_index(shard::Shards& shards, const IndexDefinition& definiti
   return Creation(shards, definition).run();
 }
 
-std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
+std::vector<CreateReport> create_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& given) {
+  const std::vector<IndexDefinition> definitions = checked(given);
   shards.check_identities();
   std::vector<CreateReport> reports;
   for (const IndexDefinition& definition : definitions) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "index/create_index.hpp"
+#include "index/declared_indexes.hpp"
 #include "index/index_tables.hpp"
 #include "sql/rehearsal.hpp"
 
@@ -41,7 +42,8 @@ void add_statements(Steps& steps, const std::vector<sql::Rehearsal::Recorded>& s
 
 }  // namespace
 
-std::vector<CreatePlan> plan_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
+std::vector<CreatePlan> plan_indexes(shard::Shards& shards, const std::vector<IndexDefinition>& given) {
+  const std::vector<IndexDefinition> definitions = checked(given);
   shards.check_identities();
   sql::Rehearsal rehearsal;
   shard::Shards stage(shards, rehearsal);

@@ -1,6 +1,7 @@
-// Compares definitions with the active indexes.
+// Checks definitions, and compares them with the active indexes.
 #include "index/declared_indexes.hpp"
 
+#include <looseleaf/error.hpp>
 #include <map>
 #include <string>
 
@@ -9,7 +10,20 @@
 
 namespace looseleaf::index {
 
-std::vector<DeclaredIndex> compare_definitions(shard::Shards& shards, const std::vector<IndexDefinition>& definitions) {
+std::vector<IndexDefinition> checked(const std::vector<IndexDefinition>& definitions) {
+  std::vector<IndexDefinition> result;
+  for (const IndexDefinition& definition : definitions) {
+    if (definition.shard_on && *definition.shard_on >= definition.properties.size()) {
+      throw Error(ErrorCode::bad_definition, "`shard_on` names no property of the index", {{"index", definition.table}},
+                  "give the position of one of its properties");
+    }
+    result.push_back(IndexDefinition::parse(definition.canonical_json(), definition.table));
+  }
+  return result;
+}
+
+std::vector<DeclaredIndex> compare_definitions(shard::Shards& shards, const std::vector<IndexDefinition>& given) {
+  const std::vector<IndexDefinition> definitions = checked(given);
   shards.check_identities();
   const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, shards.deadline());
   std::map<std::string, const IndexDefinition*> tables;  // with null for a table that is not declared

@@ -95,22 +95,21 @@ class Drop {
       });
     }
     change.finish(steps::drop_finish);
-    if (keep_table_) {
+    if (is_kept_) {
       report_.kept.push_back(kept_name());
     }
   }
 
   // Drops or renames the table only if it is of this generation.
-  void remove_table(const sql::Database& database) const {
-    if (comment_of_table(database, table_) != shard::table_comment(generation_)) {
-      return;
-    }
-    const std::string name = sql::quote_identifier(table_);
-    if (keep_table_) {
-      database->execute(fmt::format("RENAME TABLE {} TO {}", name, sql::quote_identifier(kept_name())));
-    } else {
+  void remove_table(const sql::Database& database) {
+    const bool is_there = comment_of_table(database, table_) == shard::table_comment(generation_);
+    if (is_there && !keep_table_) {
       drop_index_table(database, table_);
+    } else if (is_there) {
+      database->execute(
+          fmt::format("RENAME TABLE {} TO {}", sql::quote_identifier(table_), sql::quote_identifier(kept_name())));
     }
+    is_kept_ = is_kept_ || (keep_table_ && comment_of_table(database, kept_name()).has_value());
   }
 
   // Returns the table's name after the drop: at most 64 characters.
@@ -121,6 +120,7 @@ class Drop {
   shard::Shards& shards_;
   const std::string& table_;
   bool keep_table_;
+  bool is_kept_ = false;  // a shard has the table under its new name
   const base::Deadline deadline_;
   std::uint64_t generation_ = 0;
   DropReport report_;

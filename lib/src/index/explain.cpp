@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codec/body.hpp"
+#include "index/declared_indexes.hpp"
 #include "model/entity.hpp"
 #include "model/indexing.hpp"
 #include "shard/entity_rows.hpp"
@@ -62,8 +63,8 @@ std::vector<IndexedEntity> explain(shard::Shards& shards, std::string_view json,
   return explained;
 }
 
-std::map<std::string, IndexingCounts> count_sample(shard::Shards& shards,
-                                                   const std::vector<IndexDefinition>& definitions) {
+std::map<std::string, IndexingCounts> count_sample(shard::Shards& shards, const std::vector<IndexDefinition>& given) {
+  const std::vector<IndexDefinition> definitions = checked(given);
   constexpr std::size_t of_all_shards = 1000;
   constexpr std::uint64_t most_bytes = 64 << 10;  // of a body; larger ones are left out
   const std::size_t sample = std::max<std::size_t>(1, of_all_shards / shards.count());

@@ -7,9 +7,10 @@
 
 namespace looseleaf::read {
 
-EntityMatcher::EntityMatcher(const QueryPlan& plan, const model::Filter& filter, const std::string& text)
+EntityMatcher::EntityMatcher(const QueryPlan& plan, const model::Filter& filter, const Uuid& id,
+                             const std::string& text)
     : plan_(plan) {
-  const model::ParsedEntity entity(text);
+  const model::ParsedEntity entity(text, id);
   matching_ = plan.matching_rows(entity);
   filtered_ = !matching_.empty() && !filter.matches(entity);
 }
@@ -37,7 +38,7 @@ void BatchMatches::add(const Uuid& id, const std::string& text) {
     matches_[entry].reset();
   }
   try {
-    const EntityMatcher matcher(plan_, filter_, text);
+    const EntityMatcher matcher(plan_, filter_, id, text);
     for (const auto& [_, entry] : of_entity) {
       matches_[entry] = match(matcher, entries_[entry].values);
     }
@@ -61,7 +62,7 @@ Match BatchMatches::of(std::size_t entry, const GetResult& result) const {
     return {Match::Kind::stale};
   }
   const auto& known = matches_[entry];
-  return known ? *known : match(EntityMatcher(plan_, filter_, result.entity->json), entries_[entry].values);
+  return known ? *known : match(EntityMatcher(plan_, filter_, result.id, result.entity->json), entries_[entry].values);
 }
 
 Match BatchMatches::match(const EntityMatcher& matcher, const model::Row& row) const {

@@ -18,8 +18,8 @@ namespace looseleaf::read {
 // Finds an entity's place in the answer of a query.
 class EntityMatcher {
  public:
-  // Throws Error if the text cannot be parsed. The plan outlives the matcher.
-  EntityMatcher(const QueryPlan& plan, const model::Filter& filter, const std::string& text);
+  // Throws Error if the text cannot be parsed, or has another id. The plan outlives the matcher.
+  EntityMatcher(const QueryPlan& plan, const model::Filter& filter, const Uuid& id, const std::string& text);
 
   // Returns the row at which the query gives the entity: the first of its matching rows, in the order of the query. So
   // an entity with several rows is given once without a memory of what was given. Null if the entity does not match.

@@ -341,7 +341,7 @@ std::optional<model::Row> QueryExecution::place_of(const GetResult& result) cons
   if (!result.entity) {
     return std::nullopt;
   }
-  const EntityMatcher matcher(plan_, filter_, result.entity->json);
+  const EntityMatcher matcher(plan_, filter_, result.id, result.entity->json);
   const model::Row* const place = matcher.place();
   return place ? std::optional(*place) : std::nullopt;
 }

@@ -37,11 +37,11 @@ Sample sample_of(std::size_t all, std::size_t asked) {
 
 }  // namespace
 
-RowReader::Request RowReader::request(ShardRows& rows, std::size_t most) const {
+RowReader::Request RowReader::request(ShardRows& rows, std::size_t most, std::size_t shards) const {
   const ShardValues& values = values_of(rows.shard());
   const std::size_t asked = rows.chunk(most), all = values.divided.size();
   Request request{.rows = &rows, .asked = asked, .limit = asked, .parts = values.parts};
-  if (all > 1 && all * asked <= few_rows) {
+  if (all > 1 && all * asked <= few_rows && all * shards <= tables_at_once) {
     request.parts = values.divided;
   } else if (all > 1) {
     request.search = Request::Search::sample;

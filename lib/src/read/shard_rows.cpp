@@ -91,7 +91,7 @@ std::size_t RowReader::read(const std::vector<ShardRows*>& group, std::size_t mo
   std::vector<Request> all;
   for (ShardRows* const rows : group) {
     shards.push_back(rows->shard());
-    all.push_back(request(*rows, most));
+    all.push_back(request(*rows, most, group.size()));
   }
   const bool by_windows =
       std::any_of(all.begin(), all.end(), [](const Request& one) { return one.search != Request::Search::none; });

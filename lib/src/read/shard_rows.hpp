@@ -126,7 +126,8 @@ class RowReader {
   };
 
   [[nodiscard]] const ShardValues& values_of(std::uint32_t shard) const;
-  [[nodiscard]] Request request(ShardRows& rows, std::size_t most) const;
+  // `shards` are read by one statement, with this one.
+  [[nodiscard]] Request request(ShardRows& rows, std::size_t most, std::size_t shards) const;
   // These read rows: as the requests say; by windows (read_windows.cpp); of a point, which may need no order.
   [[nodiscard]] Chunks read(shard::Lease& lease, std::span<const Request> requests) const;
   [[nodiscard]] Chunks read_windows(shard::Lease& lease, std::vector<Request> requests, std::size_t most) const;

@@ -66,6 +66,13 @@ void Shards::accept_heads(std::span<const std::uint32_t> shards, const sql::Name
   }
 }
 
+void Shards::require_shard(std::uint32_t shard) const {
+  if (shard >= count()) {
+    throw Error(ErrorCode::usage, "there is no such shard", {{"shard", std::to_string(shard)}},
+                "the first shard is 0, the last one " + std::to_string(count() - 1));
+  }
+}
+
 Uuid Shards::cluster_id() {
   if (!identity_.cluster_id()) {
     check_identities();

@@ -42,6 +42,8 @@ class Shards {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(cluster_.shards.size()); }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Options& options() const { return options_; }
+  // Throws Error(usage) if there is no shard of this number.
+  void require_shard(std::uint32_t shard) const;
   // Returns the deadline of an operation that starts now.
   [[nodiscard]] base::Deadline deadline() const { return base::Deadline(sessions_.connector().timeout()); }
   // Returns context that identifies the shard in an error.

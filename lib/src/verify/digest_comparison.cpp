@@ -353,7 +353,7 @@ class DigestComparison {
   void compare_rows(const std::vector<Uuid>& ids, const ComparisonVisitor& visitor) {
     counts_.compared_by_row += ids.size();
     shard::in_batches(ids, close_batch, [&](std::span<const Uuid> batch) {
-      job_.checkpoint();
+      job_.pace(shard::shard_of(batch.front(), shards_.count()), batch.size());
       const base::Deadline deadline = shards_.deadline();
       const auto suspects = sql::with_retries(deadline, [&] { return differing(batch, deadline); });
       if (!suspects.empty()) {

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t most_suspects = 1000;       // suspects that one round rechecks
 constexpr std::size_t most_differences = 10'000;  // differences kept in memory
+constexpr std::size_t examined_at_once = 200;     // entities, between two looks at the limits of the job
 
 constexpr int most_checks = 5;  // limits the checks of a superfluous row of an entity that is written all the time
 
@@ -170,7 +171,10 @@ class Verification {
       job_.wait_until(until, "changes in flight must settle (--grace)");
     }
     const std::map<reconcile::Difference, Standing> before = std::exchange(standing_, {});
-    std::set<Uuid> gone = entities_of(before);
+    std::set<Uuid> gone;
+    for (const auto& [difference, standing] : before) {
+      gone.insert(difference.entry.entity_id);
+    }
     for (const auto& [shard, ids] : by_entity_shard(gone)) {
       for (reconcile::Difference& difference : examine(shard, ids)) {
         const auto stood = before.find(difference);
@@ -218,20 +222,19 @@ class Verification {
 
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
-    return reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode, verified_).differences;
+    std::vector<reconcile::Difference> differences;
+    shard::in_batches(ids, examined_at_once, [&](std::span<const Uuid> some) {
+      job_.pace(shard, some.size());
+      auto found = reconcile::reconcile_in_slices(shards_, job_, shard, some, mode, verified_).differences;
+      std::move(found.begin(), found.end(), std::back_inserter(differences));
+    });
+    return differences;
   }
 
-  static const reconcile::Difference& difference_of(const reconcile::Difference& difference) { return difference; }
-  template <typename Value>
-  static const reconcile::Difference& difference_of(const std::pair<const reconcile::Difference, Value>& item) {
-    return item.first;
-  }
-
-  template <typename Differences>
-  static std::set<Uuid> entities_of(const Differences& differences) {
+  static std::set<Uuid> entities_of(const std::set<reconcile::Difference>& differences) {
     std::set<Uuid> ids;
-    for (const auto& item : differences) {
-      ids.insert(difference_of(item).entry.entity_id);
+    for (const reconcile::Difference& difference : differences) {
+      ids.insert(difference.entry.entity_id);
     }
     return ids;
   }
