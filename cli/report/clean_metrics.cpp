@@ -10,8 +10,8 @@
 namespace looseleaf::cli {
 namespace {
 
-constexpr std::array row_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan, FindingKind::misplaced,
-                                  FindingKind::duplicate};
+constexpr std::array repairable_kinds = {FindingKind::missing, FindingKind::stale, FindingKind::orphan,
+                                         FindingKind::misplaced, FindingKind::duplicate};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::string CleanMetrics::text() const {
   text.family("entities_checked_total", "counter", "Entities whose index rows were checked.");
   text.sample("entities_checked_total", "", report_.checked);
   text.family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");
-  for (const FindingKind kind : row_kinds) {
+  for (const FindingKind kind : repairable_kinds) {
     const auto found = report_.mended.find(kind);
     text.sample("rows_repaired_total", fmt::format("{{kind=\"{}\"}}", to_string(kind)),
                 found == report_.mended.end() ? 0 : found->second);

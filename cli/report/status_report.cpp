@@ -14,7 +14,7 @@
 namespace looseleaf::cli {
 namespace {
 
-// Groups with equal keys become one. Keeps the order of keys.
+// Returns the groups in the order of their keys.
 template <typename Group, typename Key>
 std::vector<Group> values_of(const std::map<Key, Group>& groups) {
   std::vector<Group> values;

@@ -59,17 +59,17 @@ TEST_CASE("a session that asked for a job's lock is not used for anything else")
   std::uint64_t asked = 0;
   {
     const shard::Lease lease = others.connect(0, others.deadline(), shard::Purpose::pinned);
-    asked = lease->id();
+    asked = lease->facts().connection_id;
   }
   {
     const job::JobLock lock(shards, "clean", {""});
     check_held(others);
     const shard::Lease lease = others.connect(0, others.deadline(), shard::Purpose::pinned);
-    CHECK(lease->id() != asked);
+    CHECK(lease->facts().connection_id != asked);
     asked = std::stoull(holder(*lease, own_lock(lock)));
   }
   const shard::Lease lease = shards.connect(0, shards.deadline(), shard::Purpose::pinned);
-  CHECK(lease->id() != asked);
+  CHECK(lease->facts().connection_id != asked);
 }
 
 TEST_CASE("a job whose session is lost takes its lock anew, also from a session that the server has kept") {

@@ -69,7 +69,7 @@ ServerError failure_of(const Action& action) {
 
 TEST_CASE_FIXTURE(Fixture, "a session has everything set that the protocol relies on") {
   const auto connection = connect();
-  const bool mariadb = connection->flavour() == Flavour::mariadb;
+  const bool mariadb = connection->facts().flavour == Flavour::mariadb;
   const std::pair<std::string, std::string> expected[] = {
       {mariadb ? "tx_isolation" : "transaction_isolation", "READ-COMMITTED"},
       {"autocommit", "1"},
@@ -118,11 +118,12 @@ TEST_CASE_FIXTURE(Fixture, "settings that the server imposes on new sessions do 
 
 TEST_CASE_FIXTURE(Fixture, "a connection knows its server") {
   const auto connection = connect();
-  CHECK(connection->server_version().starts_with(connection->flavour() == Flavour::mariadb ? "MariaDB " : "MySQL "));
-  CHECK(connection->flavour() == (test::looseleaf_flavour() == "mariadb" ? Flavour::mariadb : Flavour::mysql));
+  CHECK(
+      connection->facts().version.starts_with(connection->facts().flavour == Flavour::mariadb ? "MariaDB " : "MySQL "));
+  CHECK(connection->facts().flavour == (test::looseleaf_flavour() == "mariadb" ? Flavour::mariadb : Flavour::mysql));
   const Result facts = connection->query("SELECT CONNECTION_ID(), @@max_allowed_packet");
-  CHECK(connection->id() == facts.unsigned_integer(0, 0));
-  CHECK(connection->max_allowed_packet() == facts.unsigned_integer(0, 1));
+  CHECK(connection->facts().connection_id == facts.unsigned_integer(0, 0));
+  CHECK(connection->facts().max_allowed_packet == facts.unsigned_integer(0, 1));
 }
 
 std::uint64_t prepared_here(Connection& connection) {
@@ -239,7 +240,7 @@ TEST_CASE_FIXTURE(Fixture, "a prepared statement sees that its server has become
   const auto writable = [&] {
     const Result found = connection->query(
         Statement(fmt::format("SELECT IF({0}, a, NULL), {0} AS ready, @@global.read_only FROM t WHERE a > ",
-                              connection->is_writable()))
+                              connection->facts().is_writable))
             .add_integer(0));
     const bool by_column = found.text(0, 2) == "0" || found.text(0, 2) == "OFF";
     CHECK(found.cell(1, 0).has_value() == by_column);
@@ -276,7 +277,7 @@ TEST_CASE_FIXTURE(Fixture, "a session that is killed is noticed by its prepared 
   const auto ask = [&] { static_cast<void>(connection->query(Statement("SELECT 1"))); };
   ask();
   ask();
-  cluster.server_sql(0, fmt::format("KILL {}", connection->id()));
+  cluster.server_sql(0, fmt::format("KILL {}", connection->facts().connection_id));
   CHECK(failure_of(ask).error_class() == ErrorClass::connection_lost);
   CHECK(connection->broken());
 }
@@ -421,7 +422,7 @@ TEST_CASE_FIXTURE(Fixture, "a killed session is a lost connection, also inside a
   const auto killed = connect();
   const auto killer = connect();
   const Transaction transaction(*killed);
-  killer->execute("KILL " + std::to_string(killed->id()));
+  killer->execute("KILL " + std::to_string(killed->facts().connection_id));
   const auto error = failure_of([&] {
     while (true) {
       static_cast<void>(killed->query("SELECT 1"));
@@ -434,7 +435,7 @@ TEST_CASE_FIXTURE(Fixture, "a killed session is a lost connection, also inside a
 
 TEST_CASE_FIXTURE(Fixture, "a statement larger than the server accepts says what to raise") {
   const auto connection = connect();
-  const std::string large(connection->max_allowed_packet() + 1024, 'x');
+  const std::string large(connection->facts().max_allowed_packet + 1024, 'x');
   const auto error = failure_of([&] { static_cast<void>(connection->query("SELECT '" + large + "'")); });
   CHECK((error.error_class() == ErrorClass::too_large || error.error_class() == ErrorClass::connection_lost));
 }
@@ -468,9 +469,9 @@ TEST_CASE_FIXTURE(Fixture, "a read-only server is refused to writers alone") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "unsafe durability settings come as warnings") {
-  CHECK(connect()->warnings().empty());
+  CHECK(connect()->facts().warnings.empty());
   const GlobalSetting unsafe(cluster, "innodb_flush_log_at_trx_commit", "2");
-  CHECK(connect()->warnings().size() == 1);
+  CHECK(connect()->facts().warnings.size() == 1);
 }
 
 std::string with_name(const std::string& statement, const std::string& name) {

@@ -21,7 +21,7 @@ class LockHolder {
     static_cast<void>(lease_->query(statement));
   }
   void execute(const std::string& statement) { lease_->execute(statement); }
-  [[nodiscard]] std::uint64_t id() const { return lease_->id(); }
+  [[nodiscard]] std::uint64_t id() const { return lease_->facts().connection_id; }
   void release() { transaction_.roll_back(); }
 
  private:

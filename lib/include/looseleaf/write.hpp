@@ -20,7 +20,7 @@ struct WriteCondition {
   };
 
   Kind kind = Kind::none;
-  std::string stamp = {};  // with `unchanged`: as in Entity and Change
+  std::string stamp = {};  // with `unchanged`: as in GetResult and Change
   // With `absent`: if a server is down that the write needs, the entity is buffered on other servers, and is stored by
   // Datastore::flush() or clean(). The condition is decided then.
   bool buffer = false;

@@ -30,24 +30,6 @@
 #include "write/encode.hpp"
 
 namespace looseleaf {
-namespace {
-
-// One write in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
-WriteResult put_alone(shard::Shards& shards, write::Writer& writer, const std::string& text,
-                      const write::Condition& condition, const Key& key) {
-  shards.prepare_put();
-  WriteResult result;
-  result.text = text;
-  if (auto write = write::encode_put(shards, result, key)) {
-    write->condition = condition;
-    writer.write_batch({&*write, 1}, shards.deadline());
-  }
-  write::settle_text(result);
-  return result;
-}
-
-}  // namespace
-
 Datastore::Datastore(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Datastore::Datastore(Datastore&&) noexcept = default;
 Datastore& Datastore::operator=(Datastore&&) noexcept = default;
@@ -92,7 +74,8 @@ std::vector<WriteResult> Datastore::put(const std::vector<std::string>& texts, c
                                         const Key& key) {
   std::vector<WriteResult> results;
   if (texts.size() == 1) {
-    results.push_back(put_alone(impl_->shards, impl_->writer, texts.front(), write::to_condition(condition), key));
+    impl_->shards.prepare_put();
+    results.push_back(write::put_one(impl_->shards, impl_->writer, texts.front(), write::to_condition(condition), key));
     return results;
   }
   WriteStream stream(

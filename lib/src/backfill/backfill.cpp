@@ -123,7 +123,7 @@ class Backfill {
     const VerifyOptions options;
     VerifyReport report;
     verify::Findings findings(options, report);
-    if (!verify::tool_tables_are_in_order(shards_, job_, findings)) {
+    if (!verify::tool_tables_are_in_order(shards_, options, job_, findings)) {
       const Finding& first = report.findings.front();
       throw Error(ErrorCode::corrupt, "a table is not as it should be",
                   {{"table", first.index}, {"shard", std::to_string(first.shard)}, {"detail", first.values}},
@@ -137,7 +137,7 @@ class Backfill {
       tables.push_back(target.definition.table);
     }
     if (!tables.empty()) {
-      const std::uint64_t token = job_.take_lock("backfill", tables).token();
+      const std::uint64_t token = job_.take_lock(job::backfill_job, tables).token();
       for (FillTarget& target : targets_) {
         target.token = token;
       }
@@ -398,7 +398,7 @@ class Backfill {
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
         const Step step(steps::backfill_finish, shard);
         shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-          job::remove_job(database, "backfill", target.definition.table, target.generation);
+          job::remove_job(database, job::backfill_job, target.definition.table, target.generation);
         });
       }
       report_.ready.push_back(target.definition.table);
@@ -416,7 +416,7 @@ class Backfill {
     for (std::uint32_t shard = 0; shard < reconciled_until_.size(); ++shard) {
       shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
         sql::Transaction transaction(database);
-        auto row = job::read_job(database, "backfill", target.definition.table);
+        auto row = job::read_job(database, job::backfill_job, target.definition.table);
         if (row && row->token == target.token) {
           row->barrier = std::max(row->barrier.value_or(base::Stamp()), reconciled_until_[shard]);
           static_cast<void>(job::advance_job(database, *row));
@@ -434,7 +434,7 @@ class Backfill {
     shard::with_fence_exclusive(
         shards_, shard, shards_.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
           shard::require_write_access(shards_, shard, database, fence);
-          const auto job = job::read_job(database, "backfill", table);
+          const auto job = job::read_job(database, job::backfill_job, table);
           if (!job || job->token != target.token ||
               !shard::set_index_state(database, table, target.generation, {IndexState::building}, IndexState::ready)) {
             throw Error(ErrorCode::bad_index, "index was dropped or its backfill was taken over before it became ready",

@@ -70,7 +70,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
   rows_ = shard::read_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
     std::vector<job::JobRow> rows;
     for (const FillTarget& target : targets_) {
-      rows.push_back(job::read_job(database, "backfill", target.definition.table).value_or(job::JobRow{}));
+      rows.push_back(job::read_job(database, job::backfill_job, target.definition.table).value_or(job::JobRow{}));
     }
     expected_ = shard::estimate_rows(database, "entities");
     return rows;
@@ -85,7 +85,7 @@ ShardFill::ShardFill(shard::Shards& shards, std::uint32_t shard, const std::vect
     }
     counts_.push_back(counts_so_far(rows_[i]));
     rows_[i].detail = model::to_json(counts_.back());
-    rows_[i].job = "backfill";
+    rows_[i].job = job::backfill_job;
     rows_[i].table = targets_[i].definition.table;
     rows_[i].generation = targets_[i].generation;
     rows_[i].token = targets_[i].token;

@@ -31,7 +31,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
     : shards_(shards),
       options_(options),
       job_(shards, control, options.throttle, "clean", Error(ErrorCode::interrupted, "interrupted before the end")),
-      token_(job_.take_lock("clean", {""}).token()),
+      token_(job_.take_lock(job::clean_job, {""}).token()),
       named_(shards.count()),
       records_(shards, job_, options.follow),
       purging_(shards.count()),
@@ -130,7 +130,7 @@ void Cleaner::name_holder() {
     }
   }
   shard::for_shards(shards_, unnamed, [this](std::uint32_t shard) {
-    write_row(shard, "clean", {}, job::this_process());
+    write_row(shard, job::clean_job, {}, job::this_process());
     named_[shard] = 1;
   });
 }
@@ -263,7 +263,7 @@ void Cleaner::forget_ended_backfills() {
     const auto jobs = shard::read_shard(shards_, shard, shards_.deadline(), job::read_jobs);
     const std::lock_guard lock(mutex);
     for (const job::JobRow& job : jobs) {
-      if (job.job == "backfill") {
+      if (job.job == job::backfill_job) {
         cursors.emplace_back(shard, job);
       }
     }
@@ -299,9 +299,9 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
     const base::Stamp longest_kept = {before.micros - std::chrono::microseconds(options_.keep_tombstones).count()};
     before.micros -= day;
     for (const job::JobRow& job : job::read_jobs(database)) {
-      if (job.barrier && (job.job == "backfill" || job.job == job::copied_to_job)) {
+      if (job.barrier && (job.job == job::backfill_job || job.job == job::copied_to_job)) {
         before = std::min(before, *job.barrier);
-      } else if (job.barrier && job.job == "trigger") {
+      } else if (job.barrier && job.job == job::trigger_job) {
         before = std::min(before, std::max(*job.barrier, longest_kept));
       }
     }
@@ -317,7 +317,7 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
 bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   constexpr auto between_writes = std::chrono::seconds(1);
   const base::Stamp before = purge_before(shard);
-  base::Stamp written = read_row(shard, "purge").value_or(job::JobRow{}).barrier.value_or(base::Stamp{});
+  base::Stamp written = read_row(shard, job::purge_job).value_or(job::JobRow{}).barrier.value_or(base::Stamp{});
   Purging now = purging_[shard].value_or(Purging{{written, 0}});
   base::Stamp settled = written;
   auto write_at = Clock::now() + between_writes;
@@ -331,7 +331,7 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
     settled = now.all_settled ? std::max(settled, now.place.updated) : settled;
     purging_[shard] = more ? std::optional(now) : std::nullopt;
     if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
-      write_row(shard, "purge", settled, job::this_process());
+      write_row(shard, job::purge_job, settled, job::this_process());
       written = settled;
       write_at = Clock::now() + between_writes;
     }
@@ -357,7 +357,7 @@ bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base:
 
 void Cleaner::release() {
   shard::for_each_shard(shards_, [this](std::uint32_t shard) {
-    for (const char* job : {"clean", "purge"}) {
+    for (const char* job : {job::clean_job, job::purge_job}) {
       if (const auto row = read_row(shard, job)) {
         write_row(shard, job, row->barrier, "");
       }

@@ -155,7 +155,7 @@ void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on
         if (index.state == IndexState::ready || index.state == IndexState::building) {
           static_cast<void>(
               shard::set_index_state(database, table, index.generation, {IndexState::ready}, IndexState::building));
-          job::remove_job(database, "backfill", table, index.generation);
+          job::remove_job(database, job::backfill_job, table, index.generation);
         }
       }
     });

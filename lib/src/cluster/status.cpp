@@ -37,14 +37,14 @@ namespace {
 // Returns true for rows that are not about a job that ends: a trigger, a process that runs one, how far the tombstones
 // were purged, and how far a copy is.
 bool is_no_job(const job::JobRow& row) {
-  return row.job == job::trigger_job || row.job == "lease" || row.job == "purged" || row.job == job::copied_to_job ||
-         (row.job == "copy" && !row.table.empty());
+  return row.job == job::trigger_job || row.job == job::lease_job || row.job == job::purged_job ||
+         row.job == job::copied_to_job || (row.job == job::copy_job && !row.table.empty());
 }
 
 // Fills in what the shard says and returns the id of its cluster.
 Uuid ask(shard::Shards& shards, ShardStatus& status) {
   shard::Lease lease = shards.sessions().connect_once(status.shard);
-  status.server = lease->server_version();
+  status.server = lease->facts().version;
   const shard::Head head = shard::load_head(*lease);
   const shard::Access access = shard::read_access(*lease);
   status.access = {access.state, access.reason, access.holder, access.since, access.overdue};
@@ -103,8 +103,9 @@ void clear_ended_holders(shard::Shards& shards, const std::vector<ShardStatus*>&
 // Removes cleaners that are not running, which have no unfinished work. Their rows in looseleaf_progress stay only to
 // remember how far the purge came.
 void remove_idle_cleaners(ShardStatus& status) {
-  std::erase_if(status.jobs,
-                [](const JobStatus& job) { return job.holder.empty() && (job.job == "clean" || job.job == "purge"); });
+  std::erase_if(status.jobs, [](const JobStatus& job) {
+    return job.holder.empty() && (job.job == job::clean_job || job.job == job::purge_job);
+  });
 }
 
 void clear_ended_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& asked) {

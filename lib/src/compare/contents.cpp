@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <looseleaf/error.hpp>
+#include <ranges>
 
 #include "codec/body.hpp"
 #include "model/entity.hpp"
@@ -62,15 +63,9 @@ std::vector<std::pair<DifferenceKind, std::string>> kinds_of_difference(const Co
 }
 
 std::vector<Content> read_contents(const Store& store, std::span<const Uuid> ids, const Digester& digester) {
-  shard::IdsByShard by_shard;
-  std::vector<std::uint32_t> needed;
-  for (const Uuid& id : ids) {
-    const std::uint32_t shard = shard::shard_of(id, store.shards.count());
-    if (by_shard[shard].empty()) {
-      needed.push_back(shard);
-    }
-    by_shard[shard].push_back(id);
-  }
+  const shard::IdsByShard by_shard = shard::ids_by_shard(ids, store.shards.count());
+  const auto shards = std::views::keys(by_shard);
+  const std::vector<std::uint32_t> needed(shards.begin(), shards.end());
   std::vector<Content> contents(ids.size());
   const auto read = [&](std::uint32_t shard, std::span<const Uuid> some) {
     store.job.pace(shard, some.size());

@@ -16,7 +16,7 @@
 
 namespace looseleaf::copy {
 
-inline constexpr const char* copy_job = "copy";
+using job::copy_job;
 
 using Positions = std::map<std::uint32_t, feed::ShardPosition>;  // by shard of the original
 

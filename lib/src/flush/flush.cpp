@@ -307,7 +307,7 @@ class Flush {
       sql::Transaction transaction(*lease);
       const shard::Fence fence = shard::lock_fence_shared(*lease);
       shard::require_write_access(shards_, shard, *lease, fence);
-      if (shard::statement_size(write.body.size()) > lease->max_allowed_packet()) {
+      if (shard::statement_size(write.body.size()) > lease->facts().max_allowed_packet) {
         throw Error(ErrorCode::server, "a buffered entity exceeds the server's max_allowed_packet",
                     {{"id", to_string(write.id)}}, "raise max_allowed_packet on every server of the cluster");
       }

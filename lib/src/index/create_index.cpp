@@ -167,7 +167,8 @@ class Creation {
   void create_table(const sql::Database& database) const {
     const auto comment = comment_of_table(database, definition_.table);
     if (!comment) {
-      database->execute(fmt::format("{} COMMENT='{}'", shard::create_index_table(definition_, database->flavour()),
+      database->execute(fmt::format("{} COMMENT='{}'",
+                                    shard::create_index_table(definition_, database->facts().flavour),
                                     shard::table_comment(generation_)));
     } else if (*comment != shard::table_comment(generation_)) {
       throw Error(ErrorCode::bad_index, "a table with this name exists and does not belong to this index",
@@ -185,7 +186,7 @@ class Creation {
       change_.change_catalog(shard, [&](const sql::Database& database) {
         static_cast<void>(shard::set_index_state(database, definition_.table, generation_, {IndexState::ready},
                                                  IndexState::building));
-        job::remove_job(database, "backfill", definition_.table, generation_);
+        job::remove_job(database, job::backfill_job, definition_.table, generation_);
       });
     }
   }

@@ -91,7 +91,7 @@ class Drop {
       const Step step(steps::drop_catalog, shard);
       change.change_catalog(shard, [&](const sql::Database& database) {
         shard::remove_index(database, table_, generation_);
-        job::remove_job(database, "backfill", table_, generation_);
+        job::remove_job(database, job::backfill_job, table_, generation_);
       });
     }
     change.finish(steps::drop_finish);

@@ -81,7 +81,7 @@ std::string locked_as(const std::string& job) {
   if (job == "create" || job == "drop") {
     return "catalog";
   }
-  return job == "purge" ? "clean" : job;
+  return job == purge_job ? clean_job : job;
 }
 
 // Returns the row that names the holder of a job's lock. It is the job's own row or, for changes of the catalog, the

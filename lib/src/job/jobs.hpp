@@ -28,6 +28,14 @@ struct JobRow {
   std::uint64_t done = 0, estimate = 0;
 };
 
+// The jobs of rows; docs/format.md says what these hold.
+inline constexpr const char* backfill_job = "backfill";
+inline constexpr const char* clean_job = "clean";
+inline constexpr const char* purge_job = "purge";    // how far the tombstones were looked at, by a process that cleans
+inline constexpr const char* purged_job = "purged";  // below which stamp tombstones may be missing, in `barrier`
+inline constexpr const char* copy_job =
+    "copy";  // in the copy: who writes to it, and with the number of a shard how far
+inline constexpr const char* lease_job = "lease";  // a process that runs a trigger
 // The job of a row that says how far a copy of this store is, up to `barrier`. `table` is the copy's cluster id, and
 // `detail` is copy_scans as long as the copy reads all entities.
 inline constexpr const char* copied_to_job = "copied_to";

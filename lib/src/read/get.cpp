@@ -59,10 +59,7 @@ class Batch {
       : shards_(shards), unavailable_(unavailable), partial_(partial), hooks_(hooks), stamps_(stamps) {}
 
   void read(std::span<const Uuid> ids) {
-    IdsByShard by_shard;
-    for (const Uuid& id : ids) {
-      by_shard[shard::shard_of(id, shards_.count())].push_back(id);
-    }
+    IdsByShard by_shard = shard::ids_by_shard(ids, shards_.count());
     std::vector<std::uint32_t> needed;
     for (auto& [shard, wanted] : by_shard) {
       std::sort(wanted.begin(), wanted.end());

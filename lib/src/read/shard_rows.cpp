@@ -167,7 +167,7 @@ void RowReader::in_statements(
     shard::Lease& lease, std::span<const Select> selects, std::size_t most_tables,
     const std::function<void(const sql::Statement& statement, std::span<const std::uint32_t> shards)>& run) const {
   constexpr std::uint64_t most_bytes = 4 << 20, for_the_rest = 1024;
-  const std::uint64_t limit = std::min(most_bytes, lease->max_allowed_packet()) - for_the_rest;
+  const std::uint64_t limit = std::min(most_bytes, lease->facts().max_allowed_packet) - for_the_rest;
   while (!selects.empty()) {
     std::size_t count = 0, bytes = 0, tables = 0;
     std::vector<std::uint32_t> shards;
@@ -219,7 +219,7 @@ RowReader::Ids RowReader::read_ids(std::span<const std::uint32_t> group, const Q
 
 QueryPlan::Source RowReader::source(shard::Lease& lease, std::uint32_t shard) const {
   const sql::Database database = lease.on(shard);
-  return {database.name(), shard, index_.generation, database->is_writable()};
+  return {database.name(), shard, index_.generation, database->facts().is_writable};
 }
 
 // Rows are of use only if the index was ready: otherwise they may be those of another index of this name.

@@ -41,7 +41,7 @@ void require_still_absent(std::uint32_t entity_shard, const sql::Database& entit
                           std::span<const Uuid> absent) {
   const Step step(steps::sweep_look_again, entity_shard);
   const std::string still_absent =
-      fmt::format("{} AND NOT EXISTS (SELECT 1 FROM {} WHERE id IN ({}))", entity_database->is_writable(),
+      fmt::format("{} AND NOT EXISTS (SELECT 1 FROM {} WHERE id IN ({}))", entity_database->facts().is_writable,
                   entity_database.table("entities"), shard::id_list(absent));
   if (!step.left_out() && !shard::write_if(entity_database, still_absent)) {
     throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,

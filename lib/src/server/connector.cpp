@@ -62,7 +62,7 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
     connect.database.clear();
   }
   std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), shard);
-  for (const std::string& text : connection->warnings()) {
+  for (const std::string& text : connection->facts().warnings) {
     warnings_.give({text, {{"server", to_string(config.address)}}, {}});
   }
   return connection;

@@ -10,8 +10,8 @@
 namespace looseleaf::server {
 
 // The known state of one server. A server is failing from its first failure until it answers, or until nobody has used
-// it for minutes. After a server has been failing for a whole timeout, it is given up: from then on the process tries it once every few seconds, and every
-// other use of it fails immediately. Thread-safe.
+// it for minutes. After a server has been failing for a whole timeout, it is given up: from then on the process tries
+// it once every few seconds, and every other use of it fails immediately. Thread-safe.
 class Health {
  public:
   using Clock = std::chrono::steady_clock;

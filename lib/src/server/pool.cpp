@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <looseleaf/cluster.hpp>
 
 namespace looseleaf::server {
 namespace {
 
-constexpr std::size_t pinned_for_a_job = 2;  // a lock, and the witness of a backfill
+constexpr std::size_t pinned_for_a_job = 2;  // a lock, and the crash detector of a backfill
 
 // This is well below the session's wait_timeout of 30 s, so the server has not closed the connection.
 constexpr auto max_idle_time = std::chrono::seconds(20);
@@ -30,7 +31,7 @@ void Place::leave() noexcept {
 }
 
 Pool::Pool(std::size_t limit) {
-  limit = std::max(limit, smallest_limit);
+  limit = std::max<std::size_t>(limit, min_connections);
   const std::size_t pinned = std::max(pinned_for_a_job, limit / 4);
   const std::size_t rest = limit - pinned;
   shares_.at(static_cast<std::size_t>(Part::index_rows)).limit = rest / 2;

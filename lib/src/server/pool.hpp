@@ -50,9 +50,7 @@ class Place {
 // a cycle.
 class Pool {
  public:
-  static constexpr std::size_t smallest_limit = 4;
-
-  // `limit` is at least smallest_limit.
+  // `limit` is at least min_connections.
   explicit Pool(std::size_t limit);
 
   // Waits until another session may be used, in the order of the calls. Returns nothing if the deadline passes before.

@@ -37,7 +37,7 @@ void insert_cleanup_record(const sql::Database& database, std::uint32_t shard, s
 void touch_cleanup_record(const sql::Database& database, std::uint64_t token) {
   const std::uint64_t touched =
       database->execute(fmt::format("UPDATE {} SET since = since + INTERVAL 1 MICROSECOND WHERE token = {} AND {}",
-                                    database.table(records), token, database->is_writable()));
+                                    database.table(records), token, database->facts().is_writable));
   if (touched == 0) {
     throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
                            "another process has handled the cleanup record", {}, "retry");

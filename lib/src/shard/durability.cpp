@@ -27,7 +27,7 @@ bool write_if(const sql::Database& database, const std::string& condition) {
 }
 
 void write_something(const sql::Database& database) {
-  if (!write_if(database, database->is_writable())) {
+  if (!write_if(database, database->facts().is_writable)) {
     require_writable(database, "ON");
   }
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "shard/access.hpp"
+#include "shard/placement.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
 #include "shard/writable.hpp"
@@ -70,7 +71,7 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, Col
 constexpr std::string_view end_of_bodies = ") WHERE only_row = 1";
 std::string select_bodies(const sql::Database& database, std::uint64_t max_size, Moved moved, Stamps stamps) {
   const std::string counts =
-      database->is_writable() +
+      database->facts().is_writable +
       (moved == Moved::refuse ? fmt::format(" AND access <> '{}'", to_string(AccessState::moved)) : "");
   return fmt::format(
       "SELECT IF({}, IFNULL(id, ''), NULL) AS id, LEFT(body, {}) AS body{} FROM {} LEFT JOIN {} ON id IN (", counts,
@@ -143,6 +144,14 @@ std::string earlier_than(const StampPlace& place) {
 std::string later_than(const StampPlace& place) {
   return fmt::format("(updated > {0} OR (updated = {0} AND added_id > {1}))", sql::stamp_literal(place.updated),
                      place.added_id);
+}
+
+IdsByShard ids_by_shard(std::span<const Uuid> ids, std::uint32_t shard_count) {
+  IdsByShard by_shard;
+  for (const Uuid& id : ids) {
+    by_shard[shard_of(id, shard_count)].push_back(id);
+  }
+  return by_shard;
 }
 
 std::size_t statement_size(std::size_t body_size) {

@@ -56,6 +56,8 @@ enum class Lock { none, shared, exclusive };
                                                std::uint64_t max_size);
 
 using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
+// Returns these ids by their entity shard, each shard's in the order given.
+[[nodiscard]] IdsByShard ids_by_shard(std::span<const Uuid> ids, std::uint32_t shard_count);
 
 // What a read does with a shard that has moved to another cluster: the entities there may have changed.
 enum class Moved { read, refuse };

@@ -43,7 +43,8 @@ Fence read_fence(const sql::Database& database, const std::string& lock) {
 
 // Returns the end of a SELECT that locks its row shared. `hurry` is NOWAIT, SKIP LOCKED or nothing.
 std::string lock_shared(const sql::Connection& session, std::string_view hurry) {
-  return fmt::format("{} {}", session.flavour() == sql::Flavour::mariadb ? "LOCK IN SHARE MODE" : "FOR SHARE", hurry);
+  return fmt::format("{} {}", session.facts().flavour == sql::Flavour::mariadb ? "LOCK IN SHARE MODE" : "FOR SHARE",
+                     hurry);
 }
 
 std::string lock_shared(const sql::Database& database, Busy busy) {

@@ -212,7 +212,7 @@ std::optional<Uuid> entity_id_after(const sql::Database& database, const IndexDe
 }
 
 std::uint64_t estimate_entries(const sql::Database& database, const IndexDefinition& definition, const IdRange& range) {
-  const bool mariadb = database->flavour() == sql::Flavour::mariadb;
+  const bool mariadb = database->facts().flavour == sql::Flavour::mariadb;
   const std::size_t rows_column = mariadb ? 8 : 9;
   // Without FORCE INDEX, because MySQL would not estimate the number of rows with it.
   const sql::Result plan =

@@ -86,7 +86,7 @@ MultiRow::MultiRow(const sql::Database& database, std::string_view prefix, std::
     : database_(database),
       prefix_(prefix),
       suffix_(suffix),
-      max_bytes_(std::min<std::size_t>(max_statement, database->max_allowed_packet() / 2)) {}
+      max_bytes_(std::min<std::size_t>(max_statement, database->facts().max_allowed_packet / 2)) {}
 
 void MultiRow::send_all_but_last(std::size_t size) {
   constexpr std::size_t separator = 2;

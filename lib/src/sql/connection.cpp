@@ -467,24 +467,8 @@ std::chrono::steady_clock::duration Connection::idle_for() const {
   return Clock::now() - impl_->last_end_;
 }
 
-Flavour Connection::flavour() const {
-  return impl_->facts_.flavour;
-}
-
-const std::string& Connection::server_version() const {
-  return impl_->facts_.version;
-}
-
-std::uint64_t Connection::max_allowed_packet() const {
-  return impl_->facts_.max_allowed_packet;
-}
-
-const std::string& Connection::is_writable() const {
-  return impl_->facts_.is_writable;
-}
-
-std::uint64_t Connection::id() const {
-  return impl_->facts_.connection_id;
+const SessionFacts& Connection::facts() const {
+  return impl_->facts_;
 }
 
 bool Connection::changes_are_counted() const {
@@ -493,10 +477,6 @@ bool Connection::changes_are_counted() const {
 
 void Connection::note_changes_are_counted() {
   impl_->changes_are_counted_ = true;
-}
-
-const std::vector<std::string>& Connection::warnings() const {
-  return impl_->facts_.warnings;
 }
 
 const Address& Connection::address() const {

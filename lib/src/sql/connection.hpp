@@ -14,6 +14,7 @@
 
 #include "sql/errors.hpp"
 #include "sql/result.hpp"
+#include "sql/session.hpp"
 #include "sql/statement.hpp"
 
 namespace looseleaf::sql {
@@ -76,18 +77,12 @@ class Connection {
   void mark_broken() noexcept;
   // Returns the time since the last statement ended.
   [[nodiscard]] std::chrono::steady_clock::duration idle_for() const;
-  [[nodiscard]] Flavour flavour() const;
-  [[nodiscard]] const std::string& server_version() const;  // "MariaDB 10.11.9", "MySQL 9.7.4"
-  [[nodiscard]] std::uint64_t max_allowed_packet() const;   // the server's limit in bytes
-  [[nodiscard]] std::uint64_t id() const;                   // CONNECTION_ID()
-  // SQL that is true unless the server is read-only when it is evaluated.
-  [[nodiscard]] const std::string& is_writable() const;
+  // What was found when connecting.
+  [[nodiscard]] const SessionFacts& facts() const;
   // True once note_changes_are_counted() was called: the server was seen to count the rows that a statement changed,
   // and not those that it found.
   [[nodiscard]] bool changes_are_counted() const;
   void note_changes_are_counted();
-  // Warnings about settings and privileges, found when connecting. Fixed texts.
-  [[nodiscard]] const std::vector<std::string>& warnings() const;
   [[nodiscard]] const Address& address() const;
   // Returns by how many seconds this server is behind its source, as it reports itself; the maximum if it has several
   // sources. Absent if it does not replicate, or replication has stopped. Needs the privilege REPLICATION CLIENT

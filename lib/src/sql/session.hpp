@@ -17,12 +17,11 @@ using Variables = std::map<std::string, std::string>;
 
 struct SessionFacts {
   Flavour flavour = Flavour::mariadb;
-  std::string version;  // "MariaDB 10.11.9", "MySQL 9.7.4"
-  std::uint64_t max_allowed_packet = 0;
+  std::string version;                   // "MariaDB 10.11.9", "MySQL 9.7.4"
+  std::uint64_t max_allowed_packet = 0;  // the server's limit in bytes
   std::uint64_t connection_id = 0;
-  // SQL that is true unless the server is read-only.
-  std::string is_writable;
-  std::vector<std::string> warnings;
+  std::string is_writable;            // SQL that is true unless the server is read-only when it is evaluated
+  std::vector<std::string> warnings;  // about settings and privileges; fixed texts
 };
 
 // Returns the flavour that the version in the server's greeting shows. A server may be configured to greet with another

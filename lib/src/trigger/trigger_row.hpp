@@ -11,8 +11,8 @@
 
 namespace looseleaf::trigger {
 
+using job::lease_job;
 using job::trigger_job;
-inline constexpr const char* lease_job = "lease";
 
 // Why the consumer does not take what comes next.
 struct DeliveryError {

@@ -84,18 +84,6 @@ std::string accept(const Uuid& id, const Key& key, const std::string& text) {
   return std::move(entity.text);
 }
 
-WriteResult put_if_unchanged(shard::Shards& shards, write::Writer& writer, const std::string& text,
-                             const std::string& stamp) {
-  WriteResult result;
-  result.text = text;
-  if (auto write = write::encode_put(shards, result, {})) {
-    write->condition = write::to_condition({WriteCondition::Kind::unchanged, stamp});
-    writer.write_batch({&*write, 1}, shards.deadline());
-  }
-  write::settle_text(result);
-  return result;
-}
-
 WriteResult with_error(WriteStatus status, const Error& error) {
   WriteResult result;
   result.status = status;
@@ -104,9 +92,9 @@ WriteResult with_error(WriteStatus status, const Error& error) {
 }
 
 // Makes and stores a new text of this version. The result has the status `changed` if the version is not the last one.
-WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Version& version,
+WriteResult store_next(shard::Shards& shards, write::Writer& writer, const GetResult& version,
                        const std::function<std::string(const std::string& text)>& change, const Key& key) {
-  const std::string given = change(version.text);
+  const std::string given = change(version.entity->json);
   std::string text;
   try {
     text = accept(version.id, key, given);
@@ -115,14 +103,15 @@ WriteResult store_next(shard::Shards& shards, write::Writer& writer, const Versi
     rejected.text = given;
     return rejected;
   }
-  if (text == version.text) {
+  if (text == version.entity->json) {
     const std::uint32_t shard = shard::shard_of(version.id, shards.count());
     WriteResult result;
     result.status = make_durable(shards, shard, {{version.id, version.stamp}}).empty() ? WriteStatus::unchanged
                                                                                        : WriteStatus::changed;
     return result;
   }
-  return put_if_unchanged(shards, writer, text, version.stamp);
+  return write::put_one(shards, writer, text, write::to_condition({WriteCondition::Kind::unchanged, version.stamp}),
+                        {});
 }
 
 }  // namespace
@@ -140,7 +129,7 @@ WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
     } else if (!read.entity) {
       result.status = WriteStatus::not_found;
     } else {
-      result = store_next(shards, writer, {id, read.entity->json, read.stamp}, change, key);
+      result = store_next(shards, writer, read, change, key);
     }
     if (result.status == WriteStatus::changed) {
       backoff.wait(shards.deadline());

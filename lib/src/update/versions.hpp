@@ -14,12 +14,6 @@
 
 namespace looseleaf::update {
 
-struct Version {
-  Uuid id;
-  std::string text;
-  std::string stamp;
-};
-
 // Checks the text of an entity. Throws Error(corrupt).
 using TextCheck = std::function<void(const Uuid& id, const std::string& text)>;
 

@@ -378,10 +378,7 @@ class DigestComparison {
   }
 
   std::vector<shard::PlacedRow> expected_rows(std::span<const Uuid> ids) {
-    shard::IdsByShard by_shard;
-    for (const Uuid& id : ids) {
-      by_shard[shard::shard_of(id, shards_.count())].push_back(id);
-    }
+    const shard::IdsByShard by_shard = shard::ids_by_shard(ids, shards_.count());
     std::vector<std::uint32_t> needed;
     for (const auto& [shard, some] : by_shard) {
       needed.push_back(shard);

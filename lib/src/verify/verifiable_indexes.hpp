@@ -15,7 +15,8 @@ namespace looseleaf::verify {
 
 // Compares `entities` and the tool's other tables on every shard with the statements that create them. Every difference
 // is a finding; if there is one, nothing else can be verified.
-[[nodiscard]] bool tool_tables_are_in_order(shard::Shards& shards, job::Job& job, Findings& findings);
+[[nodiscard]] bool tool_tables_are_in_order(shard::Shards& shards, const VerifyOptions& options, job::Job& job,
+                                            Findings& findings);
 
 // Returns the requested indexes whose catalogs and tables are in order. Everything else is a finding, including a
 // difference from the declarations in options.definitions. Throws Error(bad_index) for a named index that is unknown or

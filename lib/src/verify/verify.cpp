@@ -42,7 +42,7 @@ class Verification {
       : shards_(shards), options_(options), job_(job), as_part_(as_part) {}
 
   VerifyReport run() {
-    if (!tool_tables_are_in_order(shards_, job_, findings_)) {
+    if (!tool_tables_are_in_order(shards_, options_, job_, findings_)) {
       return std::move(report_);
     }
     indexes_ = verifiable_indexes(shards_, options_, job_, as_part_, findings_);
@@ -104,14 +104,11 @@ class Verification {
       for (const auto& index : indexes_) {
         const shard::CatalogIndex* const now = catalog->find(index.definition.table);
         if (now == nullptr || now->generation != index.generation) {
-          throw dropped_meanwhile({{"index", index.definition.table}});
+          throw Error(ErrorCode::unavailable, "an index was dropped while it was verified",
+                      {{"index", index.definition.table}}, "run the command again");
         }
       }
     });
-  }
-
-  static Error dropped_meanwhile(const Error::Context& context) {
-    return {ErrorCode::unavailable, "an index was dropped while it was verified", context, "run the command again"};
   }
 
   ComparisonCounts compare_or_explain(const ComparisonVisitor& visitor) {
@@ -122,7 +119,8 @@ class Verification {
       if (error.error_class() != sql::ErrorClass::table_gone) {
         throw;
       }
-      throw dropped_meanwhile(error.context());
+      require_same_indexes();
+      throw;
     }
   }
 
@@ -320,7 +318,7 @@ class Verification {
 // Returns true if the server replicates another one, as far as the user may know.
 bool is_replica(sql::Connection& session) {
   try {
-    return session.flavour() == sql::Flavour::mariadb
+    return session.facts().flavour == sql::Flavour::mariadb
                ? session.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'").text(0, 1) != "0"
                : session.query(
                             "SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE "

@@ -127,7 +127,7 @@ class Buffering {
 
   [[nodiscard]] bool fits(const sql::Database& database) {
     const bool all = std::all_of(writes_.begin(), writes_.end(), [&](const Write* write) {
-      return shard::statement_size(write->body->size()) <= database->max_allowed_packet();
+      return shard::statement_size(write->body->size()) <= database->facts().max_allowed_packet;
     });
     if (!all) {
       failure_ = Error(ErrorCode::server, "an entity exceeds the server's max_allowed_packet", {},

@@ -84,6 +84,18 @@ std::optional<Write> encode_stored(shard::Shards& shards, std::string body, Writ
   });
 }
 
+WriteResult put_one(shard::Shards& shards, Writer& writer, const std::string& text, const Condition& condition,
+                    const Key& key) {
+  WriteResult result;
+  result.text = text;
+  if (auto write = encode_put(shards, result, key)) {
+    write->condition = condition;
+    writer.write_batch({&*write, 1}, shards.deadline());
+  }
+  settle_text(result);
+  return result;
+}
+
 void settle_text(WriteResult& result) {
   if (result.status == WriteStatus::stored || result.status == WriteStatus::buffered) {
     result.text.clear();

@@ -1,9 +1,10 @@
-// Prepares an entity's text for writing, before any lock is held.
+// Prepares an entity's text for writing, before any lock is held; and puts one alone.
 #pragma once
 
 #include <looseleaf/key.hpp>
 #include <looseleaf/write.hpp>
 #include <optional>
+#include <string>
 
 #include "shard/shards.hpp"
 #include "write/put.hpp"
@@ -20,5 +21,10 @@ namespace looseleaf::write {
 
 // Makes WriteResult::text what it is to be for the caller, once the outcome of a put is final.
 void settle_text(WriteResult& result);
+
+// Puts one entity in the caller's own thread: a stream's threads would take as long to start as the servers to answer.
+// To be called after Shards::prepare_put().
+[[nodiscard]] WriteResult put_one(shard::Shards& shards, Writer& writer, const std::string& text,
+                                  const Condition& condition, const Key& key);
 
 }  // namespace looseleaf::write

@@ -293,7 +293,7 @@ class BatchWriter {
       return {};
     }
     shard::Lease lease = shards_.connect(batch.items.front()->shard, deadline_);
-    batch.items = refuse_too_large(batch.items, lease->max_allowed_packet());
+    batch.items = refuse_too_large(batch.items, lease->facts().max_allowed_packet);
     std::vector<std::uint32_t> shards;
     for (const auto& [shard, of_shard] : by_shard(batch.items)) {
       shards.push_back(shard);
