@@ -147,7 +147,7 @@ bool CrashWorld::has_open_write(std::uint32_t server) {
 
 void CrashWorld::wait_until_alone() {
   for (std::uint32_t shard = 0; shard < crash_shards; ++shard) {
-    const std::vector<std::uint64_t> own = {observer_.connection(shard).id()};
+    const std::vector<std::uint64_t> own = {observer_.connection(shard).facts().connection_id};
     wait_until(
         "sessions of processes end", [&] { return observer_.sessions_since(shard, 0) == own; }, 30s);
   }
