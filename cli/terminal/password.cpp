@@ -89,7 +89,7 @@ std::optional<std::string> ask_password(const std::string& prompt) {
 void restore_terminal_echo() {
   const int fd = silent_terminal.exchange(-1);
   if (fd >= 0) {
-    ::tcsetattr(fd, TCSANOW, &usual_settings);
+    ::tcsetattr(fd, TCSAFLUSH, &usual_settings);  // what was typed meanwhile is not for the shell
   }
 }
 

@@ -287,7 +287,20 @@ TEST_CASE("a server that answers but does not take a copy is not asked again whi
   cluster.sql(2, "RENAME TABLE looseleaf_buffer TO gone");
   cluster.sandbox().kill_server(1);
   check_run(cluster.looseleaf({"put", "--buffer"}, entity(1)), 0, id_of(1) + "\n",
-            {is_down, "  copies: one of each", "buffered 1\n"});
+            {is_down, "  copies: one of each, because no further server takes them\n", "buffered 1\n"});
+}
+
+TEST_CASE("a server whose fence is held for a moment gets its copy") {
+  const TestCluster cluster = three_servers();
+  cluster.sandbox().kill_server(1);
+  cli::Process holder =
+      start({cluster.client(), "--defaults-file=" + cluster.defaults_file(), "-S", cluster.socket(2),
+             cluster.database(2), "-e", "BEGIN; SELECT * FROM looseleaf_shard FOR UPDATE; SELECT SLEEP(5)"});
+  wait_until("it is held", [&] { return cluster.status(2, "Threads_running") > 1; });
+  check_status(cluster.looseleaf({"put", "--buffer", "--quiet"}, entity(1)), 0, {is_down});
+  static_cast<void>(holder.wait());
+  cluster.sandbox().start_server(1);
+  CHECK(rows_of(cluster, "looseleaf_buffer") == 2);
 }
 
 TEST_CASE("a frozen store buffers nothing, and what was buffered before waits") {

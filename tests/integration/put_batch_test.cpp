@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <set>
 #include <string>
 #include <thread>
@@ -192,6 +193,22 @@ TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, 
       CHECK(result.error->code() == ErrorCode::unavailable);  // a batch of one entity runs into its statement's limit
     }
   }
+}
+
+TEST_CASE_FIXTURE(ManyShards, "index rows that met a lock for too long are inserted again, and need no reconcile" *
+                                  needs_failpoints) {
+  std::deque<LockHolder> holders;
+  for (std::uint32_t shard = 0; shard < shard_count; ++shard) {
+    holders.emplace_back(*this, shard, "SELECT * FROM by_n FOR UPDATE");
+  }
+  cli::Process put = cluster.start({"put"}, entity(1001, R"("n":1001)"), "put.reconcile:before=kill");
+  std::this_thread::sleep_for(std::chrono::seconds(5));  // longer than a session waits for a lock
+  for (LockHolder& holder : holders) {
+    holder.release();
+  }
+  const cli::ProcessResult result = put.wait();
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK(query("by_n", {"n=1001"}) == std::vector{id_of(1001)});
 }
 
 TEST_CASE_FIXTURE(ManyShards, "a batch does not mix shards that have an index with shards that do not have it yet" *

@@ -207,7 +207,11 @@ BackfillReport Datastore::backfill(const BackfillOptions& options, JobControl& c
 
 VerifyReport Datastore::verify(const VerifyOptions& options, JobControl& control) {
   shard::warn_if_moved(impl_->shards, 0, impl_->shards.deadline());
-  return verify::verify(impl_->shards, options, control);
+  VerifyOptions checked = options;
+  if (checked.definitions) {
+    checked.definitions = index::checked(*checked.definitions);
+  }
+  return verify::verify(impl_->shards, checked, control);
 }
 
 CompareReport Datastore::compare(const Datastore& other, const CompareOptions& options, JobControl& control) const {

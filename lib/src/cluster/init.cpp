@@ -31,7 +31,7 @@ struct Found {
   std::uint64_t shard_count = 0;   // meaningful with cluster_id, as is the next
   std::uint64_t format = 0;
   bool has_entities = false;
-  std::set<std::string> tables;  // the tool's
+  std::set<std::string> tables;  // of an initialised shard
 };
 
 // A table with other columns counts as well: it is somebody else's.
@@ -51,12 +51,11 @@ Found inspect(sql::Connection& connection, const std::string& database) {
   Found found;
   const auto tables =
       connection.query(fmt::format("SELECT table_name FROM information_schema.tables WHERE table_schema = {} "
-                                   "AND (table_name = 'entities' OR table_name LIKE 'looseleaf_%')",
+                                   "AND table_name IN ('looseleaf_shard', 'entities')",
                                    sql::text_literal(database)));
   const std::string schema = sql::quote_identifier(database);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     // MariaDB compares the names in the statement without case.
-    found.tables.insert(tables.text(i, 0));
     if (tables.text(i, 0) == "entities") {
       found.has_entities = has_entities(connection, schema);
     } else if (tables.text(i, 0) == "looseleaf_shard") {
@@ -67,6 +66,12 @@ Found inspect(sql::Connection& connection, const std::string& database) {
         found.shard_count = row.unsigned_integer(0, 1);
         found.format = row.unsigned_integer(0, 2);
       }
+    }
+  }
+  if (found.cluster_id) {  // the row was inserted after all tables were created
+    const auto all = connection.query("SHOW TABLES FROM " + schema);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      found.tables.insert(all.text(i, 0));
     }
   }
   return found;
@@ -208,6 +213,11 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
   require_open(shards, found, deadline);
+  for (const std::uint32_t shard : initialised_among(found)) {
+    if (found[shard].format == shard::format_version) {
+      require_all_tables(shards, shard, found[shard].tables);
+    }
+  }
   if (const auto initialised = initialised_among(found); initialised.size() < shards.count()) {
     unready_indexes(shards, initialised, deadline);
   }
@@ -218,9 +228,6 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
       report.cluster_id = sql::with_retries(deadline, [&] {
         return shard::on_shard(shards, shard, [&] { return create_on(shards, shard, report.cluster_id, deadline); });
       });
-    }
-    if (found[shard].format == shard::format_version) {
-      require_all_tables(shards, shard, found[shard].tables);
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }

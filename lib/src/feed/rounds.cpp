@@ -137,7 +137,8 @@ void Rounds::advance(std::uint32_t shard) {
     at = reader_.take(shard, at, {{}, feed::begin(shards_, shard, true)}, Source::scan);
   }
   while (at && at->scan && !reader_.ended()) {
-    at = reader_.take(shard, at, read_scan(shards_, shard, *at), Source::scan);
+    const Deletes deletes = extent_ == Extent::entities_once ? Deletes::not_needed : Deletes::needed;
+    at = reader_.take(shard, at, read_scan(shards_, shard, *at, deletes), Source::scan);
   }
   if (!at || reader_.ended() || extent_ == Extent::entities_once) {
     return;

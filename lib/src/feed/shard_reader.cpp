@@ -79,7 +79,7 @@ bool has_lost_history(const ShardPosition& position, const Outlook& outlook) {
   return outlook.witness ? *outlook.witness < position.witness->stamp : position.witness->stamp >= outlook.purged_below;
 }
 
-void require_history(const ShardPosition& position, const Outlook& outlook) {
+void require_history(const ShardPosition& position, const Outlook& outlook, Deletes deletes) {
   const Error::Context context = {{"position", to_string(position.place.updated)}};
   if (has_lost_history(position, outlook)) {
     throw Error(ErrorCode::bad_position, "the shard has lost changes that were delivered", context,
@@ -87,7 +87,7 @@ void require_history(const ShardPosition& position, const Outlook& outlook) {
                 "store never will have again: bring back the newer copy, or let the consumer start again with "
                 "`--after beginning` and drop what it does not receive");
   }
-  if (!position.scan && outlook.purged_below > position.place.updated) {  // a scan delivers no deletes
+  if (deletes == Deletes::needed && outlook.purged_below > position.place.updated) {
     throw Error(ErrorCode::bad_position, "deletes that were not delivered have been purged", context,
                 "let the consumer start again with `--after beginning` and drop what it does not receive; deletes are "
                 "kept for a day, and longer for a trigger");
@@ -103,11 +103,11 @@ bool has_news(const ShardPosition& position, const Outlook& outlook) {
 // So if there is one, it must be on disk: a server that died and forgot it would have the row of before again, which
 // nobody would read any more.
 void conclude(const sql::Database& database, std::uint32_t shard, const ShardPosition& from, base::Stamp barrier,
-              Page& page) {
+              Page& page, Deletes deletes) {
   const Step step(steps::feed_conclude, shard);
   const sql::Result rows = database->query(outlook_query(database, shard, from));
   const Outlook outlook = to_outlook(database, rows, 0);
-  require_history(from, outlook);
+  require_history(from, outlook, deletes);
   if (outlook.clock_floor < barrier && !step.left_out()) {
     throw Error(ErrorCode::unavailable, "another server has taken over the shard without its last commit", {},
                 "run the command again: the page was not delivered, and is read again");
@@ -159,7 +159,7 @@ ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan) {
     if (scan) {
       nothing.end.scan = {0, shard::last_added(database)};
     }
-    conclude(database, shard, nothing.end, barrier, nothing);
+    conclude(database, shard, nothing.end, barrier, nothing, Deletes::needed);
     return nothing.end;
   });
 }
@@ -176,7 +176,7 @@ News find_news(shard::Shards& shards, std::span<const std::uint32_t> group, cons
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(rows.unsigned_integer(i, 0));
       const Outlook outlook = to_outlook(*lease, rows, i);
-      shard::on_shard(shards, shard, [&] { require_history(positions.at(shard), outlook); });
+      shard::on_shard(shards, shard, [&] { require_history(positions.at(shard), outlook, Deletes::needed); });
       if (has_news(positions.at(shard), outlook)) {
         found.changed.push_back(shard);
       } else if (outlook.moved) {
@@ -187,7 +187,7 @@ News find_news(shard::Shards& shards, std::span<const std::uint32_t> group, cons
   });
 }
 
-Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from) {
+Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from, Deletes deletes) {
   return shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     const Step step(steps::feed_scan, shard);
     Page page{shard::read_added_page(database, from.scan->done, from.scan->until, rows_at_once, small_body), from};
@@ -197,7 +197,7 @@ Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& 
       page.end.scan.reset();
     }
     std::erase_if(page.rows, [](const shard::EntityRow& row) { return !row.body; });
-    conclude(database, shard, from, from.place.updated, page);
+    conclude(database, shard, from, from.place.updated, page, deletes);
     return page;
   });
 }
@@ -212,7 +212,7 @@ Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPositio
     if (!page.more) {
       page.end.place = {until, 0};
     }
-    conclude(database, shard, from, until, page);
+    conclude(database, shard, from, until, page, Deletes::needed);
     return page;
   });
 }

@@ -37,9 +37,11 @@ struct Page {
   bool more = false;                   // false: the next page would be empty
 };
 
+// Whether the reader wants the deletes since its scan began: then it is of no use to go on once they are purged.
+enum class Deletes { needed, not_needed };
 // Reads the next page of a scan, or the next page of changes whose stamps are below `until`, a barrier. Both throw
 // Error(bad_position) like find_news().
-[[nodiscard]] Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from);
+[[nodiscard]] Page read_scan(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from, Deletes deletes);
 [[nodiscard]] Page read_changes(shard::Shards& shards, std::uint32_t shard, const ShardPosition& from,
                                 base::Stamp until);
 

@@ -14,7 +14,7 @@ std::vector<IndexDefinition> checked(const std::vector<IndexDefinition>& definit
   std::vector<IndexDefinition> result;
   for (const IndexDefinition& definition : definitions) {
     if (definition.shard_on && *definition.shard_on >= definition.properties.size()) {
-      throw Error(ErrorCode::bad_definition, "`shard_on` names no property of the index", {{"index", definition.table}},
+      throw Error(ErrorCode::bad_definition, "`shard_on` names no property of the index", {{"file", definition.table}},
                   "give the position of one of its properties");
     }
     result.push_back(IndexDefinition::parse(definition.canonical_json(), definition.table));

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::size_t most_suspects = 1000;       // suspects that one round rechecks
 constexpr std::size_t most_differences = 10'000;  // differences kept in memory
-constexpr std::size_t examined_at_once = 200;     // entities, between two looks at the limits of the job
 
 constexpr int most_checks = 5;  // limits the checks of a superfluous row of an entity that is written all the time
 
@@ -103,7 +102,8 @@ class Verification {
       });
       for (const auto& index : indexes_) {
         const shard::CatalogIndex* const now = catalog->find(index.definition.table);
-        if (now == nullptr || now->generation != index.generation) {
+        if (now == nullptr || now->generation != index.generation || now->state == IndexState::dropping ||
+            now->state == IndexState::dropped) {
           throw Error(ErrorCode::unavailable, "an index was dropped while it was verified",
                       {{"index", index.definition.table}}, "run the command again");
         }
@@ -221,7 +221,7 @@ class Verification {
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
     std::vector<reconcile::Difference> differences;
-    shard::in_batches(ids, examined_at_once, [&](std::span<const Uuid> some) {
+    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
       job_.pace(shard, some.size());
       auto found = reconcile::reconcile_in_slices(shards_, job_, shard, some, mode, verified_).differences;
       std::move(found.begin(), found.end(), std::back_inserter(differences));

@@ -31,7 +31,7 @@ constexpr auto buffer_after = std::chrono::milliseconds(3000), buffer_soon_after
 class Buffering {
  public:
   Buffering(shard::Shards& shards, std::vector<const Write*> writes)
-      : shards_(shards), deadline_(shards.deadline()), writes_(std::move(writes)) {}
+      : shards_(shards), deadline_(shards.deadline()), patience_(deadline_.left() / 2), writes_(std::move(writes)) {}
 
   void run() {
     sql::Backoff backoff;
@@ -65,9 +65,6 @@ class Buffering {
       const std::vector<std::uint32_t> places = choose_places();
       if (!places.empty()) {
         copy_to(places, commits, failed);
-      } else if (!refused_by_.empty()) {  // by all that answer: they are asked again if that may help
-        refused_by_.clear();
-        again_ = std::exchange(may_pass_, false);
       }
     } catch (const Error& error) {
       note(error);
@@ -78,8 +75,7 @@ class Buffering {
   void note(const Error& error) {
     failure_ = error;
     const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
-    may_pass_ = may_pass_ || (server != nullptr && server->retryable());
-    again_ = server != nullptr && (server->retryable() || !refused_by_.empty());
+    again_ = again_ || (server != nullptr && server->retryable());
     if (const auto* const move = dynamic_cast<const shard::AboutToMove*>(&error)) {
       undo_if_overdue(*move);
     }
@@ -159,8 +155,10 @@ class Buffering {
           accept_at(fence.now);
           shard::insert_copies(database, buffered_);
         });
-      } catch (const sql::ServerError&) {
-        refused_by_.insert(shards_.sessions().connector().server_of(place));
+      } catch (const sql::ServerError& error) {
+        if (!error.retryable() || patience_.passed()) {
+          again_ = refused_by_.insert(shards_.sessions().connector().server_of(place)).second;
+        }
         throw;
       }
     }
@@ -215,7 +213,8 @@ class Buffering {
                  [](const auto& fact) { return fact.first == "server"; });
     context.emplace_back("reason", down.what());
     if (!buffered_.front().copies.second) {
-      context.emplace_back("copies", "one of each, because no further server answers");
+      context.emplace_back("copies", refused_by_.empty() ? "one of each, because no further server answers"
+                                                         : "one of each, because no further server takes them");
     }
     for (const Write* write : writes_) {
       write->result->status = WriteStatus::buffered;
@@ -249,13 +248,13 @@ class Buffering {
   }
 
   shard::Shards& shards_;
-  const base::Deadline deadline_;
+  const base::Deadline deadline_,
+      patience_;  // until the second, a server that may take the copies later is asked again
   const std::vector<const Write*> writes_;
   std::vector<shard::BufferedWrite> buffered_;
   std::optional<Error> failure_;        // the last one of another server
   bool again_ = false;                  // the last attempt may be repeated
   std::set<std::uint32_t> refused_by_;  // servers that answer, but could not take the copies
-  bool may_pass_ = false;               // one of these may take them later
 };
 
 bool may_buffer(const Items& items) {
