@@ -1,24 +1,30 @@
 #!/bin/bash
-# Installs what is needed, builds, and runs all tests.
-# usage: tests/run.sh [--preset dev|release|asan|tsan] [--quick | --full] [--rounds N] [arguments for ctest, such as -R NAME]
+# Installs what is needed, builds, and runs the tests.
+# usage: tests/run.sh [--preset dev|release|asan|tsan] [--quick | --all | --full] [--rounds N] [arguments for ctest, such
+#        as -R NAME]
+# --all also runs the tests that compile the program again: of the Debian packages and the fuzz targets. -R, -L and -LE
+# choose among all tests.
 # --quick is for daily work: it neither builds nor runs the proofs, the fuzz targets, the packages and the measurements.
-# --full runs the long forms of the proofs, which take hours, and writes their logs to build/proof/. --rounds sets the
-# number of crash rounds: 12 by default, 1,000 in a full run.
+# --full runs all, with the long forms of the proofs, which take hours, and writes their logs to build/proof/. --rounds
+# sets the number of crash rounds: 12 by default, 1,000 in a full run.
 # LOOSELEAF_TEST_SERVER names another MariaDB or MySQL for the tests: a program, or a folder that holds it in bin/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage='usage: tests/run.sh [--preset NAME] [--quick | --full] [--rounds N] [arguments for ctest]'
+usage='usage: tests/run.sh [--preset NAME] [--quick | --all | --full] [--rounds N] [arguments for ctest]'
 preset=dev
 full=OFF
 target=all
+exclude='package|fuzz'
 arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --preset) preset=${2:?$usage}; shift ;;
-    --quick) target=quick_tests; arguments+=(-LE 'proof|package|bench') ;;
-    --full) full=ON; export LOOSELEAF_FULL=1 ;;
+    --quick) target=quick_tests exclude='proof|package|bench' ;;
+    --all) exclude='' ;;
+    --full) full=ON exclude=''; export LOOSELEAF_FULL=1 ;;
     --rounds) export LOOSELEAF_ROUNDS=${2:?--rounds needs a number}; shift ;;
+    -R | -L | -LE) [ $target = quick_tests ] || exclude=''; arguments+=("$1") ;;
     *) arguments+=("$1") ;;
   esac
   shift
@@ -33,4 +39,4 @@ packaging/install-build-deps.sh --tests
 cmake --preset "$preset" -DLOOSELEAF_FULL_TESTS=$full
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 # Tests that start servers wait for disks and locks more than they compute. More at once run into time limits.
-ctest --preset "$preset" --parallel $((jobs + 2)) "${arguments[@]}"
+ctest --preset "$preset" --parallel $((jobs + 2)) ${exclude:+-LE "$exclude"} "${arguments[@]}"
