@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "tests/support/expectations.hpp"
 #include "tests/support/proof.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -147,6 +148,7 @@ TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fau
   constexpr std::size_t runs = 10;
   std::uint64_t looked_again = 0, in_flight = 0;
   Traffic traffic(fixture, seed);
+  wait_until("the first put is done", [&] { return traffic.writes() > 0; });
   for (std::size_t run = 0; run < runs; ++run) {
     const Fault planted = fault(run % kinds_of_faults, 2 * (seed % 1000 + run));
     CAPTURE(planted.found);
