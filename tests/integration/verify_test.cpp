@@ -15,6 +15,7 @@
 #include "model/json/strict_json.hpp"
 #include "scan/entity_scan.hpp"
 #include "shard/row_digest.hpp"
+#include "tests/support/expectations.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "verify/digest_comparison.hpp"
 #include "verify/digest_grid.hpp"
