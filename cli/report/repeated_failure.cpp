@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "cli/terminal/messages.hpp"
 
 namespace looseleaf::cli {

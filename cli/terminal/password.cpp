@@ -89,7 +89,8 @@ std::optional<std::string> ask_password(const std::string& prompt) {
 void restore_terminal_echo() {
   const int fd = silent_terminal.exchange(-1);
   if (fd >= 0) {
-    ::tcsetattr(fd, TCSAFLUSH, &usual_settings);  // what was typed meanwhile is not for the shell
+    ::tcflush(fd, TCIFLUSH);  // what was typed meanwhile is not for the shell; output is not waited for
+    ::tcsetattr(fd, TCSANOW, &usual_settings);
   }
 }
 
