@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -166,6 +167,22 @@ TEST_CASE("another number of shards is refused and nothing is changed") {
   fixture.options.shards = 2;
   CHECK(refusal(fixture.options) == "the sandbox exists with different options");
   CHECK(sandbox.server(0).running);
+}
+
+TEST_CASE("a server that only the environment names is asked for, too, of a sandbox that exists") {
+  Fixture fixture;
+  static_cast<void>(Sandbox::start(fixture.options));
+  const char* const usual = std::getenv("LOOSELEAF_TEST_SERVER");
+  const std::string before = usual == nullptr ? "" : usual;
+  ::setenv("LOOSELEAF_TEST_SERVER", "/nonexistent", 1);
+  std::string said;
+  try {
+    static_cast<void>(Sandbox::start(fixture.options));
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  before.empty() ? ::unsetenv("LOOSELEAF_TEST_SERVER") : ::setenv("LOOSELEAF_TEST_SERVER", before.c_str(), 1);
+  CHECK(said == "there is no server program here");
 }
 
 TEST_CASE("a directory that holds anything else is neither used nor deleted") {

@@ -218,6 +218,11 @@ TEST_CASE_FIXTURE(Unique, "a put waits for an earlier one that repairs the unrea
   CHECK(values() == "1:1, 0:2");
 }
 
+TEST_CASE_FIXTURE(Unique, "a merge that is rejected names the entity that has its value") {
+  datastore.put({entity(1, R"("n":5)"), entity(2, R"("n":6)")});
+  CHECK(outcome_of(datastore.merge({entity(2, R"("n":5)")}).front()) == "taken by 1");
+}
+
 TEST_CASE_FIXTURE(Unique, "a merge takes a value that an earlier merge of the same input gives up") {
   REQUIRE(write({{0, R"("n":1)"}, {1, R"("n":50)"}}) == "stored, stored");
   const std::string input = entity(0, R"("a":1)") + "\n" + entity(0, R"("n":2)") + "\n" + entity(1, R"("n":1)") + "\n";

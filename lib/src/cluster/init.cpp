@@ -172,7 +172,7 @@ void require_all_tables(shard::Shards& shards, std::uint32_t shard, const std::s
   for (const std::string& create : shard::tool_tables()) {
     if (const std::string table = shard::table_of(create); !tables.contains(table)) {
       throw Error(ErrorCode::corrupt, "a table of the store does not exist", shards.where(shard),
-                  "restore it from a backup; `looseleaf verify` compares all tables")
+                  "restore it from a backup, then run `looseleaf verify`")
           .with("table", table);
     }
   }
