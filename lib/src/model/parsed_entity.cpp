@@ -131,76 +131,24 @@ bool is_strict(const element& value, std::size_t depth) {
 }  // namespace
 
 // simdjson's tree or, where simdjson does not accept the text, nlohmann's.
-class ParsedEntity::Tree {
- public:
-  explicit Tree(nlohmann::json json) : json_(std::move(json)) {}
+struct ParsedEntity::Tree {
+  explicit Tree(nlohmann::json value) : json(std::move(value)) {}
 
   // Returns null if simdjson does not accept the text or the text is not an object.
   static std::unique_ptr<Tree> fast(std::string_view text) {
     auto tree = std::make_unique<Tree>(nlohmann::json());
-    tree->parser_.emplace(FastParser::pool());
-    tree->root_ = (*tree->parser_)->parse(text);
-    return tree->root_ && tree->root_->is_object() ? std::move(tree) : nullptr;
+    tree->parser.emplace(FastParser::pool());
+    tree->root = (*tree->parser)->parse(text);
+    return tree->root && tree->root->is_object() ? std::move(tree) : nullptr;
   }
 
-  // Valid only for an object that fast() has made.
-  [[nodiscard]] bool is_strict() const { return model::is_strict(*root_, 0); }
+  // Returns the node of `root`.
+  [[nodiscard]] ElementNode node() const { return ElementNode(*root, made_id); }
 
-  [[nodiscard]] bool is_empty() const {
-    return root_ ? root_->get_object().value_unsafe().size() == 0 && made_id_.empty() : json_.empty();
-  }
-
-  [[nodiscard]] bool has_id() const { return root_ ? node().find("id").has_value() : json_.contains("id"); }
-
-  [[nodiscard]] std::optional<Uuid> id() const {
-    if (root_) {
-      const auto id = node().find("id");
-      const auto text = id ? id->string() : std::nullopt;
-      return text ? Uuid::parse(*text) : std::nullopt;
-    }
-    const auto id = json_.find("id");
-    return id != json_.end() && id->is_string() ? Uuid::parse(id->get_ref<const std::string&>()) : std::nullopt;
-  }
-
-  void add_id(const Uuid& id) {
-    if (root_) {
-      made_id_ = to_string(id);
-    } else {
-      json_["id"] = to_string(id);
-    }
-  }
-
-  [[nodiscard]] std::vector<Row> expected_rows(const IndexDefinition& definition) const {
-    return root_ ? rules::expected_rows(definition, node()) : model::expected_rows(definition, json_);
-  }
-
-  [[nodiscard]] NoRow reason_for_no_row(const IndexDefinition& definition) const {
-    return root_ ? rules::reason_for_no_row(definition, node()) : model::reason_for_no_row(definition, json_);
-  }
-
-  [[nodiscard]] std::vector<NoRow> elements_left_out(const IndexDefinition& definition) const {
-    return root_ ? rules::elements_left_out(definition, node()) : model::elements_left_out(definition, json_);
-  }
-
-  [[nodiscard]] std::vector<Value> property_values(const Property& property) const {
-    return root_ ? rules::property_values(property, node()) : model::property_values(property, json_);
-  }
-
-  [[nodiscard]] Examined examine(const Criterion& criterion) const {
-    return root_ ? rules::examine(node(), criterion) : model::examine(json_, criterion);
-  }
-
-  [[nodiscard]] bool matches_where(const IndexDefinition& definition) const {
-    return root_ ? rules::matches_where(definition, node()) : model::matches_where(definition, json_);
-  }
-
- private:
-  [[nodiscard]] ElementNode node() const { return ElementNode(*root_, made_id_); }
-
-  std::optional<base::Pool<FastParser>::Loan> parser_;
-  std::optional<element> root_;  // owned by the parser; absent if it did not accept the text
-  std::string made_id_;          // the id that was added to root_; empty: none
-  nlohmann::json json_;          // set if root_ is absent
+  std::optional<base::Pool<FastParser>::Loan> parser;
+  std::optional<element> root;  // owned by the parser; absent if it did not accept the text
+  std::string made_id;          // the id that was added to `root`; empty: none
+  nlohmann::json json;          // set if `root` is absent
 };
 
 ParsedEntity::ParsedEntity(std::string_view stored) : tree_(Tree::fast(stored)) {
@@ -228,7 +176,7 @@ ParsedEntity::ParsedEntity(std::string_view stored, const Uuid& id) : ParsedEnti
 
 std::optional<ParsedEntity> ParsedEntity::strict(std::string_view text) {
   std::unique_ptr<Tree> tree = Tree::fast(text);
-  if (!tree || !tree->is_strict()) {
+  if (!tree || !is_strict(*tree->root, 0)) {
     nlohmann::json json = parse_strict(text, BigIntegers::with_all_digits);
     if (!json.is_object()) {
       return std::nullopt;
@@ -244,43 +192,56 @@ ParsedEntity& ParsedEntity::operator=(ParsedEntity&&) noexcept = default;
 ParsedEntity::~ParsedEntity() = default;
 
 bool ParsedEntity::is_empty() const {
-  return tree_->is_empty();
+  return tree_->root ? tree_->root->get_object().value_unsafe().size() == 0 && tree_->made_id.empty()
+                     : tree_->json.empty();
 }
 
 bool ParsedEntity::has_id() const {
-  return tree_->has_id();
+  return tree_->root ? tree_->node().find("id").has_value() : tree_->json.contains("id");
 }
 
 std::optional<Uuid> ParsedEntity::id() const {
-  return tree_->id();
+  if (tree_->root) {
+    const auto id = tree_->node().find("id");
+    const auto text = id ? id->string() : std::nullopt;
+    return text ? Uuid::parse(*text) : std::nullopt;
+  }
+  const auto id = tree_->json.find("id");
+  return id != tree_->json.end() && id->is_string() ? Uuid::parse(id->get_ref<const std::string&>()) : std::nullopt;
 }
 
 void ParsedEntity::add_id(const Uuid& id) {
-  tree_->add_id(id);
+  if (tree_->root) {
+    tree_->made_id = to_string(id);
+  } else {
+    tree_->json["id"] = to_string(id);
+  }
 }
 
 std::vector<Row> ParsedEntity::expected_rows(const IndexDefinition& definition) const {
-  return tree_->expected_rows(definition);
+  return tree_->root ? rules::expected_rows(definition, tree_->node()) : model::expected_rows(definition, tree_->json);
 }
 
 NoRow ParsedEntity::reason_for_no_row(const IndexDefinition& definition) const {
-  return tree_->reason_for_no_row(definition);
+  return tree_->root ? rules::reason_for_no_row(definition, tree_->node())
+                     : model::reason_for_no_row(definition, tree_->json);
 }
 
 std::vector<NoRow> ParsedEntity::elements_left_out(const IndexDefinition& definition) const {
-  return tree_->elements_left_out(definition);
+  return tree_->root ? rules::elements_left_out(definition, tree_->node())
+                     : model::elements_left_out(definition, tree_->json);
 }
 
 std::vector<Value> ParsedEntity::property_values(const Property& property) const {
-  return tree_->property_values(property);
+  return tree_->root ? rules::property_values(property, tree_->node()) : model::property_values(property, tree_->json);
 }
 
 Examined ParsedEntity::examine(const Criterion& criterion) const {
-  return tree_->examine(criterion);
+  return tree_->root ? rules::examine(tree_->node(), criterion) : model::examine(tree_->json, criterion);
 }
 
 bool ParsedEntity::matches_where(const IndexDefinition& definition) const {
-  return tree_->matches_where(definition);
+  return tree_->root ? rules::matches_where(definition, tree_->node()) : model::matches_where(definition, tree_->json);
 }
 
 }  // namespace looseleaf::model

@@ -46,7 +46,7 @@ class ParsedEntity {
   [[nodiscard]] bool matches_where(const IndexDefinition& definition) const;
 
  private:
-  class Tree;
+  struct Tree;
   explicit ParsedEntity(std::unique_ptr<Tree> tree);
 
   std::unique_ptr<Tree> tree_;
