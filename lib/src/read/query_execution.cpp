@@ -103,26 +103,42 @@ void QueryExecution::stop_if_asked() const {
 
 std::vector<shard::IndexEntry> QueryExecution::next_batch() {
   std::vector<shard::IndexEntry> batch;
-  while (batch.size() < batch_size_) {
+  bool more = true;
+  while (batch.empty() && more) {
     if (std::any_of(streams_.begin(), streams_.end(), [](const ShardRows& stream) { return stream.needs_more(); })) {
-      if (!batch.empty()) {
-        break;  // gives the rows that are there before it waits for more
-      }
       read_more();
     }
-    ShardRows* first = nullptr;
-    for (ShardRows& stream : streams_) {
-      if (stream.head() && (!first || plan_.before(*stream.head(), *first->head()))) {
-        first = &stream;
-      }
-    }
-    if (!first) {
-      break;
-    }
-    take(*first, batch);
+    more = merge(batch);
   }
   batch_size_ = std::min(ShardRows::largest_chunk, batch_size_ * 2);
   return batch;
+}
+
+bool QueryExecution::merge(std::vector<shard::IndexEntry>& batch) {
+  const auto is_later = [&](const ShardRows* left, const ShardRows* right) {
+    return plan_.before(*right->head(), *left->head());
+  };
+  std::vector<ShardRows*> heap;
+  for (ShardRows& stream : streams_) {
+    if (stream.head()) {
+      heap.push_back(&stream);
+    }
+  }
+  std::make_heap(heap.begin(), heap.end(), is_later);
+  while (!heap.empty() && batch.size() < batch_size_) {
+    std::pop_heap(heap.begin(), heap.end(), is_later);
+    ShardRows& first = *heap.back();
+    take(first, batch);
+    if (first.needs_more()) {
+      return true;
+    }
+    if (first.head()) {
+      std::push_heap(heap.begin(), heap.end(), is_later);
+    } else {
+      heap.pop_back();
+    }
+  }
+  return !heap.empty();
 }
 
 // If a row is on two shards, one of them is the wrong one, and the row counts once.

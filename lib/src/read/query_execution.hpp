@@ -49,6 +49,9 @@ class QueryExecution {
 
   // Merges the shards' rows into the next batch. An empty batch means that no rows are left.
   std::vector<shard::IndexEntry> next_batch();
+  // Adds the rows that were read, in the order of the query, until a shard's rows must be read before the next one is
+  // known. Returns false if no rows are left.
+  bool merge(std::vector<shard::IndexEntry>& batch);
   void take(ShardRows& from, std::vector<shard::IndexEntry>& batch);
   void read_more();
   // Runs `work` for groups of these shards. With Query::partial, shards that turn out to be down are recorded, and
