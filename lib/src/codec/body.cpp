@@ -177,4 +177,12 @@ std::string decode_body(std::string_view body, std::size_t max_size) {
   return text;
 }
 
+bool have_same_text(std::string_view body, std::string_view other, std::size_t max_size) {
+  try {
+    return body == other || decode_body(body, max_size) == decode_body(other, max_size);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace looseleaf::codec

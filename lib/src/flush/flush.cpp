@@ -67,15 +67,6 @@ std::uint32_t shard_named_by(const Error& error, std::uint32_t otherwise) {
   return named == error.context().end() ? otherwise : static_cast<std::uint32_t>(std::stoul(named->second));
 }
 
-bool has_same_text(const std::string& body, const std::string& other) {
-  try {
-    return body == other ||
-           codec::decode_body(body, model::max_body_size) == codec::decode_body(other, model::max_body_size);
-  } catch (const Error&) {  // one of them is damaged
-    return false;
-  }
-}
-
 class Flush {
  public:
   Flush(shard::Shards& shards, job::Job& job, FlushReport& report)
@@ -319,7 +310,7 @@ class Flush {
         if (rows.empty() || !rows.front().body) {
           return Decided::not_yet;
         }
-        if (!has_same_text(*rows.front().body, write.body)) {
+        if (!codec::have_same_text(*rows.front().body, write.body, model::max_body_size)) {
           reason = "the entity exists already, with another text";
         }
       }

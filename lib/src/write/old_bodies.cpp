@@ -86,15 +86,6 @@ void for_each_old_body(const sql::Database& database, const Items& items, const 
   check_read();
 }
 
-bool has_same_text(const shard::EntityRow& old, const Item& item) {
-  try {
-    return item.write->body && codec::decode_body(*old.body, model::max_body_size) ==
-                                   codec::decode_body(*item.write->body, model::max_body_size);
-  } catch (const Error&) {
-    return false;  // the old body is unreadable
-  }
-}
-
 bool condition_holds(const Condition& condition, const shard::EntityRow* row) {
   switch (condition.kind) {
     case WriteCondition::Kind::none:
@@ -130,7 +121,8 @@ void check_conditions(const sql::Database& database, const Items& items,
     }
   }
   for_each_old_body(database, existing, found, [](const shard::EntityRow& old, Item& item) {
-    item.write->result->same_text = has_same_text(old, item);
+    const std::optional<std::string>& body = item.write->body;
+    item.write->result->same_text = body && codec::have_same_text(*old.body, *body, model::max_body_size);
   });
 }
 
