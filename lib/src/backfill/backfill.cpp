@@ -262,10 +262,7 @@ class Backfill {
       reconciled_until_.resize(shards_.count());
       reconciled_until_[shard] = until;
       scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids, base::Stamp reached) {
-        shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
-          job_.pace(shard, some.size());
-          reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair);
-        });
+        repair(shard, ids);
         job_.progress().expect(shard, static_cast<std::uint64_t>(until.micros - from.micros),
                                static_cast<std::uint64_t>(until.micros - reached.micros));
         report_.reconciled += ids.size();
@@ -274,6 +271,13 @@ class Backfill {
         }
       });
     }
+  }
+
+  void repair(std::uint32_t shard, std::span<const Uuid> ids) {
+    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
+      job_.pace(shard, some.size());
+      reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair);
+    });
   }
 
   // The indexes become ready only after a pass that compared every one of them and found nothing missing. In addition,
@@ -332,7 +336,7 @@ class Backfill {
         // An entity that was written twice, before its row was inserted and again during backfill.reconcile, has left
         // one.
         for (const auto& [shard, ids] : superfluous) {
-          reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
+          repair(shard, ids);
         }
         return;
       }

@@ -22,17 +22,15 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
-constexpr std::size_t largest_transaction = 10'000;               // index rows, if they belong to few shards
-constexpr std::size_t smallest_share = 500;                       // index rows of one index shard in a transaction
-constexpr std::size_t gathered_of_index = 8 << 20;  // bytes of rows of one index, over all shards that are scanned
-constexpr std::size_t most_gathered = 32 << 20;     // bytes of rows of all indexes
+constexpr std::size_t largest_transaction = 10'000;  // index rows, if they belong to few shards
+constexpr std::size_t smallest_share = 500;          // index rows of one index shard in a transaction
+constexpr std::size_t gathered_of_index = 8 << 20;   // bytes of rows of one index, over all shards that are scanned
+constexpr std::size_t most_gathered = 32 << 20;      // bytes of rows of all indexes
 // This is small, so that rows are stored soon and even a scan that always dies makes progress.
 constexpr std::size_t first_gathered = 64 << 10;
 constexpr std::size_t least_gathered = 256 << 10;
 constexpr auto paced_gathering = std::chrono::milliseconds(500);  // with a limited rate
 constexpr std::size_t paced_statement = 50;                       // rows
-constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto touch_every = std::chrono::seconds(5);
 
 // Returns the approximate memory that a row uses, in bytes.
@@ -145,7 +143,7 @@ std::uint64_t ShardFill::run(ScanRecord* record) {
     entities_ += entities.size();
     job_.progress().advance(shard_, entities.size());
     job_.checkpoint(shard_);
-    adapt(std::chrono::steady_clock::now() - start);
+    chunk_ = job::next_chunk(chunk_, std::chrono::steady_clock::now() - start);
   }
 }
 
@@ -440,14 +438,6 @@ std::optional<model::ParsedEntity> ShardFill::read(shard::EntityRow& entity) {
       record_->invalidate();
     }
     return std::nullopt;
-  }
-}
-
-void ShardFill::adapt(std::chrono::steady_clock::duration took) {
-  if (took < chunk_time / 2) {
-    chunk_ = std::min(largest_chunk, chunk_ * 2);
-  } else if (took > chunk_time * 2) {
-    chunk_ = std::max(smallest_chunk, chunk_ / 2);
   }
 }
 

@@ -96,7 +96,6 @@ class ShardFill {
                                            std::span<const shard::IndexEntry> entries) const;
   void check_generations(const sql::Database& database, const shard::Fence& fence);
   std::optional<model::ParsedEntity> read(shard::EntityRow& entity);
-  void adapt(std::chrono::steady_clock::duration took);
 
   shard::Shards& shards_;
   const std::uint32_t shard_;

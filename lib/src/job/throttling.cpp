@@ -16,7 +16,7 @@ constexpr auto nap = std::chrono::milliseconds(100);
 // With a limited rate, one chunk keeps other work from the servers for its whole duration, which is about two
 // milliseconds here.
 constexpr std::uint64_t chunks_a_second = 400;
-constexpr std::uint64_t smallest_chunk = 50, largest_chunk = 1000;
+constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto most_made_good = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -55,9 +55,17 @@ void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting)
   }
 }
 
+std::size_t next_chunk(std::size_t chunk, std::chrono::steady_clock::duration took) {
+  return std::clamp(took > chunk_time       ? chunk / 2
+                    : took < chunk_time / 2 ? chunk * 2
+                                            : chunk,
+                    smallest_chunk, largest_chunk);
+}
+
 std::size_t Throttling::limit_chunk(std::size_t chunk) const {
-  const std::uint64_t limited = std::clamp(limits_.max_rate / chunks_a_second, smallest_chunk, largest_chunk);
-  return limits_.max_rate == 0 ? chunk : std::min(chunk, static_cast<std::size_t>(limited));
+  const std::size_t limited =
+      std::clamp<std::uint64_t>(limits_.max_rate / chunks_a_second, smallest_chunk, largest_chunk);
+  return limits_.max_rate == 0 ? chunk : std::min(chunk, limited);
 }
 
 std::unique_lock<std::mutex> Throttling::turn() {

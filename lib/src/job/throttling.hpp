@@ -15,6 +15,11 @@
 
 namespace looseleaf::job {
 
+constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
+// Returns the number of entities to process at once after a chunk that took so long: a chunk should take about half a
+// second, so that a job can stop soon, and slow servers answer in time.
+[[nodiscard]] std::size_t next_chunk(std::size_t chunk, std::chrono::steady_clock::duration took);
+
 // Thread-safe: all threads of one job share one object.
 class Throttling {
  public:

@@ -14,16 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t smallest_chunk = 50, largest_chunk = 1000;  // entities
-constexpr auto chunk_time = std::chrono::milliseconds(500);
-
-std::size_t next_chunk(std::size_t chunk, Clock::duration took) {
-  return std::clamp(took > chunk_time       ? chunk / 2
-                    : took < chunk_time / 2 ? chunk * 2
-                                            : chunk,
-                    smallest_chunk, largest_chunk);
-}
-
 }  // namespace
 
 FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& id,
@@ -73,7 +63,7 @@ void EntityScan::read_rows(const OnRow& on_row) {
 }
 
 void EntityScan::each_chunk(const std::function<void(std::vector<shard::EntityRow>&)>& work) {
-  std::size_t chunk = smallest_chunk, got = 0;
+  std::size_t chunk = job::smallest_chunk, got = 0;
   while (true) {
     job_.pace(shard_, got);
     const auto turn = job_.turn();
@@ -85,7 +75,7 @@ void EntityScan::each_chunk(const std::function<void(std::vector<shard::EntityRo
     got = rows->size();
     work(*rows);
     entities_ += got;
-    chunk = next_chunk(chunk, Clock::now() - start);
+    chunk = job::next_chunk(chunk, Clock::now() - start);
     job_.progress().advance(shard_, got);
   }
 }
