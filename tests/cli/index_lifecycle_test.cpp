@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <ranges>
 #include <string>
 #include <thread>
@@ -199,6 +200,45 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
   check_status(resume(other), 0, {"by_n: ready"});
   CHECK(rows_of(cluster, "by_n") == 400);
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a backfill that waited while another one filled its index reads nothing" * needs_failpoints) {
+  const TestCluster cluster = with_building_index();
+  cli::Process first = cluster.stop_at("backfill.publish:before@0", backfill_by_n);
+  cli::Process second = cluster.start({"backfill", "by_n", "--output", "json"});
+  wait_until("the second one waits for the lock", [&] {
+    return cluster.sql(0,
+                       "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT GET_LOCK%' "
+                       "AND state LIKE 'User%lock%'") != "0\n";
+  });
+  check_status(resume(first), 0, {"by_n: ready"});
+  const cli::ProcessResult result = second.wait();
+  check_status(result, 0, {"by_n: ready, there was nothing to fill"});
+  const auto summary = nlohmann::json::parse(lines_of(result.out).back());
+  CHECK(summary["ready"] == nlohmann::json::array({"by_n"}));
+  CHECK(summary["entities"] == 0);
+  CHECK(cluster.everywhere("SELECT job FROM looseleaf_progress").empty());
+}
+
+TEST_CASE("a backfill of an index whose table was altered ends before it reads, and says how to make it anew") {
+  const TestCluster cluster = with_building_index();
+  cluster.sql(1, "ALTER TABLE by_n ADD extra INT");
+  check_run(cluster.looseleaf(backfill_by_n), 3, "",
+            {"error: a table is not as it should be\n", "table: by_n\n", "shard: 1\n",
+             "hint: run `looseleaf drop-index by_n`, then create the index again; nothing was filled\n"});
+  CHECK(cluster.everywhere("SELECT job FROM looseleaf_progress").empty());
+}
+
+TEST_CASE("each step of a drop has the whole timeout, however long the steps before it took" * needs_failpoints) {
+  const TestCluster cluster = with_building_index();
+  cli::Process drop = cluster.stop_at("drop.table:before@0", {"drop-index", "by_n", "--yes", "--timeout", "2"});
+  std::this_thread::sleep_for(2100ms);
+  const std::jthread reader([&] { cluster.sql(1, "SELECT SLEEP(1.5) FROM by_n RIGHT JOIN (SELECT 1) one ON TRUE"); });
+  wait_until("the other reader has the table", [&] {
+    return cluster.sql(1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'") !=
+           "0\n";
+  });
+  check_status(resume(drop), 0, {"dropped by_n"});
 }
 
 TEST_CASE("a backfill deletes a row of an older body and inserts a missing one before it makes the index ready" *

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <csignal>
 #include <numeric>
 #include <set>
@@ -205,6 +206,28 @@ TEST_CASE("what changed while a backfill that died was at its work is looked at 
   test.finish();
   CHECK(test.cluster.sql(0, "SELECT n FROM killed") == "6\n");
   CHECK(test.findings().empty());
+}
+
+TEST_CASE("the cursor passes entities that call for no rows, though they fill no buffer" * needs_failpoints) {
+  KilledBackfill test(1);
+  test.fill(2000);
+  test.create_index(R"({"table": "killed", "properties": [{"name": "rare", "type": "int"}]})");
+  cli::Process process = test.cluster.stop_at("backfill.read:before#3=kill,backfill.read:before#2", test.backfill({}));
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  process.signal(SIGCONT);
+  REQUIRE(process.wait().status == 128 + SIGKILL);
+  CHECK(test.done() > 500);
+}
+
+TEST_CASE("a signal that comes while a backfill reads loses nothing of what it has gathered" * needs_failpoints) {
+  KilledBackfill test(1);
+  test.fill(2000);
+  test.create_index(killed);
+  cli::Process process = test.cluster.stop_at("backfill.read:after#1", test.backfill({}));
+  process.signal(SIGTERM);
+  process.signal(SIGCONT);
+  CHECK(process.wait().status == 128 + SIGTERM);
+  CHECK(test.done() >= 500);
 }
 
 TEST_CASE("what a backfill has gathered when it is stopped is stored") {

@@ -27,10 +27,10 @@
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/placement.hpp"
+#include "shard/schema.hpp"
 #include "shard/steps.hpp"
 #include "sql/transaction.hpp"
 #include "verify/digest_comparison.hpp"
-#include "verify/findings.hpp"
 #include "verify/verifiable_indexes.hpp"
 #include "verify/verify.hpp"
 
@@ -55,7 +55,7 @@ class Backfill {
     find_targets();
     if (!targets_.empty()) {
       require_that_it_can_finish();
-      check_tool_tables();
+      check_tables();
       const auto keep_alive = job_.keep_alive_with([this] {
         if (crash_detector_) {
           crash_detector_->keep_alive();
@@ -93,9 +93,7 @@ class Backfill {
         }
         continue;
       }
-      const bool ready = std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
-                                     [](const auto& index) { return index->state == IndexState::ready; });
-      if (ready) {
+      if (is_ready(everywhere)) {
         if (!options_.tables.empty()) {
           report_.ready.push_back(table);
         }
@@ -104,6 +102,34 @@ class Backfill {
       targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation()});
     }
     lock_targets();
+    leave_out_filled();
+  }
+
+  static bool is_ready(const shard::IndexEverywhere& everywhere) {
+    return std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
+                       [](const auto& index) { return index->state == IndexState::ready; });
+  }
+
+  // Until this run got the lock, another one may have filled the index, or dropped it.
+  void leave_out_filled() {
+    if (targets_.empty()) {
+      return;
+    }
+    const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, shards_.deadline());
+    std::erase_if(targets_, [&](FillTarget& target) {
+      const std::string table = target.definition.table;
+      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
+      if (const auto refusal = refuse(table, everywhere)) {
+        throw Error(*refusal);
+      }
+      if (is_ready(everywhere)) {
+        report_.ready.push_back(table);
+        return true;
+      }
+      target.definition = everywhere.on_shard.front()->definition;
+      target.generation = *everywhere.generation();
+      return false;
+    });
   }
 
   // The last step would be refused, too, but perhaps only after days.
@@ -119,15 +145,24 @@ class Backfill {
   }
 
   // The proof at the end would find a difference, too, but only when everything was scanned.
-  void check_tool_tables() {
-    const VerifyOptions options;
-    VerifyReport report;
-    verify::Findings findings(options, report);
-    if (!verify::tool_tables_are_in_order(shards_, options, job_, findings)) {
-      const Finding& first = report.findings.front();
+  void check_tables() {
+    const std::vector<Finding> found = verify::table_differences(shards_, job_, [&](sql::Flavour flavour) {
+      std::vector<std::string> creates = shard::tool_tables();
+      for (const FillTarget& target : targets_) {
+        creates.push_back(shard::create_index_table(target.definition, flavour));
+      }
+      return creates;
+    });
+    if (!found.empty()) {
+      const Finding& first = found.front();
+      const bool of_index = std::any_of(targets_.begin(), targets_.end(),
+                                        [&](const auto& target) { return target.definition.table == first.index; });
+      const std::string hint =
+          of_index ? fmt::format("run `looseleaf drop-index {}`, then create the index again", first.index)
+                   : "run `looseleaf verify` to see what differs, and repair it";
       throw Error(ErrorCode::corrupt, "a table is not as it should be",
                   {{"table", first.index}, {"shard", std::to_string(first.shard)}, {"detail", first.values}},
-                  "run `looseleaf verify` to see what differs, and repair it; nothing was filled");
+                  hint + "; nothing was filled");
     }
   }
 
@@ -346,8 +381,12 @@ class Backfill {
       }
       if (pass + 1 == most_verify_passes || missing->kind == FindingKind::table_differs) {
         throw Error(ErrorCode::corrupt, "index is not complete after its backfill",
-                    {{"index", missing->index}, {"finding", to_string(missing->kind)}, {"detail", missing->values}},
-                    "run `looseleaf verify`; report a bug if you cannot find the cause");
+                    {{"index", missing->index},
+                     {"shard", std::to_string(missing->shard)},
+                     {"finding", to_string(missing->kind)},
+                     {"detail", missing->values}},
+                    "look for another program that changes its tables, then run the command again; report a bug if you "
+                    "find none");
       }
       as_part.scanned = nullptr;
       options.repair = true;
@@ -397,9 +436,11 @@ class Backfill {
         continue;
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        job_.checkpoint();  // what was published stays so, and the next run publishes the rest
         publish_on(shard, target);
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+        job_.checkpoint();
         const Step step(steps::backfill_finish, shard);
         shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           job::remove_job(database, job::backfill_job, target.definition.table, target.generation);

@@ -29,8 +29,9 @@ constexpr std::size_t most_gathered = 32 << 20;      // bytes of rows of all ind
 // This is small, so that rows are stored soon and even a scan that always dies makes progress.
 constexpr std::size_t first_gathered = 64 << 10;
 constexpr std::size_t least_gathered = 256 << 10;
-constexpr auto paced_gathering = std::chrono::milliseconds(500);  // with a limited rate
-constexpr std::size_t paced_statement = 50;                       // rows
+// How long rows are gathered. Entities without rows fill no buffer, but the cursor must pass them.
+constexpr auto longest_gathering = std::chrono::milliseconds(2000), paced_gathering = std::chrono::milliseconds(500);
+constexpr std::size_t paced_statement = 50;  // rows
 constexpr auto touch_every = std::chrono::seconds(5);
 
 // Returns the approximate memory that a row uses, in bytes.
@@ -133,7 +134,8 @@ std::uint64_t ShardFill::run(ScanRecord* record) {
             std::max(least_gathered, std::min(most_gathered, targets_.size() * gathered_of_index) / shards_.count());
       }
     }
-    if (entities.empty() || (job_.is_paced() && std::chrono::steady_clock::now() - stored_ >= paced_gathering)) {
+    const auto longest = job_.is_paced() ? paced_gathering : longest_gathering;
+    if (entities.empty() || job_.stopping() || std::chrono::steady_clock::now() - stored_ >= longest) {
       store_gathered();
     }
     if (entities.empty()) {

@@ -142,28 +142,29 @@ std::vector<std::uint32_t> initialised_among(const std::vector<Found>& found) {
 }
 
 // A shard that is created is open. So none is created while the others are frozen, or have moved.
-void require_open(shard::Shards& shards, const std::vector<Found>& found, const base::Deadline& deadline) {
+void require_open(shard::Shards& shards, const std::vector<Found>& found) {
   const std::vector<std::uint32_t> initialised = initialised_among(found);
   if (initialised.size() < shards.count()) {
-    shard::require_write_access(shards, initialised, deadline);
+    shard::require_write_access(shards, initialised, shards.deadline());
   }
 }
 
 // Sets all ready indexes of these shards to `building`, because an empty shard has none of its index rows. They become
 // ready once the new shard has them and a backfill has run.
-void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on, const base::Deadline& deadline) {
+void unready_indexes(shard::Shards& shards, const std::vector<std::uint32_t>& on) {
   for (const std::uint32_t shard : on) {
-    shard::with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const shard::Fence& fence) {
-      shard::require_write_access(shards, shard, database, fence);
-      for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
-        const std::string& table = index.definition.table;
-        if (index.state == IndexState::ready || index.state == IndexState::building) {
-          static_cast<void>(
-              shard::set_index_state(database, table, index.generation, {IndexState::ready}, IndexState::building));
-          job::remove_job(database, job::backfill_job, table, index.generation);
-        }
-      }
-    });
+    shard::with_fence_exclusive(
+        shards, shard, shards.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
+          shard::require_write_access(shards, shard, database, fence);
+          for (const shard::CatalogIndex& index : shard::load_catalog(database).indexes) {
+            const std::string& table = index.definition.table;
+            if (index.state == IndexState::ready || index.state == IndexState::building) {
+              static_cast<void>(
+                  shard::set_index_state(database, table, index.generation, {IndexState::ready}, IndexState::building));
+              job::remove_job(database, job::backfill_job, table, index.generation);
+            }
+          }
+        });
   }
 }
 
@@ -180,8 +181,8 @@ void require_all_tables(shard::Shards& shards, std::uint32_t shard, const std::s
 
 // Returns the indexes that are on some shards only: those that an empty shard lacks, and those of which a creation was
 // interrupted. A drop that was interrupted is none of init's business.
-std::vector<std::string> incomplete_indexes(shard::Shards& shards, const base::Deadline& deadline) {
-  const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, deadline);
+std::vector<std::string> incomplete_indexes(shard::Shards& shards) {
+  const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, shards.deadline());
   std::vector<std::string> incomplete;
   for (const std::string& table : shard::all_indexes(catalogs)) {
     const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
@@ -200,9 +201,9 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
   for (const std::uint32_t shard : accept_empty) {
     shards.require_shard(shard);
   }
-  const base::Deadline deadline = shards.deadline();
-  std::vector<Found> found;
+  std::vector<Found> found;  // each step on a shard has the whole timeout, because a large cluster needs longer
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    const base::Deadline deadline = shards.deadline();
     found.push_back(sql::with_retries(deadline, [&] {
       const auto connection = shards.sessions().connect_unchecked(shard, deadline, false);
       return shard::on_shard(shards, shard,
@@ -212,16 +213,17 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
   const std::optional<Uuid> known = agree_on_id(shards, found, accept_empty);
   InitReport report;
   report.cluster_id = known.value_or(Uuid::make_v7());
-  require_open(shards, found, deadline);
+  require_open(shards, found);
   for (const std::uint32_t shard : initialised_among(found)) {
     if (found[shard].format == shard::format_version) {
       require_all_tables(shards, shard, found[shard].tables);
     }
   }
   if (const auto initialised = initialised_among(found); initialised.size() < shards.count()) {
-    unready_indexes(shards, initialised, deadline);
+    unready_indexes(shards, initialised);
   }
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    const base::Deadline deadline = shards.deadline();
     report.created += found[shard].cluster_id ? 0 : 1;
     if (!found[shard].cluster_id) {
       // Shard 0 decides the id, so that two concurrent first inits agree.
@@ -231,7 +233,7 @@ InitReport init(shard::Shards& shards, const std::set<std::uint32_t>& accept_emp
     }
     static_cast<void>(shards.connect(shard, deadline));  // checks the identity
   }
-  report.unready = incomplete_indexes(shards, deadline);
+  report.unready = incomplete_indexes(shards);
   for (const std::uint32_t shard : accept_empty) {
     if (found[shard].cluster_id && found[shard].has_entities) {
       shards.warnings().give({"shard is not empty, so nothing was accepted", shards.where(shard), "check the number"});

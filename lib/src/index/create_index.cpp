@@ -83,10 +83,7 @@ IndexState state_of(const KnownIndex& everywhere) {
 class Creation {
  public:
   Creation(shard::Shards& shards, const IndexDefinition& definition)
-      : shards_(shards),
-        definition_(definition),
-        deadline_(shards.deadline()),
-        change_(shards, "create", definition.table, deadline_) {}
+      : shards_(shards), definition_(definition), change_(shards, "create", definition.table) {}
 
   CreateReport run() {
     KnownIndex everywhere = look_up();
@@ -113,8 +110,8 @@ class Creation {
 
  private:
   KnownIndex look_up() {
-    KnownIndex everywhere = look_up_with_intents(shards_, definition_.table, deadline_);
-    check(shards_, definition_, everywhere, deadline_);
+    KnownIndex everywhere = look_up_with_intents(shards_, definition_.table, shards_.deadline());
+    check(shards_, definition_, everywhere, shards_.deadline());
     return everywhere;
   }
 
@@ -205,7 +202,6 @@ class Creation {
 
   shard::Shards& shards_;
   const IndexDefinition& definition_;
-  const base::Deadline deadline_;
   IndexChange change_;
   std::uint64_t generation_ = 0;
 };

@@ -28,14 +28,14 @@ KnownIndex look_up_known_index(shard::Shards& shards, const std::string& table, 
 class Drop {
  public:
   Drop(shard::Shards& shards, const std::string& table, bool keep_table)
-      : shards_(shards), table_(table), keep_table_(keep_table), deadline_(shards.deadline()) {}
+      : shards_(shards), table_(table), keep_table_(keep_table) {}
 
   DropReport run() {
-    IndexChange change(shards_, "drop", table_, deadline_);
-    KnownIndex everywhere = look_up_known_index(shards_, table_, deadline_);
+    IndexChange change(shards_, "drop", table_);
+    KnownIndex everywhere = look_up_known_index(shards_, table_, shards_.deadline());
     require_privileges(*everywhere.generation());
     // Shards can have different generations after a restore, or after a command with a wrong cluster file.
-    for (; everywhere.generation(); everywhere = look_up_with_intents(shards_, table_, deadline_)) {
+    for (; everywhere.generation(); everywhere = look_up_with_intents(shards_, table_, shards_.deadline())) {
       drop(change, everywhere);
     }
     return std::move(report_);
@@ -49,7 +49,7 @@ class Drop {
     const std::string statement =
         keep_table_ ? fmt::format("RENAME TABLE {0} TO {0}", name) : fmt::format("DROP VIEW {}", name);
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      shard::with_shard(shards_, shard, deadline_, [&](const sql::Database& database) {
+      shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
         if (comment_of_table(database, table_) != shard::table_comment(generation)) {
           return;
         }
@@ -121,7 +121,6 @@ class Drop {
   const std::string& table_;
   bool keep_table_;
   bool is_kept_ = false;  // a shard has the table under its new name
-  const base::Deadline deadline_;
   std::uint64_t generation_ = 0;
   DropReport report_;
 };

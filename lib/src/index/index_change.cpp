@@ -41,13 +41,9 @@ class Closing {
 
 }  // namespace
 
-IndexChange::IndexChange(shard::Shards& shards, std::string job, std::string table, const base::Deadline& deadline)
-    : shards_(shards),
-      job_(std::move(job)),
-      table_(std::move(table)),
-      deadline_(deadline),
-      lock_(shards, "catalog", {table_}) {
-  shard::require_write_access(shards_, shard::all_shards(shards_), deadline_);
+IndexChange::IndexChange(shard::Shards& shards, std::string job, std::string table)
+    : shards_(shards), job_(std::move(job)), table_(std::move(table)), lock_(shards, "catalog", {table_}) {
+  shard::require_write_access(shards_, shard::all_shards(shards_), shards_.deadline());
 }
 
 void IndexChange::claim(std::uint64_t generation, const std::string& detail, std::string_view step) {
@@ -70,8 +66,8 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
       transaction.commit();
     });
   }
-  const bool still_ours =
-      shard::read_shard(shards_, 0, deadline_, [&](const sql::Database& database) { return is_ours(database); });
+  const bool still_ours = shard::read_shard(shards_, 0, shards_.deadline(),
+                                            [&](const sql::Database& database) { return is_ours(database); });
   if (!still_ours) {  // another run has started at shard 0 since
     for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
       remove_intent(shard);
@@ -80,23 +76,36 @@ void IndexChange::claim(std::uint64_t generation, const std::string& detail, std
   }
 }
 
-void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
-  shard::with_fence_exclusive(shards_, shard, deadline_, [&](const sql::Database& database, const shard::Fence& fence) {
-    shard::require_write_access(shards_, shard, database, fence);
-    if (!is_ours(database)) {
-      throw taken_over(table_);
-    }
-    work(database);
-  });
+void IndexChange::change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) {
+  keep_lock();
+  shard::with_fence_exclusive(shards_, shard, shards_.deadline(),
+                              [&](const sql::Database& database, const shard::Fence& fence) {
+                                shard::require_write_access(shards_, shard, database, fence);
+                                if (!is_ours(database)) {
+                                  throw taken_over(table_);
+                                }
+                                work(database);
+                              });
 }
 
 void IndexChange::set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to,
-                            std::string_view step) const {
+                            std::string_view step) {
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
     const shard::Step scope(step, shard);
     change_catalog(shard, [&](const sql::Database& database) {
       static_cast<void>(shard::set_index_state(database, table_, generation, from, to));
     });
+  }
+}
+
+// Whether another run has begun is decided by the intent. The lock only makes that rare, and names the holder.
+void IndexChange::keep_lock() {
+  try {
+    lock_.keep_alive();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::busy) {
+      throw;
+    }
   }
 }
 
@@ -112,7 +121,7 @@ bool IndexChange::is_ours(const sql::Database& database) const {
 }
 
 void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
-                          const std::function<void(const sql::Database&)>& work) const {
+                          const std::function<void(const sql::Database&)>& work) {
   with_named_lock(shard, [&](const sql::Database& database) {
     if (!is_ours(database)) {
       throw taken_over(table_);
@@ -123,15 +132,16 @@ void IndexChange::run_ddl(std::uint32_t shard, std::string_view step,
   });
 }
 
-void IndexChange::finish(std::string_view step) const {
+void IndexChange::finish(std::string_view step) {
   for (std::uint32_t shard = shards_.count(); shard-- > 0;) {
     const shard::Step scope(step, shard);
     remove_intent(shard);
   }
 }
 
-void IndexChange::remove_intent(std::uint32_t shard) const {
-  shard::with_shard(shards_, shard, deadline_, [&](const sql::Database& database) {
+void IndexChange::remove_intent(std::uint32_t shard) {
+  keep_lock();
+  shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     database->execute(fmt::format("DELETE FROM {} WHERE job = '{}' AND table_name = {} AND token = {}",
                                   database.table("looseleaf_progress"), job_, sql::text_literal(table_),
                                   lock_.token()));
@@ -139,16 +149,20 @@ void IndexChange::remove_intent(std::uint32_t shard) const {
 }
 
 // The lock belongs to the session, so it is held as long as a statement of this session runs.
-void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const {
+void IndexChange::with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) {
+  keep_lock();
   const std::string name = name_of_lock(shards_, shard, table_);
+  const base::Deadline deadline = shards_.deadline();
   shard::on_shard(shards_, shard, [&] {
-    sql::with_retries(deadline_, [&] {
-      shard::Lease lease = shards_.connect(shard, deadline_);
+    sql::with_retries(deadline, [&] {
+      shard::Lease lease = shards_.connect(shard, deadline);
       const Closing closing(lease);
-      if (!job::get_named_lock(*lease, name, deadline_)) {
-        throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable,
-                               "another process keeps changing this index's table", {{"index", table_}},
-                               "run `looseleaf status` to see which one");
+      if (!job::get_named_lock(*lease, name, deadline)) {
+        throw sql::ServerError(
+            sql::ErrorClass::conflict, 0, ErrorCode::unavailable, "another process keeps changing this index's table",
+            {{"index", table_}},
+            "run `looseleaf status` to see which one; if it names none, a statement whose session was "
+            "lost is still at work: run the command again later");
       }
       work(*lease);
     });

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/deadline.hpp"
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
 
@@ -21,7 +20,8 @@ class IndexChange {
  public:
   // `job` is "create" or "drop". Throws Error(busy), which names the holder, if another run is active, and
   // Error(frozen) or Error(moved) if a shard does not take changes of its catalog.
-  IndexChange(shard::Shards& shards, std::string job, std::string table, const base::Deadline& deadline);
+  // A change of all shards takes long, so each step on a shard has the whole timeout.
+  IndexChange(shard::Shards& shards, std::string job, std::string table);
 
   // Writes the intent to create or drop on every shard. It replaces the intent of an earlier run. Once this has
   // returned, no earlier run can change anything. Throws Error(busy) if another run does the same at the same time:
@@ -30,28 +30,27 @@ class IndexChange {
 
   // Runs `work` with the fence held exclusively. `work` changes a shard's catalog and may be repeated. Throws
   // Error(busy), as set_state() does, if another run has replaced this one's intent.
-  void change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const;
+  void change_catalog(std::uint32_t shard, const std::function<void(const sql::Database&)>& work);
 
   // Changes the state of the index from one of `from` to `to` on every shard that has it, in order. Skips a shard where
   // the index has another state.
-  void set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to,
-                 std::string_view step) const;
+  void set_state(std::uint64_t generation, const std::vector<IndexState>& from, IndexState to, std::string_view step);
 
   // Runs DDL on a shard. No other run can claim that shard before the statement has ended, even if this process dies.
-  void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(const sql::Database&)>& work) const;
+  void run_ddl(std::uint32_t shard, std::string_view step, const std::function<void(const sql::Database&)>& work);
 
   // Deletes the intents, the one on shard 0 last.
-  void finish(std::string_view step) const;
+  void finish(std::string_view step);
 
  private:
   [[nodiscard]] std::string query_for_token(const sql::Database& database) const;
   [[nodiscard]] bool is_ours(const sql::Database& database) const;
-  void remove_intent(std::uint32_t shard) const;
-  void with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work) const;
+  void keep_lock();
+  void remove_intent(std::uint32_t shard);
+  void with_named_lock(std::uint32_t shard, const std::function<void(const sql::Database&)>& work);
 
   shard::Shards& shards_;
   const std::string job_, table_;
-  const base::Deadline& deadline_;
   job::JobLock lock_;
 };
 

@@ -18,9 +18,7 @@
 #include "shard/table_check.hpp"
 
 namespace looseleaf::verify {
-namespace {
 
-// Compares tables of all shards with the statements that create them. Returns the differences by table and shard.
 std::vector<Finding> table_differences(shard::Shards& shards, job::Job& job,
                                        const std::function<std::vector<std::string>(sql::Flavour)>& create_statements) {
   std::mutex mutex;
@@ -43,6 +41,8 @@ std::vector<Finding> table_differences(shard::Shards& shards, job::Job& job,
   });
   return found;
 }
+
+namespace {
 
 class Choice {
  public:

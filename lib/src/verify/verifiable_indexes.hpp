@@ -13,6 +13,11 @@
 
 namespace looseleaf::verify {
 
+// Compares tables of all shards with the statements that create them. Returns the differences by table and shard.
+[[nodiscard]] std::vector<Finding> table_differences(
+    shard::Shards& shards, job::Job& job,
+    const std::function<std::vector<std::string>(sql::Flavour)>& create_statements);
+
 // Compares `entities` and the tool's other tables on every shard with the statements that create them. Every difference
 // is a finding; if there is one, nothing else can be verified.
 [[nodiscard]] bool tool_tables_are_in_order(shard::Shards& shards, const VerifyOptions& options, job::Job& job,
