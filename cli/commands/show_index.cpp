@@ -81,8 +81,10 @@ ExitStatus run(const ShowIndexArguments& options, const Globals& globals) {
     found[table] = groups_of(table, groups);
     if (found[table].empty() && unknown.empty()) {
       store.require_indexes({table});  // throws, with the nearest name
-      throw Error(ErrorCode::bad_index, "the creation of the index was interrupted", {{"index", table}},
-                  "run `looseleaf create-index` with its definition again, or `looseleaf drop-index`");
+      throw Error(
+          ErrorCode::bad_index, "a creation or a drop of the index was interrupted", {{"index", table}},
+          fmt::format("run the interrupted command again; `looseleaf drop-index {}` removes what is left of either",
+                      table));
     }
   }
   std::size_t shown = 0;

@@ -87,10 +87,9 @@ ExitStatus run(const VerifyArguments& options, const Globals& globals) {
   if (options.against) {
     return verify_against({*options.against, options.all, options.grace, junit, options.throttle}, globals);
   }
-  DefinitionFolder folder;
-  if (!options.definitions.empty()) {
-    folder = load_definition_folder(options.definitions);
-  }
+  DefinitionFolder folder = or_junit(junit, VerifyOutput::suite, [&] {
+    return options.definitions.empty() ? DefinitionFolder() : load_definition_folder(options.definitions);
+  });
   VerifyOutput output(globals, {options.all, options.repair, options.definitions_only, std::move(folder.files)});
   VerifyOptions how;
   how.tables = options.tables;
@@ -107,7 +106,7 @@ ExitStatus run(const VerifyArguments& options, const Globals& globals) {
   how.on_wait = [](std::chrono::seconds time) {
     print_note(fmt::format("waiting {} s for changes in flight to settle (--grace)", time.count()));
   };
-  Datastore store = open_store(globals);
+  Datastore store = or_junit(junit, VerifyOutput::suite, [&] { return open_store(globals); });
   VerifyReport report;
   const auto junit_of = [&](const Error* error) { return output.junit(report, store.shard_count(), error); };
   try {

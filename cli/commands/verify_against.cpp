@@ -23,7 +23,9 @@ ExitStatus verify_against(const AgainstOptions& options, const Globals& globals)
   how.on_wait = [](std::chrono::seconds time) {
     print_note(fmt::format("waiting at most {} s for changes in flight to settle (--grace)", time.count()));
   };
-  const Datastore store = open_store(globals), other = open_other_store(options.other, globals);
+  const auto open = [&](const auto& work) { return or_junit(options.junit, CompareOutput::suite, work); };
+  const Datastore store = open([&] { return open_store(globals); });
+  const Datastore other = open([&] { return open_other_store(options.other, globals); });
   const auto junit_of = [&](const Error* error) { return output.junit(store.shard_count(), error); };
   CompareReport report;
   try {

@@ -206,7 +206,7 @@ std::string CompareOutput::junit(std::uint32_t shards, const Error* error) const
       cases.push_back(junit_case("entities", shard, Kinds(), {}));
     }
   }
-  return junit_report("looseleaf verify --against", cases, error, started_);
+  return junit_report(suite, cases, error, started_);
 }
 
 }  // namespace looseleaf::cli

@@ -26,6 +26,7 @@ class CompareOutput {
   // Call it once, when the comparison has ended.
   void finish(const CompareReport& report) const;
 
+  static constexpr std::string_view suite = "looseleaf verify --against";  // its name in JUnit's XML
   // A test suite with a case for each of the `shards` of this store. `error`, unless null, is the reason why the
   // comparison was not completed; then only shards with differences have a case.
   [[nodiscard]] std::string junit(std::uint32_t shards, const Error* error) const;

@@ -45,4 +45,18 @@ template <typename Kind>
 void write_junit(const std::string& file, const std::function<std::string(const Error* error)>& report,
                  const Error* error);
 
+// Returns what `work` returns, which the command needs before it can check anything. If `work` throws, writes a report
+// that has only that error, so that nobody takes the report of an earlier run for that of this one.
+template <typename Work>
+[[nodiscard]] auto or_junit(const std::string& file, std::string_view suite, const Work& work) -> decltype(work()) {
+  const auto started = std::chrono::steady_clock::now();
+  try {
+    return work();
+  } catch (const Error& failure) {
+    write_junit(
+        file, [&](const Error* error) { return junit_report(suite, {}, error, started); }, &failure);
+    throw;
+  }
+}
+
 }  // namespace looseleaf::cli

@@ -211,7 +211,7 @@ std::string VerifyOutput::junit(const VerifyReport& report, std::uint32_t shards
   for (const auto& [index, counts] : report.indexing) {
     lines += fmt::format("{}\n", fmt::join(lines_of(index, counts), "\n"));
   }
-  return junit_report("looseleaf verify", report_cases, error, started_, lines);
+  return junit_report(suite, report_cases, error, started_, lines);
 }
 
 }  // namespace looseleaf::cli

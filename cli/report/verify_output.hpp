@@ -37,9 +37,9 @@ class VerifyOutput {
   // Call it once, when the verification has ended.
   void finish(const VerifyReport& report, std::uint32_t shards);
 
+  static constexpr std::string_view suite = "looseleaf verify";  // its name in JUnit's XML
   // A test suite with a case for each index and shard and, unless only definitions were checked, for each shard's
-  // entities. `error`, unless null, is the
-  // reason why the verification was not completed, and becomes a test case.
+  // entities. `error`, unless null, is the reason why the verification was not completed, and becomes a test case.
   [[nodiscard]] std::string junit(const VerifyReport& report, std::uint32_t shards, const Error* error) const;
 
  private:

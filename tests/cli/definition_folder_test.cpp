@@ -180,7 +180,8 @@ TEST_CASE("an index whose creation or drop was interrupted is explained, and doe
   const std::string file = cluster.directory().write("by_k.json", by_k);
   cluster.die_at("create.intent:after", {"create-index", file});
   check_run(cluster.looseleaf({"show-index", "by_k"}), 2, "",
-            {"error: the creation of the index was interrupted\n", "  index: by_k\n", "hint: run `looseleaf create-"});
+            {"error: a creation or a drop of the index was interrupted\n", "  index: by_k\n",
+             "hint: run the interrupted command again; `looseleaf drop-index by_k` removes "});
   check_status(cluster.looseleaf({"create-index", "--quiet", file}), 0);
   cluster.die_at("drop.stop_queries:after@0", {"drop-index", "by_old", "--yes"});
   check_status(cluster.looseleaf({"backfill"}), 0,

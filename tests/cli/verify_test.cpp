@@ -295,6 +295,20 @@ TEST_CASE(
                                          "not_verified: by_n, by_owner", "</error>"}));
 }
 
+TEST_CASE("a verification that cannot even begin leaves no report of an earlier run") {
+  const TestCluster cluster = with_entities();
+  const std::string file = cluster.directory().path() + "/verify.xml";
+  const TemporaryDirectory broken;
+  static_cast<void>(broken.write("a.json", "{"));
+  for (const auto& options : {std::vector<std::string>{"--definitions", broken.path()}, {"--cluster", "/nowhere"},
+                              {"--against", "/nowhere"}}) {
+    check_status(cluster.looseleaf({"verify", "--quiet", "--report", "junit=" + file}), 0);
+    REQUIRE(contains(read_text(file), "errors=\"0\""));
+    CHECK(cluster.looseleaf(joined({"verify", "--report", "junit=" + file}, options)).status != 0);
+    CHECK(holds_in_order(read_text(file), {"tests=\"1\" failures=\"0\" errors=\"1\"", "<error message=\""}));
+  }
+}
+
 TEST_CASE("a report that cannot be written, or is of no known kind, is an error, and another file beside it stays") {
   const TestCluster cluster = with_entities();
   const std::string mine = cluster.directory().write("verify.xml.new", "mine");

@@ -234,6 +234,18 @@ TEST_CASE(
   CHECK(verify::make_grid(shards, {}, unlimited).ranges() <= 3);
 }
 
+TEST_CASE("a row that a local index lacks casts doubt on entities of its own shard only") {
+  StoreFixture fixture(8);
+  fixture.create_index(by_n);
+  fixture.fill(16'000);
+  fixture.cluster.sql(3, "DELETE FROM by_n ORDER BY n LIMIT 1");
+  JobControl control;
+  const VerifyReport report = fixture.datastore.verify({}, control);
+  CHECK(report.found == 1);
+  CHECK(report.looked_again >= 1);
+  CHECK(report.looked_again <= 4);  // of the 16,000 / 2,048 in its cell, an eighth
+}
+
 TEST_CASE("a job's progress counts each shard by itself") {
   StoreFixture fixture(2);
   fixture.create_index(by_n);

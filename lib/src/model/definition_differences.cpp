@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "model/json/strict_json.hpp"
 
 namespace looseleaf::model {
@@ -10,20 +12,22 @@ namespace {
 
 using nlohmann::json;
 
-// Writes a number of any size as a text, which the JSON library can show.
-void show_big_integers(json& value) {
+// Writes as a text what the JSON library cannot show, a number of any size, or does not tell from another one: 1.0.
+void show_numbers(json& value) {
   if (value.is_binary()) {
     value = "number " + *big_integer(value);
+  } else if (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>()) {
+    value = "number " + value.dump();
   } else if (value.is_structured()) {
     for (json& inner : value) {
-      show_big_integers(inner);
+      show_numbers(inner);
     }
   }
 }
 
 json parse_canonical(const IndexDefinition& definition) {
   json parsed = parse_strict(definition.canonical_json(), BigIntegers::with_all_digits);
-  show_big_integers(parsed);
+  show_numbers(parsed);
   return parsed;
 }
 

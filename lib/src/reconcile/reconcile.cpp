@@ -59,6 +59,7 @@ Expectation expect(const shard::Shards& shards, const shard::Catalog& catalog, s
     expectation.known.insert(entity.id);
     auto rows = shard::placed_rows(catalog, entity.id, stored ? &*stored : nullptr, entity_shard, shards.count());
     std::move(rows.begin(), rows.end(), std::back_inserter(expectation.rows));
+    shard::require_few(expectation.rows.size(), entities.size());
   }
   std::sort(expectation.rows.begin(), expectation.rows.end());
   return expectation;
@@ -78,7 +79,7 @@ class Reconciliation {
       if (ended) {
         return std::move(report_);
       }
-      if (std::exchange(left_out_more_, false)) {
+      if (std::exchange(at_once_, false)) {
         continue;
       }
       if (deadline_.passed()) {
@@ -133,6 +134,7 @@ class Reconciliation {
         return false;
       }
       repaired_some_ = true;
+      at_once_ = changes.more;
       return !changes.more;
     });
   }
@@ -233,7 +235,7 @@ class Reconciliation {
       for (const shard::BlockedRow& row : blocked) {
         if (row.holder) {  // the next rounds do without it
           left_.insert(row.wanted);
-          left_out_more_ = true;
+          at_once_ = true;
         }
       }
       return false;
@@ -270,7 +272,7 @@ class Reconciliation {
   const Selection& only_;
   shard::Catalog catalog_;
   std::set<shard::PlacedRow> left_;
-  bool left_out_more_ = false;
+  bool at_once_ = false;  // the next round need not wait, because this one had an effect
   ReconcileReport report_;
   bool repaired_some_ = false;
 };

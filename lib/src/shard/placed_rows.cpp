@@ -84,6 +84,13 @@ shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& dea
   return leases;
 }
 
+void require_few(std::size_t rows, std::size_t entities) {
+  constexpr std::size_t most_of_several = 100'000;  // they take about 15 MiB
+  if (rows > most_of_several && entities > 1) {
+    throw TooManyRows();
+  }
+}
+
 std::vector<PlacedRow> read_rows(shard::Shards& shards, const shard::ServerLeases& leases,
                                  const shard::Catalog& catalog, std::span<const Uuid> ids, std::size_t most) {
   const bool all_of_several = most == shard::no_limit && ids.size() > 1;  // these may be too many rows to hold

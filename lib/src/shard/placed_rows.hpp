@@ -59,8 +59,10 @@ struct Inserted {
 // Returns sessions for index rows that serve every shard.
 [[nodiscard]] shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& deadline);
 
-// read_rows() throws this if several entities together have more rows than it should hold at once; see in_batches().
+// Several entities together have, or call for, more rows than should be held at once; see in_batches().
 struct TooManyRows {};
+// Throws TooManyRows if so many entities call for too many rows. A single entity may call for any number.
+void require_few(std::size_t rows, std::size_t entities);
 
 // Calls `work` with a few ids at a time, sorted and distinct. If these have too many rows, retries with half of the
 // ids.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -64,9 +65,17 @@ std::vector<Uuid> merge_bounds(std::vector<Bound> bounds) {
 }
 
 // The cells of one range in which digests differ.
+// A row that is missing in a local index belongs to an entity of the same shard; otherwise its entity may be on any.
 struct RangeDifference {
-  std::set<std::size_t> cells;
-  std::vector<Uuid> row_ids;  // entity ids of the rows in these cells
+  std::set<std::size_t> cells;                              // of indexes with shard_on
+  std::map<std::uint32_t, std::set<std::size_t>> of_shard;  // cells of local indexes
+  std::vector<Uuid> row_ids;                                // entity ids of the rows in these cells
+
+  [[nodiscard]] bool may_concern(std::uint32_t shard) const { return !cells.empty() || of_shard.contains(shard); }
+  [[nodiscard]] bool concerns(std::uint32_t shard, std::size_t cell) const {
+    const auto local = of_shard.find(shard);
+    return cells.contains(cell) || (local != of_shard.end() && local->second.contains(cell));
+  }
 };
 
 class DigestComparison {
@@ -327,7 +336,11 @@ class DigestComparison {
     }
     std::erase_if(ids, [&](const Uuid& id) { return !differing.contains(grid.cell_of(id)); });
     const std::lock_guard lock(mutex_);
-    difference.cells.merge(differing);
+    if (definition.shard_on) {
+      difference.cells.merge(differing);
+    } else if (!differing.empty()) {
+      difference.of_shard[shard].merge(differing);
+    }
     difference.row_ids.insert(difference.row_ids.end(), ids.begin(), ids.end());
     return count;
   }
@@ -335,16 +348,17 @@ class DigestComparison {
   // Returns the ids of the rows and entities in the cells that differ.
   std::vector<Uuid> ids_in_question(const DigestGrid& grid, std::size_t range, RangeDifference& difference) {
     std::vector<Uuid> ids = std::move(difference.row_ids);
-    if (!difference.cells.empty()) {
-      job_.for_each_shard([&](std::uint32_t shard) {
-        auto found = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
-          return shard::read_ids(database, grid.range(range));
-        });
-        std::erase_if(found, [&](const Uuid& id) { return !difference.cells.contains(grid.cell_of(id)); });
-        const std::lock_guard lock(mutex_);
-        ids.insert(ids.end(), found.begin(), found.end());
+    job_.for_each_shard([&](std::uint32_t shard) {
+      if (!difference.may_concern(shard)) {
+        return;
+      }
+      auto found = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        return shard::read_ids(database, grid.range(range));
       });
-    }
+      std::erase_if(found, [&](const Uuid& id) { return !difference.concerns(shard, grid.cell_of(id)); });
+      const std::lock_guard lock(mutex_);
+      ids.insert(ids.end(), found.begin(), found.end());
+    });
     make_set(ids);
     return ids;
   }
@@ -408,6 +422,7 @@ class DigestComparison {
       if (const auto found = scan::judge_entity(shards_.count(), shard, entity.id, entity.body); found.entity) {
         auto placed = shard::placed_rows(catalog_, entity.id, &*found.entity, shard, shards_.count());
         std::move(placed.begin(), placed.end(), std::back_inserter(rows));
+        shard::require_few(rows.size(), bodies.size());
       }
       entity.body.reset();
     }

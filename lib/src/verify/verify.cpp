@@ -128,22 +128,24 @@ class Verification {
   // still be there when they are checked again after the grace period.
   void recheck() {
     std::set<Uuid> wrong;
-    for (const auto& [shard, ids] : by_entity_shard(suspects_)) {
-      for (reconcile::Difference& difference : examine(shard, ids)) {
-        wrong.insert(difference.entry.entity_id);
-        if (is_certain(difference.kind)) {
-          confirmed_.insert(std::move(difference));
-        } else if (difference.kind != FindingKind::unreadable) {
-          // The comparison has already reported unreadable entities.
-          stand(std::move(difference), 1);
+    const std::set<Uuid> suspects = std::exchange(suspects_, {});
+    for (const auto& [shard, ids] : by_entity_shard(suspects)) {
+      shard::in_batches(ids, reconcile::reconcile_slice, [&, shard = shard](std::span<const Uuid> some) {
+        for (reconcile::Difference& difference : examine(shard, {some.begin(), some.end()})) {
+          wrong.insert(difference.entry.entity_id);
+          if (is_certain(difference.kind)) {
+            confirmed_.insert(std::move(difference));
+          } else if (difference.kind != FindingKind::unreadable) {
+            // The comparison has already reported unreadable entities.
+            stand(std::move(difference), 1);
+          }
         }
-      }
+        if (confirmed_.size() + standing_.size() >= most_differences) {
+          conclude();
+        }
+      });
     }
-    report_.in_flight += suspects_.size() - wrong.size();
-    suspects_.clear();
-    if (confirmed_.size() + standing_.size() >= most_differences) {
-      conclude();
-    }
+    report_.in_flight += suspects.size() - wrong.size();
   }
 
   // Confirms the standing differences, then repairs the confirmed ones or reports them as findings.

@@ -27,6 +27,10 @@ TEST_CASE("each place where definitions differ is one text with both values") {
         Texts{"/immutable: active nothing, given true"});
   CHECK(differences(R"({"table": "t", "properties": [{"name": "n", "type": "int"}], "where": {"k": 1}})", plain) ==
         Texts{R"(/where: active {"k":1}, given nothing)"});
+  const auto where_k = [](const std::string& k) {
+    return R"({"table": "t", "properties": [{"name": "n", "type": "int"}], "where": {"k": )" + k + "}}";
+  };
+  CHECK(differences(where_k("1"), where_k("1.0")) == Texts{R"(/where/k: active 1, given "number 1.0")"});
   CHECK(differences(plain, R"({"table": "t", "shard_on": "n", "properties": [
           {"name": "n", "type": "int"}, {"name": "b", "type": "bool"}]})")
             .size() == 2);
