@@ -403,6 +403,7 @@ class Check {
       }
     }
     for (auto& [id, entity] : entities_) {
+      leave_out_what_may_be_forgotten(entity.events);
       if (const auto complaint = Search(entity.bodies, std::move(entity.events), rules_).run()) {
         complaints_.push_back(fmt::format("no order of the writes of {} explains it: {}", id, *complaint));
       }
@@ -485,6 +486,27 @@ class Check {
     } else {
       add(id, {Event::Kind::saw_a_change, absent, true, &operation});
     }
+  }
+
+  // Leaves out the reads before a server's death that may have seen something of a write that was under way then.
+  void leave_out_what_may_be_forgotten(std::vector<Event>& events) const {
+    if (!rules_.killed) {
+      return;
+    }
+    const auto [killed, dead] = *rules_.killed;
+    long long first = Operation::never;  // of these writes
+    for (const Event& event : events) {
+      const Operation& operation = *event.operation;
+      const bool is_read = operation.action == Action::get || operation.action == Action::query;
+      if (!is_read && operation.start < dead && operation.end > killed) {
+        first = std::min(first, operation.start);
+      }
+    }
+    std::erase_if(events, [&, dead = dead](const Event& event) {
+      const Operation& operation = *event.operation;
+      const bool is_read = operation.action == Action::get || operation.action == Action::query;
+      return is_read && operation.start < dead && operation.end > first;
+    });
   }
 
   void add(const std::string& id, const Event& event) { entities_[id].events.push_back(event); }

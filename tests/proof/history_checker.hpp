@@ -53,6 +53,9 @@ struct HistoryRules {
   // A remove whose connection broke in the middle of its COMMIT, and which then finds the entity removed, is
   // acknowledged: it may count as done at the same moment as another remove, without effect.
   bool connections_break = false;
+  // When a server was killed, and when it was dead for certain. A server shows a commit to others a moment before it is
+  // on disk. So what a read saw of a write that was under way when the server died may be forgotten, or come again.
+  std::optional<std::pair<long long, long long>> killed = {};
 };
 
 // What has no explanation, a sentence each; at most one about the order of one entity's operations.

@@ -291,6 +291,21 @@ TEST_CASE("an owner never changes, and only what would change it is rejected") {
   CHECK(History().put(1, 9, owned("ann")).put(2, 8, owned("bob"), Outcome::rejected).good());
 }
 
+TEST_CASE("what a read saw of a write under way may be forgotten only if a server died meanwhile") {
+  const HistoryRules rules = {.killed = std::pair(10LL, 12LL)};
+  const auto forgotten = [](long long end, long long read) {
+    return History()
+        .put(1, 2, text("red"))
+        .put(5, end, text("blue"))
+        .get(read, read + 1, text("blue"))
+        .get(14, 15, text("red"));
+  };
+  CHECK_FALSE(forgotten(20, 7).good());
+  CHECK(forgotten(20, 7).good(rules));
+  CHECK_FALSE(forgotten(9, 7).good(rules));    // it was acknowledged before
+  CHECK_FALSE(forgotten(20, 12).good(rules));  // the server that answered is another one
+}
+
 TEST_CASE("only if connections break may two be told that they removed an entity, and one that put it never") {
   const HistoryRules rules = {.connections_break = true};
   const History owners = History().put(1, 9, owned("ann")).put(2, 8, owned("bob")).get(10, 11, owned("bob"));

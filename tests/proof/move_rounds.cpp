@@ -12,12 +12,15 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "tests/proof/history_record.hpp"
 #include "tests/proof/moving_store.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
@@ -125,7 +128,9 @@ class MoveWorld {
   void kill_server(const HistoryFixture& store) {
     cli::Sandbox& sandbox = store.cluster.sandbox();
     const auto server = static_cast<std::uint32_t>(below(static_cast<int>(sandbox.servers())));
+    const long long begin = monotonic_now();
     sandbox.kill_server(server);
+    killed_ = {begin, monotonic_now()};
     sandbox.start_server(server);
   }
 
@@ -154,7 +159,7 @@ class MoveWorld {
     check_status(original_->cluster.looseleaf({"put"}, entity(still + 1)), 2, {"error: the store has moved"});
     check_status(other_->cluster.looseleaf({"put"}, entity(still - 1, fmt::format(R"("n":{})", still - 1))), 0);
     other_->read_all();
-    other_->check_explained({.connections_break = connections_break});
+    other_->check_explained({.connections_break = connections_break, .killed = std::exchange(killed_, {})});
     original_->check_no_row_missing();
     other_->check_tables();
     CHECK(other_->query("by_n", {"n>=0"}).size() == still);
@@ -185,6 +190,7 @@ class MoveWorld {
   std::mt19937_64 random_;
   TestCluster a_{{.shards = 2, .servers = 2}}, b_{{.shards = 3, .servers = 2, .server = other_server()}};
   std::unique_ptr<HistoryFixture> original_, other_;
+  std::optional<std::pair<long long, long long>> killed_;  // when a server died in this round
 };
 
 TEST_CASE("whatever is killed while a store is copied and moves, the history over both clusters has an explanation" *
